@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include "bora/base/file.h"
+#include "bora/config/braces.h"
 #include "text/files.h"
 
 namespace fs = std::filesystem;
@@ -60,6 +61,7 @@ void settle_mesh(config::Document& d) {
     return std::find(std::begin(usual), std::end(usual), m.first) != std::end(usual);
   };
   auto axes = mesh->find("axes");
+  if (axes && axes->where == config::kCommandLine) *axes = config::parse_braces(*axes);
   for (auto& m : mesh->members)
     check<ConfigError>(!named(m) || (!axes && !mesh->find("")), m.second.where, ": 'mesh", axes ? ".axes" : "",
                        "' and 'mesh.", m.first, "' are both sizes of axes; give all of them in one place");
@@ -199,6 +201,7 @@ config::Document document_of(const std::string& yaml, const std::string& name,
                              const std::vector<std::string>& overrides) {
   auto& schema = all_settings();
   auto all = config::parse_yaml(yaml, name), line = config::parse_items(overrides);
+  config::settle_braces(line, schema);
   for (auto* part : {&all, &line}) {
     settle_mesh(*part);
     settle_data(*part);
@@ -298,6 +301,7 @@ models::ModelOptions model_options(const Settings& s, const text::Tokenizer& tok
                       .learning_rate = optimizer.learning_rate,
                       .accumulate = s.accumulate,
                       .wire = s.wire.wire(),
+                      .compression = s.wire.compression(),
                       .storage = mappings_of(s.mesh, mesh).storage,
                       .replicas = bora::training::replicas_of(*s.local, mesh),
                       .local = s.local->options(optimizer.learning_rate, s.steps),

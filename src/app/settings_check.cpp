@@ -53,9 +53,21 @@ void Settings::check() const {
                            "would differ between replicas; leave these at their defaults");
   bora::check<ConfigError>(!local->on() || reproducible.virtual_ == 0,
                            "reproducible.virtual: replicas of local steps have their own sums; leave one of both out");
-  bora::check<ConfigError>(wire.gradients == Codec::f32 || reproducible.virtual_ == 0,
+  using Gradients = bora::training::WireSettings::Gradients;
+  bora::check<ConfigError>(wire.gradients == Gradients::f32 || reproducible.virtual_ == 0,
                            "reproducible.virtual: gradients that travel rounded (wire) depend on the ranks that round "
                            "them; set wire=f32");
+  if (wire.compression().on()) {
+    auto what = wire.low_rank() ? "wire.gradients: powersgd" : "wire.error_feedback: it";
+    bora::check<ConfigError>(!local->on(), what,
+                             " is of sums in every step, replicas of local steps meet after several; leave one of both "
+                             "out (local.wire rounds what replicas send)");
+    bool dims = mesh.has_dims() || !mesh.rules.empty();
+    auto how = dims ? Layout{} : parse_layout(mesh.layout);
+    bora::check<ConfigError>(!dims && !how.fsdp && !how.tp, what, " needs whole gradients on every rank, but ",
+                             dims ? "mesh.rules and dims split" : "layout " + mesh.layout + " splits",
+                             " parameters; set layout=dp");
+  }
   bora::check<ConfigError>(elastic.max == 0 || checkpoint.every > 0,
                            "elastic: after a loss the job goes on from its newest checkpoint; set checkpoint.every");
   bora::check<ConfigError>(elastic.max == 0 || !local->on() || local->replicas() > 0,

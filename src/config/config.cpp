@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include "bora/base/file.h"
+#include "bora/config/braces.h"
 
 namespace bora::config {
 namespace {
@@ -154,6 +155,23 @@ void settle_groups(Document& d, const Schema& schema, const std::string& prefix)
   }
 }
 }  // namespace
+void settle_braces(Document& d, const Schema& schema, const std::string& key) {
+  if (d.form != Document::Form::group) return;
+  if (auto own = d.find(""); own && !key.empty())  // model={..} beside model.layers=2
+    if (auto group = parse_braces(*own); group.form == Document::Form::group) {
+      std::erase_if(d.members, [](auto& m) { return m.first.empty(); });
+      for (auto& m : group.members) {
+        check<ConfigError>(!d.find(m.first), d.where, ": '", below(key, m.first), "' is given twice, in braces too");
+        d.members.push_back(m);
+      }
+    }
+  for (auto& [name, member] : d.members) {
+    auto field = field_of(schema, d, name);
+    if (!field || !field->group) continue;
+    member = parse_braces(member);
+    settle_braces(member, *field, below(key, name));
+  }
+}
 void settle(Document& d, const Schema& schema, const std::vector<Short>& shorts) {
   settle_groups(d, schema, "");
   for (auto& [from, to] : shorts) {

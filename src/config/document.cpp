@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include "bora/base/error.h"
+#include "bora/config/braces.h"
 
 namespace bora::config {
 namespace {
@@ -103,6 +104,34 @@ Document parse_flow(const Document& d) {
     list.written = d.written;
     return list;
   } catch (const YAML::Exception& e) { fail<ConfigError>(d.where, ": broken list '", d.text, "': ", told(e)); }
+}
+namespace {
+void place_at(Document& d, const std::string& where) {
+  d.where = where;
+  for (auto& m : d.members) place_at(m.second, where);
+  for (auto& item : d.items) place_at(item, where);
+}
+}  // namespace
+Document parse_braces(const Document& d) {
+  if (d.form != Document::Form::scalar || !d.text.starts_with('{')) return d;
+  // Patterns of files have braces too: {a,b}.txt
+  auto pattern = [&](const YAML::Node& node) {
+    return !node.IsMap() || (node.size() > 0 && std::all_of(node.begin(), node.end(), [](const auto& m) {
+                               return m.second.IsNull();
+                             }));
+  };
+  try {
+    auto node = YAML::Load(d.text);
+    if (pattern(node)) return d;
+    Limits limits;
+    auto group = from_yaml(node, d.where, d.where, limits);
+    place_at(group, d.where);
+    group.written = d.written;
+    return group;
+  } catch (const YAML::Exception& e) {
+    check<ConfigError>(d.text.find(": ") == std::string::npos, d.where, ": broken group '", d.text, "': ", told(e));
+    return d;
+  }
 }
 Document parse_items(const std::vector<std::string>& items) {
   Document all{.where = std::string(kCommandLine)};

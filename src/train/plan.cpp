@@ -46,7 +46,8 @@ RankPlan plan_rank(Trainable& model, const Batch& batch, const LoopSettings& s, 
   RankNeeds mine;
   auto kept = block_bytes(model.parameters());
   mine.parameters = kept + block_bytes(model.base());
-  mine.optimizer = block_bytes(model.optimizer_state()) + block_bytes(model.state(), "outer.");
+  mine.optimizer = block_bytes(model.optimizer_state()) + block_bytes(model.state(), "outer.") +
+                   block_bytes(model.state(), "carried.");
   mine.start = at_start;
   mine.rows = rows_of_rank(s.batch, mesh).size();
   auto program = fx::local_program(model.step_program(batch), model.step_arguments(batch));

@@ -58,7 +58,8 @@ bool prepare(Run& run) {
     offering_older(mesh, run.checkpoints(), offer, [&] {
       check_replicas(mesh, stored->folder, run.model.state());
       check_base(mesh, stored->folder, run.base);
-      io::restore_leaves(run.model.state(), stored->folder, place_of(mesh), {}, optim::current_names);
+      if (restore_state(mesh, stored->folder, run.model.state()))
+        run.say("residuals of another number of ranks: each rank takes over the sum of its part of them");
     });
   }
   if (stored && s.steps > 0 && stored->step >= s.steps) {  // nothing is written

@@ -1,4 +1,6 @@
 #include "resume.h"
+#include <algorithm>
+#include <utility>
 
 namespace bora::training {
 namespace {
@@ -84,5 +86,57 @@ void check_replicas(const Mesh& mesh, const std::string& folder, tree::Node stat
     }
   } catch (const Error& e) { problem = e.text(); }
   io::agree<CheckpointError>(place_of(mesh), problem, "checkpoints: compare the replicas");
+}
+namespace {
+constexpr std::string_view kCarried = "carried.", kResidual = "carried.entries.residual.";
+}  // namespace
+std::int64_t check_carried(const Mesh& mesh, const std::string& folder, tree::Node state) {
+  std::vector<std::string> mine;
+  std::int64_t groups = 0;
+  for (auto& slot : tree::slots(state)) {
+    if (!slot.leaf.defined() || !slot.path.starts_with(kCarried)) continue;
+    auto t = slot.leaf.get().type();
+    if (slot.path.starts_with(kResidual)) groups = std::exchange(t.shape[0], 0);
+    mine.push_back(slot.path + " " + to_string(t.shape));
+  }
+  std::string problem;
+  std::int64_t theirs = groups;
+  try {
+    if (mesh.rank() == 0) {
+      std::vector<std::string> stored;
+      for (auto& leaf : io::read_manifest(folder).leaves) {
+        if (!leaf.path.starts_with(kCarried)) continue;
+        auto shape = leaf.type.shape;
+        if (leaf.path.starts_with(kResidual) && !shape.empty()) theirs = std::exchange(shape[0], 0);
+        stored.push_back(leaf.path + " " + to_string(shape));
+      }
+      std::sort(mine.begin(), mine.end());
+      std::sort(stored.begin(), stored.end());
+      auto how = stored.empty() ? " has no residuals of sums of gradients (wire.error_feedback, powersgd)"
+                 : mine.empty() ? " has residuals of sums of gradients, which this run does not carry over"
+                                : " has residuals of sums of gradients that are not those of this run's wire";
+      check<CheckpointError>(stored == mine, folder, how,
+                             "; continue it with its settings of wire, or give this run another out");
+    }
+  } catch (const Error& e) { problem = e.text(); }
+  io::agree<CheckpointError>(place_of(mesh), problem, "checkpoints: compare what is carried");
+  return std::stoll(mesh.exchange(std::to_string(theirs), "checkpoints: groups of residuals")[0]);
+}
+bool restore_state(const Mesh& mesh, const std::string& folder, tree::Node state) {
+  auto theirs = check_carried(mesh, folder, state);
+  std::vector<tree::Slot> others;
+  for (auto& slot : tree::slots(state)) {
+    if (!slot.leaf.defined() || !slot.path.starts_with(kResidual)) continue;
+    auto type = slot.leaf.get().type();
+    if (type.shape[0] == theirs) continue;
+    type.shape[0] = theirs;
+    auto spec = Spec::replicated(type.shape.size());
+    spec[0] = gradient_axes();
+    slot.leaf.set(with_sharding_constraint(full_of(type, 0), spec));
+    others.push_back(slot);
+  }
+  io::restore_leaves(state, folder, place_of(mesh), {}, optim::current_names);
+  for (auto& slot : others) slot.leaf.set(regrouped_residuals(slot.leaf.get()));
+  return !others.empty();
 }
 }  // namespace bora::training

@@ -16,4 +16,9 @@ std::string base_digest(tree::Node base, const Mesh&);
 void check_base(const Mesh&, const std::string& folder, const std::string& base);
 /// CheckpointError, on all ranks, if the checkpoint is not of as many replicas with local steps as the state has.
 void check_replicas(const Mesh&, const std::string& folder, tree::Node state);
+/// How many ranks' residuals the checkpoint holds (Compression). CheckpointError, on all ranks, if they are not those
+/// of the state's gradients, whatever the number of ranks.
+std::int64_t check_carried(const Mesh&, const std::string& folder, tree::Node state);
+/// Restores the state. Residuals of another number of ranks are summed (regrouped_residuals): then true.
+bool restore_state(const Mesh&, const std::string& folder, tree::Node state);
 }  // namespace bora::training

@@ -167,8 +167,22 @@ void MeshSettings::check() const {
   domain(microbatches >= 0 && microbatches <= 1 << 20, "microbatches", microbatches,
          "from 1 to 2^20 (or 0 for up to 4 a stage)");
 }
+Wire WireSettings::wire() const {
+  constexpr Codec codecs[] = {Codec::f32, Codec::bf16, Codec::int8, Codec::int4, Codec::f32};  // as Gradients has them
+  return {codecs[static_cast<std::size_t>(gradients)], static_cast<std::uint16_t>(block.value_or(64))};
+}
+Compression WireSettings::compression() const {
+  return {.error_feedback = error_feedback && !low_rank(), .rank = low_rank() ? rank.value_or(4) : 0};
+}
 void WireSettings::check() const {
-  domain(valid_block(block), "block", block, "a multiple of 64 from 64 to 4096");
+  domain(valid_block(block.value_or(64)), "block", block.value_or(64), "a multiple of 64 from 64 to 4096");
+  domain(rank.value_or(4) >= 1 && rank.value_or(4) <= 4096, "rank", rank.value_or(4), "from 1 to 4096");
+  bora::check<ConfigError>(!block || !low_rank(),
+                           "block: powersgd has none: its factors are summed as f32; leave it out");
+  bora::check<ConfigError>(!rank || low_rank(), "rank: it is of gradients: powersgd; leave it out, or set that");
+  bora::check<ConfigError>(!error_feedback || gradients != Gradients::f32,
+                           "error_feedback: gradients that travel as f32 lose nothing; set gradients to bf16, int8 or "
+                           "int4, or leave it out");
 }
 void CheckpointSettings::check() const {
   domain(every >= 0, "every", every, "0 or more steps");

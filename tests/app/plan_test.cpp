@@ -75,6 +75,12 @@ TEST(PlanTest, BytesOfEveryWireAreThoseThatRanksSend) {
                     Case{"fsdp", "replica=2,data=2", 4}})
       check_plan(kGpt2, c, wire);
 }
+TEST(PlanTest, BytesOfWhatCarriesItsLossesAreThoseThatRanksSend) {
+  using Settings = std::vector<std::string>;
+  for (auto& wire : {Settings{"wire={gradients: int4, error_feedback: true}"}, {"wire={gradients: powersgd, rank: 2}"}})
+    for (auto& c : {Case{"dp", "data=2", 2}, Case{"dp", "data=3", 3}, Case{"dp", "replica=2,data=2", 4}})
+      check_plan(kGpt2, c, wire);
+}
 TEST(PlanTest, AnAbstractMeshHasThePlanOfARealOne) {
   for (auto& model : {kGpt2, kLlama})
     for (auto& c : {Case{"dp", "data=1", 1}, Case{"dp", "data=2", 2}, Case{"fsdp", "data=2", 2},

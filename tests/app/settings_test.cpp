@@ -232,6 +232,65 @@ TEST(Settings, MeshOfAnyForm) {
   EXPECT_EQ(parse_error("mesh: {threds: 2, layout: dp}"),
             "gpt.yaml:1: unknown key 'mesh.threds'; did you mean 'mesh.threads'?");
 }
+namespace {
+/// "{a: 1, b: {c: text}}"
+std::string braces(const config::Document& d) {
+  using Form = config::Document::Form;
+  if (d.form == Form::scalar) return d.quoted || d.text.empty() ? "'" + d.text + "'" : d.text;
+  if (d.form == Form::null) return "null";
+  std::string text;
+  auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  for (auto& item : d.items) add(braces(item));
+  for (auto& [key, member] : d.members) add(key + ": " + braces(member));
+  return d.form == Form::list ? "[" + text + "]" : "{" + text + "}";
+}
+}  // namespace
+TEST(Settings, EveryGroupMayStandInBraces) {
+  auto all = to_yaml(Settings{});
+  int groups = 0;
+  for (auto& [key, member] : config::write(Settings{}).members) {
+    if (member.form != config::Document::Form::group) continue;
+    ++groups;
+    EXPECT_EQ(to_yaml(parse_settings("", "x", {key + "=" + braces(member)})), all) << key << "=" << braces(member);
+  }
+  EXPECT_GT(groups, 15);
+  auto wire = [](std::vector<std::string> items) { return parse_settings("wire: int8\n", "x", items).wire.wire(); };
+  EXPECT_EQ(wire({"wire={gradients: int4, block: 128}"}), Wire::int4({128}));
+  EXPECT_EQ(wire({"wire={gradients: int4}", "wire.block=128"}), Wire::int4({128}));
+  EXPECT_EQ(wire({"wire.block=128", "wire={gradients: int4}"}), Wire::int4({128}));
+  EXPECT_EQ(wire({"wire={block: 128}"}), Wire::int8({128}));  // beside the file's
+  EXPECT_EQ(wire({"wire={}"}), Wire::int8());
+  auto s = parse_settings("", "x",
+                          {"mesh={replica: 2, data: 2, layout: dp}", "model={type: gpt2, layers: 3}",
+                           "optimizer={schedule: {warmup: 7}, lr: 0.5}"});
+  EXPECT_EQ(s.mesh.axes, "replica=2,data=2");
+  EXPECT_EQ(s.model.as<models::Gpt2Config>()->layers, 3);
+  EXPECT_EQ(s.optimizer.as<optim::AdamWConfig>()->lr, 0.5);
+  EXPECT_EQ(parse_settings("", "x", {"mesh.axes={replica: 2, data: 3}"}).mesh.axes, "replica=2,data=3");
+  EXPECT_EQ(data_paths(parse_settings("", "x", {"data={a,b}.txt"})), std::vector<std::string>{"{a,b}.txt"});
+  EXPECT_EQ(parse_error("", {"wire={gradients: int4, blok: 128}"}),
+            "command line: unknown key 'wire.blok'; did you mean 'wire.block'?");
+  EXPECT_EQ(parse_error("", {"wire={gradients: int4}", "wire.gradients=int8"}),
+            "command line: 'wire.gradients' is given twice, in braces too");
+  auto broken = parse_error("", {"wire={gradients: int4"});
+  EXPECT_TRUE(broken.starts_with("command line: broken group '{gradients: int4': ")) << broken;
+}
+TEST(Settings, WiresThatMakeNoSenseAreRefused) {
+  EXPECT_EQ(check_error("wire={gradients: powersgd, rank: 0}"), "wire.rank: must be from 1 to 4096, got 0");
+  EXPECT_EQ(check_error("wire={gradients: powersgd, rank: -2}"), "wire.rank: must be from 1 to 4096, got -2");
+  EXPECT_TRUE(check_error("wire={gradients: powersgd, block: 64}").starts_with("wire.block: powersgd has none"));
+  EXPECT_TRUE(check_error("wire={gradients: int4, rank: 2}").starts_with("wire.rank: it is of gradients: powersgd"));
+  EXPECT_TRUE(check_error("wire.error_feedback=true").starts_with("wire.error_feedback: gradients that travel as f32"));
+  for (std::string wire : {"wire=powersgd", "wire={gradients: int4, error_feedback: true}"}) {
+    EXPECT_TRUE(check_error({wire, "reproducible.virtual=4"}).starts_with("reproducible.virtual: gradients that"));
+    EXPECT_NE(check_error({wire, "local=diloco"}).find("leave one of both out"), std::string::npos);
+    for (auto layout : {"fsdp", "tp", "fsdp+tp"})
+      EXPECT_NE(check_error({wire, "layout=" + std::string(layout)}).find("set layout=dp"), std::string::npos);
+    EXPECT_NE(check_error({wire, "mesh={activation_dims: 1, parameter_dims: 1}"}).find("set layout=dp"),
+              std::string::npos);
+    EXPECT_EQ(check_error({wire, "layout=dp"}), "no error");
+  }
+}
 TEST(Settings, ThePlacementIsSaidInOneWay) {
   auto s = parse_settings("mesh: {activation_dims: 1, parameter_dims: 2}", "x");
   EXPECT_EQ(s.mesh.activation_dims, 1);

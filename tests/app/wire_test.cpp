@@ -29,10 +29,45 @@ TEST_F(WireTest, BadWiresEndTheCommandBeforeRanksStart) {
   for (auto& [given, words] : {std::pair{"wire=int9", "f32, bf16, int8, int4"},
                                {"wire=int8 wire.block=100", "wire.block: "},
                                {"wire=int4 transport.algorithms=all_reduce=chain", "would round at every hop"},
-                               {"wire=int8 transport.algorithms=reduce_scatter=hierarchical", "use direct"}}) {
+                               {"wire=int8 transport.algorithms=reduce_scatter=hierarchical", "use direct"},
+                               {"'wire={gradients: powersgd, rank: 0}'", "wire.rank: must be from 1 to 4096, got 0"},
+                               {"wire=powersgd wire.block=64", "wire.block: powersgd has none"},
+                               {"wire=powersgd reproducible.virtual=4", "set wire=f32"},
+                               {"wire=powersgd layout=fsdp", "set layout=dp"},
+                               {"wire.error_feedback=true", "travel as f32 lose nothing"}}) {
     auto r = run("launch -n 2 --out " + folder + "/bad" + two + given);
     EXPECT_EQ(r.code, 2) << given;
     EXPECT_NE(r.err.find(words), r.err.npos) << r.err;
     EXPECT_EQ(r.err.find("rank 1"), r.err.npos) << r.err;
+  }
+}
+TEST_F(WireTest, WhatIsLostIsCarriedOver) {
+  auto exact = loss_of("dp", "f32");
+  for (std::string wire : {"'{gradients: int4, error_feedback: true}'", "'{gradients: powersgd, rank: 4}'"}) {
+    SCOPED_TRACE(wire);
+    auto train = [&](const std::string& out, int ranks, int steps) {
+      auto mesh = " --mesh data=" + std::to_string(ranks) + " train " + config + " batch=12 wire=" + wire;
+      return run("launch -n " + std::to_string(ranks) + " --out " + folder + "/" + out + mesh +
+                 " steps=" + std::to_string(steps));
+    };
+    std::filesystem::remove_all(folder + "/whole");
+    std::filesystem::remove_all(folder + "/cut");
+    EXPECT_EQ(train("whole", 2, 12).code, 0);
+    auto whole = losses(folder + "/whole");
+    EXPECT_NE(whole.back(), exact);
+    EXPECT_NEAR(whole.back(), exact, 0.1 * exact);
+    // A run that continues has the numbers of one that was not cut.
+    EXPECT_EQ(train("cut", 2, 6).code, 0);
+    EXPECT_EQ(train("cut", 2, 12).code, 0);
+    EXPECT_EQ(losses(folder + "/cut"), whole);
+    // On other ranks too, with a line that says so.
+    auto r = train("cut", 3, 14);
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_NE(r.out.find("residuals of another number of ranks"), r.out.npos) << r.out;
+    EXPECT_EQ(train("cut", 1, 16).code, 0);
+    // Residuals are not made up, nor thrown away.
+    r = run("launch -n 2 --out " + folder + "/cut" + " --mesh data=2 train " + config + " batch=12 steps=18 wire=f32");
+    EXPECT_EQ(r.code, 3) << r.err;
+    EXPECT_NE(r.err.find("its settings of wire"), r.err.npos) << r.err;
   }
 }

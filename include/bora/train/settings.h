@@ -4,6 +4,7 @@
 #include "bora/array/mesh.h"
 #include "bora/base/wire.h"
 #include "bora/config/config.h"
+#include "bora/train/compression.h"
 
 namespace bora {
 /// Ways to spread a model over a mesh of axes data, context and model.
@@ -71,13 +72,21 @@ struct MeshSettings {
 };
 /// What the sums of gradients cost on the wire.
 struct WireSettings {
-  Codec gradients = Codec::f32;
-  std::int64_t block = 64;
+  enum class Gradients : std::uint8_t { f32, bf16, int8, int4, powersgd };
+  Gradients gradients = Gradients::f32;
+  std::optional<std::int64_t> block = {};
+  bool error_feedback = false;
+  std::optional<std::int64_t> rank = {};
   static constexpr std::string_view named = "gradients";
   static constexpr config::Meaning meanings[] = {
-      {"gradients", "sums over replica and data travel as: f32, bf16, int8, int4; the last two in blocks with a scale"},
-      {"block", "of int8 and int4: numbers that share a scale, a multiple of 64 up to 4096"}};
-  Wire wire() const { return {gradients, static_cast<std::uint16_t>(block)}; }
+      {"gradients", "sums over replica and data travel as: f32, bf16, int8, int4; the last two in blocks with a scale; "
+                    "powersgd: as factors of matrices"},
+      {"block", "of int8 and int4: numbers that share a scale, a multiple of 64 up to 4096; 64"},
+      {"error_feedback", "each rank adds what rounding took from its gradient to its next one; powersgd always does"},
+      {"rank", "of powersgd: columns of a factor; 4"}};
+  bool low_rank() const { return gradients == Gradients::powersgd; }
+  Wire wire() const;
+  Compression compression() const;
   void check() const;
 };
 struct CheckpointSettings {

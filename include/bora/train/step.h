@@ -15,6 +15,7 @@
 #include "bora/ops/transform.h"
 #include "bora/optim/optim.h"
 #include "bora/random/random.h"
+#include "bora/train/compression.h"
 #include "bora/train/example.h"
 #include "bora/train/local.h"
 #include "bora/train/reproducible.h"
@@ -35,6 +36,7 @@ template <class Params> struct TrainState {
   optim::State optimizer;
   Array step;  // i32: updates made
   Array key;   // step s draws from fold_in(key, s)
+  optim::State carried = {};  // what sums of gradients carry over (compression.h)
 };
 struct StepOptions {
   optim::Transform optimizer;
@@ -42,6 +44,7 @@ struct StepOptions {
   std::int64_t accumulate = 1;    // parts of the batch whose gradients are summed
   bool dropout = false;
   Wire wire = {};  // of the sums of gradients over the mesh axes that split the batch; norms, losses, counts are exact
+  training::Compression compression = {};  // error feedback, or PowerSGD; synchronous steps without virtual ranks only
   AxisMapping storage = {};  // placement of parameters and optimizer state
   CompileOptions compile = {};
   /// Whether a parameter is trained, by its path: others have no gradient, no state of the optimizer and no update.
@@ -61,6 +64,8 @@ struct StepOptions {
 namespace training {
 /// The mesh axes in force over which gradients are summed: those that split the batch.
 MeshAxes gradient_axes();
+/// Throws ValueError if what is carried over has no place in such steps.
+void check_carries(const StepOptions&);
 /// f32 scalars.
 struct Report {
   Array loss, gradient_norm, learning_rate;
@@ -86,7 +91,10 @@ template <class Params, class Example>
 TrainState<Params> first_state(const Task<Params, Example>& task, const StepOptions& options, const Array& key) {
   auto keys = random::split<2>(key);
   auto params = task.init(keys[0]);
-  return {params, options.optimizer.init(trained(params, options)), full_of({{}, i32}, 0), keys[1]};
+  auto mine = trained(params, options);
+  check_carries(options);
+  auto carried = first_carried(options.wire, options.compression, tree::node(mine), keys[1]);
+  return {params, options.optimizer.init(mine), full_of({{}, i32}, 0), keys[1], carried};
 }
 /// t with every leaf placed like the same leaf of `like`.
 template <class T> T placed_like(const T& t, const T& like) {
@@ -158,7 +166,14 @@ std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, co
     };
     return scan(body, parts)(zero(), std::pair{in_parts(example, options.accumulate), arange(parts)}).first;
   };
+  auto carried = s.carried;
   auto [loss, gradients] = [&] {
+    if (options.compression.on()) {
+      auto sums = whole();
+      carried = sum_carried(tree::node(sums.second), tree::node(mine), s.carried, options.wire, options.compression,
+                            scale);
+      return sums;
+    }
     UseGradientWire wire(options.wire, gradient_axes());
     auto [loss, gradients] = whole();
     // Completed here: the optimizer and the report's norm would each send them.
@@ -167,7 +182,8 @@ std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, co
   }();
   auto [updates, optimizer] = options.optimizer.update(gradients, s.optimizer, mine);
   TrainState<Params> next{joined(placed_like(optim::apply_updates(mine, updates), mine), s.params),
-                          placed_like(optimizer, s.optimizer), s.step + 1, s.key};
+                          placed_like(optimizer, s.optimizer), s.step + 1, s.key,
+                          placed_like(carried, s.carried)};
   if (scale)
     gradients = tree::map([inverse = 1 / *scale](const Array& g) { return g * inverse.astype(g.dtype()); }, gradients);
   return {next, {loss.array().astype(f32), optim::global_norm(gradients), options.learning_rate(s.step)}};

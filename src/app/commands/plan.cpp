@@ -77,6 +77,8 @@ struct Plan {
     HostModel host{cores, gflops, memory, spread / 100, mtbf};
     auto prediction = predict(p.classes, shape, between, host, over, p.parameters, p.tokens,
                               s.checkpoint.every > 0 ? s.checkpoint.every : s.steps);
+    // Its factors are f32 whatever the wire, so there is nothing to compare with.
+    if (s.wire.low_rank()) prediction.wires = {{"powersgd", prediction.now}};
     std::printf("%s", prediction.text(between, host).c_str());
     if (s.local->on() && shape.has(local::kReplica) && shape.axis_size(local::kReplica) > 1) {
       auto m = meetings_of(s, p, between, host);
