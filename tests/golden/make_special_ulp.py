@@ -179,7 +179,7 @@ def points(job):
 if __name__ == "__main__":
     count, names = int(sys.argv[1]), sys.argv[2:] or list(TABLE)
     jobs = [(name, dtype, count) for name in names for dtype in F]
-    print("# mpmath", mp.__version__)
+    print("# mpmath", mp.__version__, flush=True)
     with multiprocessing.Pool() as pool:
         for lines in pool.imap(points, jobs):
             print(*lines, sep="\n", flush=True)

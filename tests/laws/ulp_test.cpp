@@ -80,7 +80,9 @@ TEST_P(UlpOf, IsWithinItsBound) {
     std::printf("%-13s %s %5zu points: at most %9.2f ulp, 99.9 %% within %8.2f: %s\n", u.name,
                 std::string(dtype_name(dtypes[k])).c_str(), e.size(), e[0].ulp, high.ulp, e[0].at->line.c_str());
     EXPECT_LE(e[0].ulp, u.bound[k]) << e[0].at->line;
-    if (e.size() > 999) EXPECT_LE(high.ulp, u.usual[k]) << high.at->line;
+    if (e.size() > 999) {
+      EXPECT_LE(high.ulp, u.usual[k]) << high.at->line;
+    }
     if (auto* worst = std::getenv("BORA_ULP_WORST")) {
       std::ofstream file(worst, std::ios::app);
       for (std::size_t i = 0; i < e.size(); i = i < 8 ? i + 1 : i * 3) file << e[i].at->line << "\n";
