@@ -2,6 +2,8 @@
 // on the host, with one key per element; the elementary functions are the same as everywhere else.
 #include "bora/base/parallel.h"
 #include "bora/ops/creation.h"
+#include "bora/random/gamma_grad.h"
+#include "ops/special/by_element.h"
 #include "random/draw.h"
 #include "random/scalar.h"
 
@@ -148,6 +150,14 @@ Array gamma_of(std::string_view what, const Array& k, const Array& a, const std:
   return call_one(Gamma{log_space}, {draw_bits(k, s, i64, draw), broadcast_to(a.astype(dtype), s)});
 }
 }  // namespace
+}  // namespace bora::random
+namespace bora::lax {
+Array random_gamma_grad(const special::Operand& a, const special::Operand& sample) {
+  auto t = ops::one_type("random_gamma_grad", {a, sample});
+  return call_one(random::GammaSlope{false}, {t.x[1], t.x[0]}).astype(t.dtype);
+}
+}  // namespace bora::lax
+namespace bora::random {
 Array gamma(const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype, const DrawOptions& draw) {
   return gamma_of("gamma", k, a, shape, dtype, draw, false);
 }

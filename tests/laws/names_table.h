@@ -20,6 +20,7 @@ void add_special(NamedCases&);
 void add_stats(NamedCases&);
 void add_activations(NamedCases&);
 void add_lax(NamedCases&);
+void add_open(NamedCases&);
 /// A result as a list.
 inline Arrays results_of(Array x) { return {std::move(x)}; }
 inline Arrays results_of(Arrays x) { return x; }

@@ -16,6 +16,7 @@ const GoldenCases& golden() {
     read_golden("numpy_names.txt", c);
     read_golden("special_names.txt", c);
     read_golden("lax_names.txt", c);
+    read_golden("open_names.txt", c);
     return c;
   }();
   return r;
@@ -32,6 +33,7 @@ const NamedCases& cases() {
     add_stats(c);
     add_activations(c);
     add_lax(c);
+    add_open(c);
     return c;
   }();
   return r;
@@ -67,7 +69,7 @@ TEST(Names, EveryFunctionHasACase) {
   std::regex space("\nnamespace bora(\\S*) \\{"), declaration("\n(?:Array|Arrays|bool|[A-Z]\\w+) (\\w+)\\(");
   for (auto* file : {"statistics", "sets", "numeric", "arrange", "linalg_functions", "convolution", "special", "stats",
                      "activations", "arcs", "bits", "lax", "masked", "indexed", "positions", "polynomials",
-                     "special_further", "special_matrices"}) {
+                     "special_further", "special_matrices", "../random/kde", "../random/gamma_grad"}) {
     std::ifstream in(std::string(BORA_SOURCE_DIR) + "/include/bora/ops/" + file + ".h");
     std::stringstream s;
     s << in.rdbuf();

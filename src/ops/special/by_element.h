@@ -1,5 +1,6 @@
-// by_element.h -- primitives whose elements a function of doubles computes. A tag's block holds its own part: name, the
-// function, the nanoseconds it takes, its derivative, and samples. Private.
+// by_element.h -- primitives whose elements a function of doubles computes, and, of f64, where there is one, a function
+// `wide` of long doubles. A tag's block holds its own part: name, the functions, the nanoseconds they take, its
+// derivative, and samples. Private.
 #pragma once
 #include "bora/base/parallel.h"
 #include "bora/ops/elementwise.h"
@@ -42,7 +43,9 @@ template <class F> struct ByElement {
       auto* y = out[0].as<T>();
       for (auto i = begin; i < end; ++i)
         y[i] = [&]<std::size_t... k>(std::index_sequence<k...>) {
-          return static_cast<T>(F::value(static_cast<double>(in[k].as<T>()[i])...));
+          if constexpr (sizeof(T) == 8 && requires { F::wide; })
+            return static_cast<T>(F::wide(static_cast<long double>(in[k].as<T>()[i])...));
+          else return static_cast<T>(F::value(static_cast<double>(in[k].as<T>()[i])...));
         }(std::make_index_sequence<arity>());
     });
   }

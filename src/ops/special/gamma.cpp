@@ -11,28 +11,32 @@ constexpr double positive[][2] = {{0.5, 3}, {0.6, 4}, {0.2, 0.8}};
 
 struct Digamma {
   static constexpr std::string_view name = "digamma";
-  static constexpr auto value = scalar::digamma;
+  static constexpr auto value = scalar::digamma<double>;
+  static constexpr auto wide = scalar::digamma<long double>;
   static constexpr double nanoseconds = 30;
   static constexpr auto& range = positive;
   static Arrays vjp(const Vjp& v);
 };
 struct LogGamma {
   static constexpr std::string_view name = "gammaln";
-  static constexpr auto value = scalar::lgamma;
+  static constexpr auto value = scalar::lgamma<double>;
+  static constexpr auto wide = scalar::lgamma<long double>;
   static constexpr double nanoseconds = 30;
   static constexpr auto& range = positive;
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * by_element<Digamma>(v.in[0])}; }
 };
 struct GammaFunction {
   static constexpr std::string_view name = "gamma_function";
-  static constexpr auto value = scalar::tgamma;
+  static constexpr auto value = scalar::tgamma<double>;
+  static constexpr auto wide = scalar::tgamma<long double>;
   static constexpr double nanoseconds = 60;
   static constexpr auto& range = positive;
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * (v.out[0] * by_element<Digamma>(v.in[0]))}; }
 };
 struct Zeta {
   static constexpr std::string_view name = "zeta";
-  static constexpr auto value = scalar::zeta;
+  static constexpr auto value = scalar::zeta<double>;
+  static constexpr auto wide = scalar::zeta<long double>;
   static constexpr double nanoseconds = 300;
   static constexpr double range[][2] = {{1.5, 4}, {0.5, 3}};
   static Arrays vjp(const Vjp& v);
@@ -40,7 +44,8 @@ struct Zeta {
 /// The derivative of zeta by s.
 struct ZetaByS {
   static constexpr std::string_view name = "zeta_by_s";
-  static constexpr auto value = scalar::zeta_by_s;
+  static constexpr auto value = scalar::zeta_by_s<double>;
+  static constexpr auto wide = scalar::zeta_by_s<long double>;
   static constexpr double nanoseconds = 600;
   static constexpr auto& range = Zeta::range;
   static Arrays vjp(const Vjp& v) {
@@ -57,19 +62,33 @@ Arrays Zeta::vjp(const Vjp& v) {
 Arrays Digamma::vjp(const Vjp& v) { return {v.ct[0] * by_element<Zeta>(full_like(v.in[0], 2), v.in[0])}; }
 struct RiemannZetaByS {
   static constexpr std::string_view name = "riemann_zeta_by_s";
-  static constexpr auto value = scalar::riemann_zeta_by_s;
+  static constexpr auto value = scalar::riemann_zeta_by_s<double>;
+  static constexpr auto wide = scalar::riemann_zeta_by_s<long double>;
   static constexpr double nanoseconds = 600;
   static constexpr double range[][2] = {{1.5, 4}};
   static Arrays vjp(const Vjp&) { fail<TraceError>("zeta: its derivative by s cannot be differentiated by s again"); }
 };
-/// For s >= 0.
 struct RiemannZeta {
   static constexpr std::string_view name = "riemann_zeta";
-  static constexpr auto value = scalar::riemann_zeta;
+  static constexpr auto value = scalar::riemann_zeta<double>;
+  static constexpr auto wide = scalar::riemann_zeta<long double>;
   static constexpr double nanoseconds = 300;
   static constexpr double range[][2] = {{1.5, 4}};
-  static Arrays vjp(const Vjp& v) { return {v.ct[0] * by_element<RiemannZetaByS>(v.in[0])}; }
+  static Arrays vjp(const Vjp& v);
 };
+/// Left of 0 that of the reflection formula (Abramowitz & Stegun 23.2.6), factor by factor.
+Arrays RiemannZeta::vjp(const Vjp& v) {
+  constexpr double pi = std::numbers::pi;
+  const auto& s = v.in[0];
+  auto left = s < 0;
+  auto y = where(left, 1 - s, 2), turns = where(left, s, 0) * 0.5, whole = round(turns);
+  auto sign = where(floor(whole / 2) * 2 == whole, 1, full_like(s, -1));
+  auto z = by_element<RiemannZeta>(y);
+  auto factor = 2 * power(2 * pi, -y) * by_element<GammaFunction>(y) * z * sign, angle = pi * (turns - whole);
+  auto slope = std::log(2 * pi) - by_element<Digamma>(y) - by_element<RiemannZetaByS>(y) / z;
+  auto reflected = factor * (slope * sin(angle) + pi / 2 * cos(angle));
+  return {v.ct[0] * where(left, reflected, by_element<RiemannZetaByS>(where(left, 2, s)))};
+}
 /// The gradients of a function of (a, b) whose logarithm has the derivatives digamma(a) - digamma(a + b) and
 /// digamma(b) - digamma(a + b).
 Arrays by_digamma(const Vjp& v, const Array& ct) {
@@ -80,21 +99,24 @@ Arrays by_digamma(const Vjp& v, const Array& ct) {
 }
 struct LogBeta {
   static constexpr std::string_view name = "betaln";
-  static constexpr auto value = scalar::lbeta;
+  static constexpr auto value = scalar::lbeta<double>;
+  static constexpr auto wide = scalar::lbeta<long double>;
   static constexpr double nanoseconds = 100;
   static constexpr auto& range = positive;
   static Arrays vjp(const Vjp& v) { return by_digamma(v, v.ct[0]); }
 };
 struct Beta {
   static constexpr std::string_view name = "beta";
-  static constexpr auto value = scalar::beta;
+  static constexpr auto value = scalar::beta<double>;
+  static constexpr auto wide = scalar::beta<long double>;
   static constexpr double nanoseconds = 150;
   static constexpr auto& range = positive;
   static Arrays vjp(const Vjp& v) { return by_digamma(v, v.ct[0] * v.out[0]); }
 };
 struct Poch {
   static constexpr std::string_view name = "poch";
-  static constexpr auto value = scalar::poch;
+  static constexpr auto value = scalar::poch<double>;
+  static constexpr auto wide = scalar::poch<long double>;
   static constexpr double nanoseconds = 150;
   static constexpr auto& range = positive;
   static Arrays vjp(const Vjp& v) {
@@ -103,9 +125,36 @@ struct Poch {
   }
 };
 
+struct Factorial {
+  static constexpr std::string_view name = "factorial";
+  static constexpr auto value = scalar::factorial<double>;
+  static constexpr auto wide = scalar::factorial<long double>;
+  static constexpr double nanoseconds = 60;
+  static constexpr auto& range = positive;
+  static Arrays vjp(const Vjp& v) {
+    auto inside = v.in[0] >= 0;
+    return {v.ct[0] * (v.out[0] * by_element<Digamma>(where(inside, v.in[0], 0) + 1))};
+  }
+};
+struct Comb {
+  static constexpr std::string_view name = "comb";
+  static constexpr auto value = scalar::comb<double>;
+  static constexpr auto wide = scalar::comb<long double>;
+  static constexpr double nanoseconds = 150, range[][2] = {{4, 6}, {0.5, 3}};
+  static Arrays vjp(const Vjp& v) {
+    auto &n = v.in[0], &k = v.in[1];
+    auto ct = v.ct[0] * v.out[0];
+    auto inside = k >= 0 && k <= n;
+    auto rest = by_element<Digamma>(where(inside, n - k, 0) + 1);
+    return {v.needs[0] ? ct * (by_element<Digamma>(where(inside, n, 0) + 1) - rest) : Array{},
+            v.needs[1] ? ct * (rest - by_element<Digamma>(where(inside, k, 0) + 1)) : Array{}};
+  }
+};
+
 struct GammaDensity {
   static constexpr std::string_view name = "gamma_density";
-  static constexpr auto value = scalar::gamma_density;
+  static constexpr auto value = scalar::gamma_density<double>;
+  static constexpr auto wide = scalar::gamma_density<long double>;
   static constexpr double nanoseconds = 100;
   static constexpr auto& range = positive;
   static Arrays vjp(const Vjp& v) {
@@ -123,7 +172,8 @@ Array gamma_slope(A a, A x) {
 }
 struct GammaIncByA {
   static constexpr std::string_view name = "gammainc_by_a";
-  static constexpr auto value = scalar::gammainc_by_a;
+  static constexpr auto value = scalar::gammainc_by_a<double>;
+  static constexpr auto wide = scalar::gammainc_by_a<long double>;
   static constexpr double nanoseconds = 500;
   static constexpr auto& range = positive;
   static Arrays vjp(const Vjp& v) {
@@ -138,14 +188,16 @@ Arrays gammainc_gradients(const Vjp& v, const Array& ct) {
 }
 struct GammaInc {
   static constexpr std::string_view name = "gammainc";
-  static constexpr auto value = scalar::gammainc;
+  static constexpr auto value = scalar::gammainc<double>;
+  static constexpr auto wide = scalar::gammainc<long double>;
   static constexpr double nanoseconds = 300;
   static constexpr auto& range = positive;
   static Arrays vjp(const Vjp& v) { return gammainc_gradients(v, v.ct[0]); }
 };
 struct GammaIncC {
   static constexpr std::string_view name = "gammaincc";
-  static constexpr auto value = scalar::gammaincc;
+  static constexpr auto value = scalar::gammaincc<double>;
+  static constexpr auto wide = scalar::gammaincc<long double>;
   static constexpr double nanoseconds = 300;
   static constexpr auto& range = positive;
   static Arrays vjp(const Vjp& v) { return gammainc_gradients(v, -v.ct[0]); }
@@ -153,7 +205,8 @@ struct GammaIncC {
 
 struct BetaDensity {
   static constexpr std::string_view name = "beta_density";
-  static constexpr auto value = scalar::beta_density;
+  static constexpr auto value = scalar::beta_density<double>;
+  static constexpr auto wide = scalar::beta_density<long double>;
   static constexpr double nanoseconds = 150;
   static constexpr auto& range = positive;
   static Arrays vjp(const Vjp& v) {
@@ -173,7 +226,8 @@ Array beta_slope(A a, A b, A x) {
 }
 template <bool first> struct BetaIncBy {
   static constexpr std::string_view name = first ? "betainc_by_a" : "betainc_by_b";
-  static constexpr auto value = first ? scalar::betainc_by_a : scalar::betainc_by_b;
+  static constexpr auto value = first ? scalar::betainc_by_a<double> : scalar::betainc_by_b<double>;
+  static constexpr auto wide = first ? scalar::betainc_by_a<long double> : scalar::betainc_by_b<long double>;
   static constexpr double nanoseconds = 800;
   static constexpr auto& range = positive;
   static Arrays vjp(const Vjp& v) {
@@ -187,7 +241,8 @@ template <bool first> struct BetaIncBy {
 };
 struct BetaInc {
   static constexpr std::string_view name = "betainc";
-  static constexpr auto value = scalar::betainc;
+  static constexpr auto value = scalar::betainc<double>;
+  static constexpr auto wide = scalar::betainc<long double>;
   static constexpr double nanoseconds = 500;
   static constexpr auto& range = positive;
   static Arrays vjp(const Vjp& v) {
@@ -238,26 +293,9 @@ Array polygamma(const Operand& n, const Operand& x) {
   return where(regular, value, where(order == 0, by_element<Digamma>(t.x[1]), kNan)).astype(t.dtype);
 }
 Array zeta(const Operand& s, const Operand& q) { return at_elements<Zeta>("zeta", s, q); }
-/// Left of 0 by the reflection formula (Abramowitz & Stegun 23.2.6).
-Array zeta(const Array& s) {
-  return in_f32(s, [](A v) {
-    auto left = v < 0;
-    auto y = where(left, 1 - v, v), turns = where(left, v, 0) * 0.5, whole = round(turns);
-    auto wave = where(floor(whole / 2) * 2 == whole, 1, full_like(v, -1)) * sin(std::numbers::pi * (turns - whole));
-    auto z = by_element<RiemannZeta>(y), safe = where(left, y, 1);
-    return where(left, 2 * power(2 * std::numbers::pi, -safe) * wave * by_element<GammaFunction>(safe) * z, z);
-  });
-}
-Array factorial(const Array& n) {
-  return in_f32(n, [](A v) { return where(v < 0, 0, by_element<GammaFunction>(where(v < 0, 0, v) + 1)); });
-}
-Array comb(const Operand& n, const Operand& k) {
-  auto t = one_type("comb", {n, k});
-  auto &m = t.x[0], &j = t.x[1];
-  auto inside = j >= 0 && j <= m;
-  auto a = where(inside, m, 1), b = where(inside, j, 0);
-  return where(inside, 1 / ((a + 1) * by_element<Beta>(a - b + 1, b + 1)), 0).astype(t.dtype);
-}
+Array zeta(const Array& s) { return at_element<RiemannZeta>(s); }
+Array factorial(const Array& n) { return at_element<Factorial>(n); }
+Array comb(const Operand& n, const Operand& k) { return at_elements<Comb>("comb", n, k); }
 Array poch(const Operand& z, const Operand& m) { return at_elements<Poch>("poch", z, m); }
 Array multigammaln(const Array& a, std::int64_t d) {
   check<ValueError>(d >= 1, "multigammaln: d = ", d, " must be positive");

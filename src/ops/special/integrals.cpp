@@ -11,14 +11,16 @@ constexpr double kRootTwoPi = std::numbers::sqrt2 / std::numbers::inv_sqrtpi;
 
 struct Expi {
   static constexpr std::string_view name = "expi";
-  static constexpr auto value = scalar::expi;
+  static constexpr auto value = scalar::expi<double>;
+  static constexpr auto wide = scalar::expi<long double>;
   static constexpr double nanoseconds = 200, range[][2] = {{0.5, 3}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * (exp(v.in[0]) / v.in[0])}; }
 };
 /// Its first operand is a whole number.
 struct Expn {
   static constexpr std::string_view name = "expn";
-  static constexpr auto value = scalar::expn;
+  static constexpr auto value = scalar::expn<double>;
+  static constexpr auto wide = scalar::expn<long double>;
   static constexpr double nanoseconds = 300, range[][2] = {{2, 2}, {0.5, 3}};
   static Arrays vjp(const Vjp& v) {
     check<TraceError>(!v.needs[0], "expn: its order is a whole number, by which nothing can be differentiated");
@@ -27,7 +29,8 @@ struct Expn {
 };
 struct Spence {
   static constexpr std::string_view name = "spence";
-  static constexpr auto value = scalar::spence;
+  static constexpr auto value = scalar::spence<double>;
+  static constexpr auto wide = scalar::spence<long double>;
   static constexpr double nanoseconds = 60, range[][2] = {{0.2, 0.9}};
   static Arrays vjp(const Vjp& v) {
     auto one = v.in[0] == 1;
@@ -37,32 +40,44 @@ struct Spence {
 };
 struct Erfcx {
   static constexpr std::string_view name = "erfcx";
-  static constexpr auto value = scalar::erfcx;
+  static constexpr auto value = scalar::erfcx<double>;
+  static constexpr auto wide = scalar::erfcx<long double>;
   static constexpr double nanoseconds = 150, range[][2] = {{-2, 3}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * (2 * (v.in[0] * v.out[0]) - 2 * std::numbers::inv_sqrtpi)}; }
 };
 struct Ndtri {
   static constexpr std::string_view name = "ndtri";
-  static constexpr auto value = scalar::ndtri;
+  static constexpr auto value = scalar::ndtri<double>;
+  static constexpr auto wide = scalar::ndtri<long double>;
   static constexpr double nanoseconds = 60, range[][2] = {{0.05, 0.95}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * (kRootTwoPi * exp(0.5 * (v.out[0] * v.out[0])))}; }
 };
+struct ErfInv {
+  static constexpr std::string_view name = "erfinv";
+  static constexpr auto value = scalar::erfinv<double>;
+  static constexpr auto wide = scalar::erfinv<long double>;
+  static constexpr double nanoseconds = 150, range[][2] = {{-0.9, 0.9}};
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * (0.5 / std::numbers::inv_sqrtpi * exp(v.out[0] * v.out[0]))}; }
+};
 struct CauchyCdf {
   static constexpr std::string_view name = "cauchy_cdf";
-  static constexpr auto value = scalar::cauchy_cdf;
+  static constexpr auto value = scalar::cauchy_cdf<double>;
+  static constexpr auto wide = scalar::cauchy_cdf<long double>;
   static constexpr double nanoseconds = 40, range[][2] = {{-3, 3}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * (std::numbers::inv_pi / (1 + v.in[0] * v.in[0]))}; }
 };
 
 struct I1 {
   static constexpr std::string_view name = "i1";
-  static constexpr auto value = scalar::i1;
+  static constexpr auto value = scalar::i1<double>;
+  static constexpr auto wide = scalar::i1<long double>;
   static constexpr double nanoseconds = 150, range[][2] = {{-3, 3}};
   static Arrays vjp(const Vjp& v);
 };
 struct I0 {
   static constexpr std::string_view name = "i0";
-  static constexpr auto value = scalar::i0;
+  static constexpr auto value = scalar::i0<double>;
+  static constexpr auto wide = scalar::i0<long double>;
   static constexpr double nanoseconds = 150, range[][2] = {{-3, 3}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * by_element<I1>(v.in[0])}; }
 };
@@ -74,13 +89,15 @@ Array over(A y, A x) {
 Arrays I1::vjp(const Vjp& v) { return {v.ct[0] * (by_element<I0>(v.in[0]) - over(v.out[0], v.in[0]))}; }
 struct I1e {
   static constexpr std::string_view name = "i1e";
-  static constexpr auto value = scalar::i1e;
+  static constexpr auto value = scalar::i1e<double>;
+  static constexpr auto wide = scalar::i1e<long double>;
   static constexpr double nanoseconds = 150, range[][2] = {{-3, 3}};
   static Arrays vjp(const Vjp& v);
 };
 struct I0e {
   static constexpr std::string_view name = "i0e";
-  static constexpr auto value = scalar::i0e;
+  static constexpr auto value = scalar::i0e<double>;
+  static constexpr auto wide = scalar::i0e<long double>;
   static constexpr double nanoseconds = 150, range[][2] = {{-3, 3}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * (by_element<I1e>(v.in[0]) - sign(v.in[0]) * v.out[0])}; }
 };
@@ -91,19 +108,22 @@ Arrays I1e::vjp(const Vjp& v) {
 
 struct XLogY {
   static constexpr std::string_view name = "xlogy";
-  static constexpr auto value = scalar::xlogy;
+  static constexpr auto value = scalar::xlogy<double>;
+  static constexpr auto wide = scalar::xlogy<long double>;
   static constexpr double nanoseconds = 15, range[][2] = {{-2, 2}, {0.5, 2}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * log(v.in[1]), v.ct[0] * (v.in[0] / v.in[1])}; }
 };
 struct XLog1pY {
   static constexpr std::string_view name = "xlog1py";
-  static constexpr auto value = scalar::xlog1py;
+  static constexpr auto value = scalar::xlog1py<double>;
+  static constexpr auto wide = scalar::xlog1py<long double>;
   static constexpr double nanoseconds = 15, range[][2] = {{-2, 2}, {-0.5, 2}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * log1p(v.in[1]), v.ct[0] * (v.in[0] / (1 + v.in[1]))}; }
 };
 struct XLogX {
   static constexpr std::string_view name = "xlogx";
-  static constexpr auto value = scalar::xlogx;
+  static constexpr auto value = scalar::xlogx<double>;
+  static constexpr auto wide = scalar::xlogx<long double>;
   static constexpr double nanoseconds = 15, range[][2] = {{0.5, 2}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * (log(v.in[0]) + 1)}; }
 };
@@ -117,20 +137,23 @@ Arrays entropy_gradients(const Vjp& v, bool centered) {
 }
 struct RelEntr {
   static constexpr std::string_view name = "rel_entr";
-  static constexpr auto value = scalar::rel_entr;
+  static constexpr auto value = scalar::rel_entr<double>;
+  static constexpr auto wide = scalar::rel_entr<long double>;
   static constexpr double nanoseconds = 25, range[][2] = {{0.5, 2}, {0.5, 2}};
   static Arrays vjp(const Vjp& v) { return entropy_gradients(v, false); }
 };
 struct KlDiv {
   static constexpr std::string_view name = "kl_div";
-  static constexpr auto value = scalar::kl_div;
+  static constexpr auto value = scalar::kl_div<double>;
+  static constexpr auto wide = scalar::kl_div<long double>;
   static constexpr double nanoseconds = 25, range[][2] = {{0.5, 2}, {0.5, 2}};
   static Arrays vjp(const Vjp& v) { return entropy_gradients(v, true); }
 };
 /// The derivative 1 / (x (1 - x)) has no part that is infinite where another is 0.
 struct Logit {
   static constexpr std::string_view name = "logit";
-  static constexpr auto value = scalar::logit;
+  static constexpr auto value = scalar::logit<double>;
+  static constexpr auto wide = scalar::logit<long double>;
   static constexpr double nanoseconds = 20, range[][2] = {{0.1, 0.9}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] / (v.in[0] * (1 - v.in[0]))}; }
 };
@@ -140,7 +163,7 @@ Array cauchy_cdf(A x) { return at_element<CauchyCdf>(x); }
 
 namespace bora::special {
 using namespace ops;
-Array erfinv(const Array& x) { return erf_inv(x); }
+Array erfinv(const Array& x) { return at_element<ErfInv>(x); }
 Array erfcx(const Array& x) { return at_element<Erfcx>(x); }
 Array expit(const Array& x) { return sigmoid(x); }
 Array logit(const Array& x) { return at_element<Logit>(x); }
@@ -187,7 +210,7 @@ Array bernoulli(std::int64_t n, Dtype dtype) {
     else if (m % 2 == 0) {
       auto k = static_cast<double>(m);
       factor *= -(k - 1) * k / (4 * std::numbers::pi * std::numbers::pi);
-      b[m] = factor * scalar::riemann_zeta(k);
+      b[m] = factor * scalar::riemann_zeta<double>(k);
     }
   }
   return asarray(b, {n + 1}).astype(dtype);

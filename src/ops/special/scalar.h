@@ -1,47 +1,71 @@
-// scalar.h -- special functions of doubles: what the primitives of this folder compute for each element. f32 too is
-// computed here, and rounded once. Private.
+// scalar.h -- special functions of numbers: what the primitives of this folder compute for each element. f32 is
+// computed with T = double, f64 with T = long double, and rounded once, so that f64 too has nearly all of its digits
+// where series cancel and exponents are large. Private.
 #pragma once
 
 namespace bora::ops::scalar {
 // ---- scalar_gamma.cpp: the gamma function's family ------------------------------------------------------------------
-double lgamma(double x);  // log |gamma(x)|
-double tgamma(double x);
-double digamma(double x);
-double zeta(double s, double q);  // Hurwitz: the sum of (q + k)^-s
-double zeta_by_s(double s, double q);
-double riemann_zeta(double s);  // for s >= 0
-double riemann_zeta_by_s(double s);
-double lbeta(double a, double b);
-double beta(double a, double b);
-double poch(double z, double m);
+template <class T> T lgamma(T x);  // log |gamma(x)|
+template <class T> T tgamma(T x);
+template <class T> T digamma(T x);
+template <class T> T zeta(T s, T q);  // Hurwitz: the sum of (q + k)^-s
+template <class T> T zeta_by_s(T s, T q);
+template <class T> T riemann_zeta(T s);
+template <class T> T riemann_zeta_by_s(T s);  // for s >= 0
+template <class T> T lbeta(T a, T b);
+template <class T> T beta(T a, T b);
+template <class T> T poch(T z, T m);
+template <class T> T factorial(T n);  // gamma(n + 1) for n >= 0, else 0
+template <class T> T comb(T n, T k);  // 0 for k < 0 and for k > n
 // ---- scalar_incomplete.cpp: incomplete gamma and beta functions -----------------------------------------------------
-double gammainc(double a, double x);   // lower, regularised
-double gammaincc(double a, double x);  // upper, regularised
-double gammainc_by_a(double a, double x);
-double gamma_density(double a, double x);  // x^a e^-x / gamma(a)
-double betainc(double a, double b, double x);
-double betainc_by_a(double a, double b, double x);
-double betainc_by_b(double a, double b, double x);
-double beta_density(double a, double b, double x);  // x^a (1 - x)^b / B(a, b)
-double deviance(double u, double y);                // u - log(y) for y = 1 + u, to the last digits near u = 0
+template <class T> T gammainc(T a, T x);   // lower, regularised
+template <class T> T gammaincc(T a, T x);  // upper, regularised
+template <class T> T gammainc_by_a(T a, T x);
+template <class T> T gamma_density(T a, T x);  // x^a e^-x / gamma(a)
+template <class T> T betainc(T a, T b, T x);
+template <class T> T betainc_by_a(T a, T b, T x);
+template <class T> T betainc_by_b(T a, T b, T x);
+template <class T> T beta_density(T a, T b, T x);  // x^a (1 - x)^b / B(a, b)
+template <class T> T deviance(T u, T y);           // u - log(y) for y = 1 + u, to the last digits near u = 0
 // Shared by both files: log gamma(z) - ((z - 1/2) log z - z + log(2 pi) / 2), for z >= 10.
-double stirling(double z);
-double log_gamma_ratio(double z, double m);  // log(gamma(z + m) / gamma(z)) for z >= 10, m >= 0
+template <class T> T stirling(T z);
+template <class T> T log_gamma_ratio(T z, T m);  // log(gamma(z + m) / gamma(z)) for z >= 10, m >= 0
 // ---- scalar_integrals.cpp: integrals of exponentials, normal distribution, Bessel functions -------------------------
-double expi(double x);
-double expn(double n, double x);
-double spence(double x);
-double erfcx(double x);
-double ndtri(double p);
-double cauchy_cdf(double x);
-double i0(double x);
-double i0e(double x);
-double i1(double x);
-double i1e(double x);
-double xlogy(double x, double y);
-double xlog1py(double x, double y);
-double xlogx(double x);
-double logit(double x);
-double rel_entr(double p, double q);
-double kl_div(double p, double q);
+template <class T> T expi(T x);
+template <class T> T expn(T n, T x);
+template <class T> T spence(T x);
+template <class T> T erfcx(T x);
+template <class T> T ndtri(T p);
+template <class T> T erfinv(T x);
+template <class T> T cauchy_cdf(T x);
+template <class T> T i0(T x);
+template <class T> T i0e(T x);
+template <class T> T i1(T x);
+template <class T> T i1e(T x);
+template <class T> T xlogy(T x, T y);
+template <class T> T xlog1py(T x, T y);
+template <class T> T xlogx(T x);
+template <class T> T logit(T x);
+template <class T> T rel_entr(T p, T q);
+template <class T> T kl_div(T p, T q);
+template <class T> T boxcox(T x, T lambda);    // (x^lambda - 1) / lambda, log(x) for lambda = 0
+template <class T> T boxcox1p(T x, T lambda);  // of 1 + x
+// ---- scalar_further.cpp: integrals of waves and bells ---------------------------------------------------------------
+template <class T> T dawsn(T x);
+template <class T> T fresnel_s(T x);
+template <class T> T fresnel_c(T x);
+template <class T> T sine_integral(T x);
+template <class T> T cosine_integral(T x);
+template <class T> T owens_t(T h, T a);
+template <class T> T bessel_j(T n, T x);
+template <class T> T harmonic(T n, T m, T theta);  // the spherical harmonic at phi = 0
+// ---- hypergeometric.cpp ---------------------------------------------------------------------------------------------
+template <class T> T hyp1f1(T a, T b, T x);
+template <class T> T hyp1f1_by_a(T a, T b, T x);
+template <class T> T hyp1f1_by_b(T a, T b, T x);
+template <class T> T hyp2f1(T a, T b, T c, T x);
+template <class T> T hyp2f1_by_a(T a, T b, T c, T x);
+template <class T> T hyp2f1_by_c(T a, T b, T c, T x);
+template <class T> T wofz_real(T x, T y);  // the parts of exp(-z^2) erfc(-i z), z = x + i y
+template <class T> T wofz_imag(T x, T y);
 }  // namespace bora::ops::scalar
