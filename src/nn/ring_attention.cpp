@@ -1,6 +1,7 @@
 #include "bora/nn/ring_attention.h"
 #include <cmath>
 #include <limits>
+#include "bora/fx/custom.h"
 #include "bora/ops/collectives.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
@@ -16,6 +17,11 @@ namespace bora::nn {
 namespace {
 // Shape letters as in kernels/attention.h, S and T of this rank's block; n ranks
 using AxisList = std::vector<Axis>;
+/// This rank's block of a sequence.
+struct Mine {
+  Array q, k, v;
+  std::optional<Array> segments;
+};
 /// Results over some of the keys: out [B.., S, K, G, E] and the log of the sum of exp(score) [B.., K, G, S], in f32
 /// (f64).
 struct Partial {
@@ -58,26 +64,50 @@ struct Ring {
     auto y = call(r, in);
     return {y[0], y[1]};
   }
+  /// Gradients of q, k and v from these queries and keys. of: d out [B.., S, K, G, E], the lse over all keys and
+  /// sum(d out * out) [B.., K, G, S].
+  struct Cotangent {
+    Array d_out, lse, delta;
+  };
+  Arrays gradient(const Array& q, const std::optional<Array>& segments, const Keys& keys, const Cotangent& of,
+                  bool causal) const {
+    auto r = rule;
+    if (causal) r.right = 0;
+    Arrays in{q.astype(computed), keys.k.astype(computed), keys.v.astype(computed), of.d_out, of.lse, of.delta};
+    if (segments) in.insert(in.end(), {*segments, *keys.segments});
+    return call(ops::AttentionGrad{r, false}, in);
+  }
+  Cotangent half(const Cotangent& x, std::int64_t which) const {
+    return {part(x.d_out, lead, which), part(x.lse, x.lse.ndim() - 1, which), part(x.delta, x.lse.ndim() - 1, which)};
+  }
 };
-Keys passed_on(const Keys& x, const MeshAxes& axes, std::int64_t n) {
+/// The ranks of a ring.
+struct Way {
+  MeshAxes axes;
+  std::int64_t n;
+};
+Array passed_on(const Array& x, const Way& way) {
   std::vector<std::pair<int, int>> next;
-  for (int i = 0; i < static_cast<int>(n); ++i) next.emplace_back(i, (i + 1) % static_cast<int>(n));
-  auto on = [&](const Array& a) { return ppermute(a, axes, next); };
-  return {on(x.k), on(x.v), x.segments ? std::optional(on(*x.segments)) : std::nullopt};
+  for (int i = 0; i < static_cast<int>(way.n); ++i) next.emplace_back(i, (i + 1) % static_cast<int>(way.n));
+  return ppermute(x, way.axes, next);
 }
-Array whole_ring(const Ring& ring, const Array& q, const Keys& mine, const MeshAxes& axes, std::int64_t n) {
+Keys passed_on(const Keys& x, const Way& way) {
+  return {passed_on(x.k, way), passed_on(x.v, way),
+          x.segments ? std::optional(passed_on(*x.segments, way)) : std::nullopt};
+}
+Partial whole_ring(const Ring& ring, const Array& q, const Keys& mine, const Way& way) {
   auto all = ring.attend(q, mine.segments, mine, false);
   auto keys = mine;
-  for (std::int64_t t = 1; t < n; ++t) {
-    keys = passed_on(keys, axes, n);
+  for (std::int64_t t = 1; t < way.n; ++t) {
+    keys = passed_on(keys, way);
     all = merged(all, ring.attend(q, mine.segments, keys, false));
   }
-  return all.out;
+  return all;
 }
 /// This rank r has chunks r and 2 n - 1 - r. Of the keys of rank s the second chunk's queries meet all of chunk s, and:
 /// if s < r the first chunk's queries meet them too, else the second chunk's meet chunk 2 n - 1 - s. Both are one block
 /// of the same size, so each rank computes as much, without a mask.
-Array causal_ring(const Ring& ring, const Array& q, const Keys& mine, const MeshAxes& axes, std::int64_t n) {
+Partial causal_ring(const Ring& ring, const Array& q, const Keys& mine, const Way& way) {
   auto lead = ring.lead;
   auto own = ring.attend(q, mine.segments, mine, true);  // chunk r comes before 2 n - 1 - r: the order is natural here
   auto half_of = [&](const Partial& p, std::int64_t which) {
@@ -87,10 +117,10 @@ Array causal_ring(const Ring& ring, const Array& q, const Keys& mine, const Mesh
   auto q1 = ring.part(q, lead, 0), q2 = ring.part(q, lead, 1);
   std::optional<Array> s1, s2;
   if (mine.segments) s1 = ring.part(*mine.segments, lead, 0), s2 = ring.part(*mine.segments, lead, 1);
-  auto rank = axis_index(axes);
+  auto rank = axis_index(way.axes);
   auto keys = mine;
-  for (std::int64_t t = 1; t < n; ++t) {
-    keys = passed_on(keys, axes, n);
+  for (std::int64_t t = 1; t < way.n; ++t) {
+    keys = passed_on(keys, way);
     auto early = ring.half(keys, 0), late = ring.half(keys, 1);
     second = merged(second, ring.attend(q2, s2, early, false));
     auto before = rank >= constant(t, i32);  // the keys are of rank r - t, else of one after r
@@ -103,7 +133,68 @@ Array causal_ring(const Ring& ring, const Array& q, const Keys& mine, const Mesh
     first = merged(first, {other.out, either(other.lse, nothing)});
     second = merged(second, {other.out, either(nothing, other.lse)});
   }
-  return concatenate({first.out, second.out}, lead);
+  return {concatenate({first.out, second.out}, lead), concatenate({first.lse, second.lse}, first.lse.ndim() - 1)};
+}
+// Backward passes: gradients of keys and values travel with them, and one step more, home. What a rank keeps of the
+// forward pass is its own block.
+Arrays whole_gradient(const Ring& ring, const Array& q, const Keys& mine, const Ring::Cotangent& of, const Way& way) {
+  auto g = ring.gradient(q, mine.segments, mine, of, false);
+  auto keys = mine;
+  for (std::int64_t t = 1; t < way.n; ++t) {
+    keys = passed_on(keys, way);
+    auto more = ring.gradient(q, mine.segments, keys, of, false);
+    g = {g[0] + more[0], passed_on(g[1], way) + more[1], passed_on(g[2], way) + more[2]};
+  }
+  return {g[0], passed_on(g[1], way), passed_on(g[2], way)};
+}
+Arrays causal_gradient(const Ring& ring, const Array& q, const Keys& mine, const Ring::Cotangent& of, const Way& way) {
+  auto lead = ring.lead;
+  auto g = ring.gradient(q, mine.segments, mine, of, true);
+  auto q1 = ring.part(q, lead, 0), q2 = ring.part(q, lead, 1);
+  auto of1 = ring.half(of, 0), of2 = ring.half(of, 1);
+  std::optional<Array> s1, s2;
+  if (mine.segments) s1 = ring.part(*mine.segments, lead, 0), s2 = ring.part(*mine.segments, lead, 1);
+  auto rank = axis_index(way.axes);
+  auto keys = mine;
+  for (std::int64_t t = 1; t < way.n; ++t) {
+    keys = passed_on(keys, way);
+    auto early = ring.half(keys, 0), late = ring.half(keys, 1);
+    auto before = rank >= constant(t, i32);
+    auto either = [&](const Array& a, const Array& b) { return where(broadcast_to(before, a.shape()), a, b); };
+    Keys chosen{either(early.k, late.k), either(early.v, late.v), none};
+    std::optional<Array> s;
+    if (s1) s = either(*s1, *s2), chosen.segments = either(*early.segments, *late.segments);
+    auto a = ring.gradient(q2, s2, early, of2, false);
+    Ring::Cotangent of_it{either(of1.d_out, of2.d_out), either(of1.lse, of2.lse), either(of1.delta, of2.delta)};
+    auto b = ring.gradient(either(q1, q2), s, chosen, of_it, false);
+    // Of the second product first halves, of queries and of keys, have the gradient if the keys are of a rank before.
+    auto both = [&](const Array& x, std::int64_t first) {
+      auto nothing = zeros_like(x);
+      auto lower = either(x, nothing), upper = either(nothing, x);
+      auto& more = a[static_cast<std::size_t>(first)];
+      return first == 0 ? concatenate({lower, upper + more}, lead) : concatenate({lower + more, upper}, lead);
+    };
+    g = {g[0] + both(b[0], 0), passed_on(g[1], way) + both(b[1], 1), passed_on(g[2], way) + both(b[2], 2)};
+  }
+  return {g[0], passed_on(g[1], way), passed_on(g[2], way)};
+}
+/// Attention over the whole sequence, out [B.., S, K, G, E] in f32 (f64). Its backward pass goes round again.
+Array around_the_ring(const Ring& ring, const Mine& mine, bool causal, const Way& way) {
+  struct Saved {
+    Mine in;
+    Array out, lse;
+  };
+  auto keys_of = [](const Mine& x) { return Keys{x.k, x.v, x.segments}; };
+  auto forward = [=](const Mine& x) {
+    auto y = (causal ? causal_ring : whole_ring)(ring, x.q, keys_of(x), way);
+    return std::pair{y.out, Saved{x, y.out, y.lse}};
+  };
+  auto backward = [=](const Saved& s, const Array& d_out) {
+    auto delta = moveaxis(sum(d_out * s.out, -1), ring.lead, -1);
+    auto g = (causal ? causal_gradient : whole_gradient)(ring, s.in.q, keys_of(s.in), {d_out, s.lse, delta}, way);
+    return Mine{g[0].astype(s.in.q.dtype()), g[1].astype(s.in.k.dtype()), g[2].astype(s.in.v.dtype()), s.in.segments};
+  };
+  return custom_vjp([=](const Mine& x) { return forward(x).first; }, forward, backward)(mine);
 }
 /// x as an array with these axes in this order, repeated along those that it lacks.
 Array arranged(const NamedArray& x, const AxisList& axes) { return broadcast_to(x, Axes(axes)).array(); }
@@ -156,9 +247,9 @@ NamedArray ring_attention(const NamedArray& q, const NamedArray& k, const NamedA
   check<ShardError>(!o.ranks || *o.ranks == n, "ring_attention: the rows are in the zigzag order of ",
                     [&] { return *o.ranks; }, " ranks, but the current mapping splits ", position, " over ", n);
   auto local = [&](const Arrays& x) {
-    Keys mine{x[1], x[2], x.size() > 3 ? std::optional(x[3]) : std::nullopt};
-    if (n == 1) return Arrays{ring.attend(x[0], mine.segments, mine, o.causal).out.astype(dtype)};
-    return Arrays{(o.causal ? causal_ring : whole_ring)(ring, x[0], mine, around, n).astype(dtype)};
+    Mine mine{x[0], x[1], x[2], x.size() > 3 ? std::optional(x[3]) : std::nullopt};
+    if (n > 1) return Arrays{around_the_ring(ring, mine, o.causal, {around, n}).astype(dtype)};
+    return Arrays{ring.attend(mine.q, mine.segments, {mine.k, mine.v, mine.segments}, o.causal).out.astype(dtype)};
   };
   Array out;
   if (n == 1) {

@@ -14,7 +14,8 @@ struct RingAttentionOptions {
 /// softmax(q k' / sqrt(D)) v along `position`, which the current mapping may split over mesh axes (a rule such as
 /// {"position", "context"}): keys and values go round a ring of these ranks, and each rank's partial results meet by
 /// their maxima and sums in f32 (Liu et al. 2023, "Ring Attention"). No rank holds more than its own block and one
-/// other's. What the mapping says of batch axes and of heads holds too.
+/// other's: the backward pass goes round again, with gradients of keys and values. What the mapping says of batch axes
+/// and of heads holds too.
 ///   q [.., position, heads, (head_group,) head_size], k and v [.., position, heads, head_size], axes in any order; the
 ///   queries of a head_group share a key (Ainslie et al. 2023). Returns q's axes, v's head_size, q's dtype.
 /// A causal sequence over n ranks is in zigzag order (zigzag() below), in which each rank has as much to compute; q, k,
