@@ -45,29 +45,31 @@ TEST_F(WireTest, WhatIsLostIsCarriedOver) {
   auto exact = loss_of("dp", "f32");
   for (std::string wire : {"'{gradients: int4, error_feedback: true}'", "'{gradients: powersgd, rank: 4}'"}) {
     SCOPED_TRACE(wire);
-    auto train = [&](const std::string& out, int ranks, int steps) {
-      auto mesh = " --mesh data=" + std::to_string(ranks) + " train " + config + " batch=12 wire=" + wire;
-      return run("launch -n " + std::to_string(ranks) + " --out " + folder + "/" + out + mesh +
-                 " steps=" + std::to_string(steps));
+    auto out = folder + "/carried";
+    std::filesystem::remove_all(out);
+    auto train = [&](int ranks, int steps) {
+      auto n = std::to_string(ranks);
+      return run("launch -n " + n + " --layout dp --mesh data=" + n + " --out " + out + " train " + config +
+                 " batch=12 checkpoint_every=6 keep=9 wire=" + wire + " steps=" + std::to_string(steps));
     };
-    std::filesystem::remove_all(folder + "/whole");
-    std::filesystem::remove_all(folder + "/cut");
-    EXPECT_EQ(train("whole", 2, 12).code, 0);
-    auto whole = losses(folder + "/whole");
+    EXPECT_EQ(train(2, 12).code, 0);
+    auto whole = losses(out);
     EXPECT_NE(whole.back(), exact);
     EXPECT_NEAR(whole.back(), exact, 0.1 * exact);
     // A run that continues has the numbers of one that was not cut.
-    EXPECT_EQ(train("cut", 2, 6).code, 0);
-    EXPECT_EQ(train("cut", 2, 12).code, 0);
-    EXPECT_EQ(losses(folder + "/cut"), whole);
+    std::filesystem::remove_all(out + "/checkpoints/step-12");
+    auto r = train(2, 12);
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_NE(r.out.find("continuing from step 6"), r.out.npos) << r.out;
+    EXPECT_EQ(losses(out), whole);
     // On other ranks too, with a line that says so.
-    auto r = train("cut", 3, 14);
+    r = train(3, 14);
     EXPECT_EQ(r.code, 0) << r.err;
     EXPECT_NE(r.out.find("residuals of another number of ranks"), r.out.npos) << r.out;
-    EXPECT_EQ(train("cut", 1, 16).code, 0);
+    EXPECT_EQ(train(1, 16).code, 0);
     // Residuals are not made up, nor thrown away.
-    r = run("launch -n 2 --out " + folder + "/cut" + " --mesh data=2 train " + config + " batch=12 steps=18 wire=f32");
-    EXPECT_EQ(r.code, 3) << r.err;
+    r = run("launch -n 2 --layout dp --mesh data=2 --out " + out + " train " + config + " batch=12 steps=18 wire=f32");
+    EXPECT_EQ(r.code, 2) << r.err;
     EXPECT_NE(r.err.find("its settings of wire"), r.err.npos) << r.err;
   }
 }
