@@ -30,8 +30,9 @@ Exchange exchange(int members, int slices, int rows, int seed) {
     }
   const auto m = static_cast<std::int64_t>(P), n = static_cast<std::int64_t>(N), many = static_cast<std::int64_t>(room);
   const std::int64_t height = rows;
-  return {asarray(x, {m, height, 2}), asarray(out, {m, many, 2}), asarray(from, {m, n}), asarray(sizes, {m, n}),
-          asarray(to, {m, n}),      asarray(come, {m, n}),      asarray(want, {m, many, 2})};
+  const Shape each{m, n};
+  return {asarray(x, Shape{m, height, 2}), asarray(out, Shape{m, many, 2}), asarray(from, each), asarray(sizes, each),
+          asarray(to, each),               asarray(come, each),             asarray(want, Shape{m, many, 2})};
 }
 Array mapped(const Exchange& e, const Array& operand, const Array& output) {
   return vmap([](const Array& x, const Array& y, const Array& a, const Array& b, const Array& c,
@@ -81,13 +82,13 @@ TEST(RaggedExchange, DerivativesReachOperandAndOutput) {
 /// The example in the documentation of jax.lax.ragged_all_to_all.
 TEST(RaggedExchange, TheExampleOfJax) {
   Exchange e;
-  e.operand = asarray(std::vector<float>{1, 2, 2, 3, 4, 0}, {2, 3});
+  e.operand = asarray(std::vector<float>{1, 2, 2, 3, 4, 0}, Shape{2, 3});
   e.output = zeros({2, 4});
-  e.input_offsets = asarray(std::vector<int>{0, 1, 0, 1}, {2, 2});
-  e.send_sizes = asarray(std::vector<int>{1, 2, 1, 1}, {2, 2});
-  e.output_offsets = asarray(std::vector<int>{0, 0, 1, 2}, {2, 2});
-  e.recv_sizes = asarray(std::vector<int>{1, 1, 2, 1}, {2, 2});
-  close({mapped(e, e.operand, e.output)}, {asarray(std::vector<float>{1, 3, 0, 0, 2, 2, 4, 0}, {2, 4})}, 0, "JAX");
+  e.input_offsets = asarray(std::vector<int>{0, 1, 0, 1}, Shape{2, 2});
+  e.send_sizes = asarray(std::vector<int>{1, 2, 1, 1}, Shape{2, 2});
+  e.output_offsets = asarray(std::vector<int>{0, 0, 1, 2}, Shape{2, 2});
+  e.recv_sizes = asarray(std::vector<int>{1, 1, 2, 1}, Shape{2, 2});
+  close({mapped(e, e.operand, e.output)}, {asarray(std::vector<float>{1, 3, 0, 0, 2, 2, 4, 0}, Shape{2, 4})}, 0, "JAX");
 }
 TEST(RaggedExchange, MistakesAreNamed) {
   auto e = exchange(2, 1, 3, 1);
