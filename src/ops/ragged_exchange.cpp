@@ -9,8 +9,9 @@ namespace bora {
 Array ragged_all_to_all(const Array& operand, const Array& output, const Array& input_offsets, const Array& send_sizes,
                         const Array& output_offsets, const Array& recv_sizes, const MeshAxes& axes) {
   constexpr std::string_view what = "ragged_all_to_all";
-  check<ShapeError>(operand.ndim() > 0 && operand.ndim() == output.ndim() &&
-                        std::equal(operand.shape().begin() + 1, operand.shape().end(), output.shape().begin() + 1),
+  auto rows = operand.shape(), places = output.shape();
+  check<ShapeError>(!rows.empty() && rows.size() == places.size() &&
+                        std::equal(rows.begin() + 1, rows.end(), places.begin() + 1),
                     what, ": operand ", operand.type(), " and output ", output.type(),
                     " must have the same dimensions after the first one");
   check<DtypeError>(operand.dtype() == output.dtype(), what, ": operand ", operand.type(), " and output ",
@@ -21,7 +22,7 @@ Array ragged_all_to_all(const Array& operand, const Array& output, const Array& 
     check<ShapeError>(x->shape() == Shape{n} && n % members == 0, what, ": offsets and sizes must be vectors of one ",
                       "length that ", members, " members divide, got ", x->type(), " beside ", input_offsets.type());
   }
-  auto length = std::min(operand.shape(0), output.shape(0));
+  auto length = std::min(rows[0], places[0]);
   if (length == 0 || n == 0) return output;
   auto step = arange(length);
   auto column = [](const Array& x) { return expand_dims(x.astype(i32), 1); };
@@ -30,6 +31,6 @@ Array ragged_all_to_all(const Array& operand, const Array& output, const Array& 
   auto start = column(all_to_all(output_offsets.astype(i32), axes, 0, 0));
   auto to = start + step;
   auto counts = step < column(recv_sizes) && to >= 0;  // other rows go past the end, where writes are dropped
-  return indexed::set(output, {where(counts, to, output.shape(0))}, slices);
+  return indexed::set(output, {where(counts, to, places[0])}, slices);
 }
 }  // namespace bora
