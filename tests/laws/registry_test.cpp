@@ -21,7 +21,8 @@ bool may_refuse(const PrimitiveSample& s) {
   static const std::set<std::string_view> names = {
       "gamma_slope",       "counts",        "expn",         "zeta_by_s",
       "riemann_zeta_by_s", "gammainc_by_a", "betainc_by_a", "betainc_by_b", "schur",
-      "qr_raw",            "hessenberg",    "ldexp",        "bessel_j",  "spherical_harmonic"};
+      "qr_raw",            "hessenberg",    "ldexp",        "bessel_j",  "spherical_harmonic",
+      "hyp1f1_by_a",       "hyp1f1_by_b",   "hyp2f1_by_a",  "hyp2f1_by_c"};
   return names.count(s.primitive->name()) > 0;
 }
 /// Vectors are given up to phases, which differences see: complex_linalg_test.cpp tests what does not depend on them.
@@ -31,7 +32,8 @@ bool free_phases(const PrimitiveSample& s) {
 }
 /// The primitives with a derivative by a parameter that has none itself.
 bool may_refuse_twice(const PrimitiveSample& s) {
-  static const std::set<std::string_view> names = {"betainc", "gammainc", "gammaincc", "riemann_zeta", "zeta"};
+  static const std::set<std::string_view> names = {"betainc",      "gammainc", "gammaincc", "riemann_zeta",
+                                                   "zeta",         "hyp1f1",   "hyp2f1"};
   return names.count(s.primitive->name()) > 0;
 }
 /// The differentiable inputs and outputs.

@@ -1,6 +1,6 @@
 // special.h -- special functions, with SciPy's and JAX's names. f32 and bf16 are computed in f64, f64 in long double,
-// and rounded once (errors: docs/numerics.md). Each has a derivative by every argument that is not a whole number; where
-// JAX's functions give NaN only because their approximations end there (i0(inf), expi(0)), these give the limit.
+// and rounded once (errors: docs/numerics.md). Each has a derivative by every argument that is not a whole number;
+// where JAX's functions give NaN only because their approximations end there (i0(inf), expi(0)), these give the limit.
 #pragma once
 #include "bora/ops/elementwise.h"
 #include "bora/ops/functions.h"

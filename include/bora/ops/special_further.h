@@ -34,8 +34,8 @@ Array sph_harm_y(const Operand& n, const Operand& m, const Operand& theta, const
 /// before. Derivatives by a, b and x; those by a and b have none by a or b. Source: Abramowitz & Stegun 13.
 Array hyp1f1(const Operand& a, const Operand& b, const Operand& x);
 /// Gauss' function 2F1: the sum of (a)_k (b)_k x^k / ((c)_k k!) and its continuation to x < -1, of real numbers. inf
-/// for x > 1 and for c = 0, -1, .. unless the sum ends before, and at x = 1 for c <= a + b. Derivatives by all four; those
-/// by a, b and c have none by a, b or c. Source: Abramowitz & Stegun 15, near 1 the differential equation.
+/// for x > 1 and for c = 0, -1, .. unless the sum ends before, and at x = 1 for c <= a + b. Derivatives by all four;
+/// those by a, b and c have none by a, b or c. Source: Abramowitz & Stegun 15, near 1 the differential equation.
 Array hyp2f1(const Operand& a, const Operand& b, const Operand& c, const Operand& x);
 /// Faddeeva's function exp(-z^2) erfc(-i z), complex64 or complex128, of complex or real z. Source: Al Azah and
 /// Chandler-Wilde 2021.
