@@ -98,6 +98,7 @@ inline bool is_nan(Dtype d, std::uint64_t v) {
   if (d == f32) return (v & 0x7fffffff) > 0x7f800000;
   if (d == f64) return (v & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
   if (d == bf16) return (v & 0x7fff) > 0x7f80;
+  if (d == f16) return (v & 0x7fff) > 0x7c00;
   return false;
 }
 /// Equal bits; NaN equals NaN whatever its payload.

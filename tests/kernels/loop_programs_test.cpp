@@ -24,6 +24,7 @@ std::uint64_t some_bits(Dtype d, Random& g) {
     case boolean: return raw & 1u;
     case f32: return std::bit_cast<std::uint32_t>(x);
     case bf16: return bfloat16(x).bits;
+    case f16: return raw >> 51 & 3u ? float16(x).bits : raw & 0xffffu;
     case f64: return std::bit_cast<std::uint64_t>(static_cast<double>(x) * (1 + 1e-12));
     default: return raw >> 50 & 1u ? raw & 15u : raw >> 51 & 1u ? ~(raw & 15u) : raw;
   }
@@ -33,9 +34,10 @@ std::uint64_t some_bits(Dtype d, Random& g) {
 Loop program(Random& g) {
   const auto lanes = g() % 6;
   const bool wide = lanes < 2, mixed = lanes == 1;  // mixed: 32-bit values too, but in no comparison or reduction
-  const std::vector<Dtype> types = mixed  ? std::vector<Dtype>{f64, i64, boolean, f32, i32, u32, bf16, u8}
+  const std::vector<Dtype> types = mixed  ? std::vector<Dtype>{f64, i64, boolean, f32, i32, u32, bf16, u8, i8, u16, f16}
                                    : wide ? std::vector<Dtype>{f64, i64, boolean, f64}
-                                          : std::vector<Dtype>{f32, f32, bf16, i32, u32, u8, boolean};
+                                          : std::vector<Dtype>{f32, f32, bf16, i32,  u32, u8,
+                                                             i8,  i16, u16,  f16, f16, boolean};
   Builder b;
   std::vector<int> values;
   std::vector<char> column;
@@ -61,7 +63,7 @@ Loop program(Random& g) {
   for (int tries = 0; tries < 600 && b.loop.code.size() < size; ++tries) {
     const auto at = g() % values.size();
     const Dtype d = b.dtype(values[at]);
-    const auto kind = g() % (mixed ? 8 : 12);
+    const auto kind = is_stored_only(d) ? 1 : g() % (mixed ? 8 : 12);
     const bool part = mixed && d != boolean && dtype_size(d) < 8;
     if (kind == 0) {
       if (part) continue;
@@ -70,7 +72,11 @@ Loop program(Random& g) {
                        : std::vector<Reduction>{Reduction::sum, Reduction::max, Reduction::min, Reduction::prod};
       put(b.reduce(pick(kinds, g), values[at]), false);
     } else if (kind == 1) {
-      put(b.cast(pick(types, g), values[at]), column[at]);
+      const Dtype to = pick(types, g);
+      int v = values[at];
+      for (Dtype next : {computed_as(d), computed_as(to), to})  // stored dtypes are cast to and from one dtype alone
+        if (next != b.dtype(v)) v = b.cast(next, v);
+      put(v, column[at]);
     } else {
       Instr i{.kind = K::op, .dtype = d, .op = pick(ops, g)};
       const ElementOp& op = element_op(i.op);

@@ -80,9 +80,12 @@ struct Scene {
   mutable std::vector<std::optional<Read>> reads_;
   mutable std::vector<std::optional<std::optional<Pieces>>> pieces_;
 };
-/// Is it a slice, pad, concatenation or change of a part whose elements loops can read where they lie?
+/// Is it a slice, flip, pad, concatenation or change of a part whose elements loops can read where they lie?
 bool is_window(const Graph&, const Instruction&);
-/// Loops read memory element after element along their rows, or one element all the time.
+/// Elements along a row between two that a loop reads: a cache line holds several of them.
+inline constexpr std::int64_t kFarthest = 8;
+/// Loops read memory element after element along their rows, forward, backward or with small steps, or one element all
+/// the time.
 bool is_readable(const Piece&);
 /// The pieces of the result of a broadcast or window, from those of its operands; none if they are too many.
 Pieces pieces_through(const Graph&, const Instruction&, const std::vector<Pieces>& in);

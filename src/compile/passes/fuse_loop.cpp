@@ -1,7 +1,9 @@
 // fuse_loop.cpp -- a set of instructions as one kernels::Loop. Refuses sets that would not give the instructions' bits
 // or do not fit a loop: the same code decides whether an instruction may join and builds the loop in the end.
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
+#include <utility>
 #include "bora/kernels/reduce.h"
 #include "bora/ops/primitives.h"
 #include "compile/passes/fuse_group.h"
@@ -126,6 +128,27 @@ class Builder {
         return static_cast<std::int16_t>(j);
     return push({.kind = Instr::Kind::load, .dtype = d, .imm = static_cast<std::uint64_t>(k)});
   }
+  std::int16_t convert(Instr::Kind kind, Dtype to, std::int16_t v) {
+    return push({.kind = kind, .dtype = to, .in = {v, -1, -1, -1}});
+  }
+  /// Dtypes that are stored only are cast by way of the dtype that computes for them, floats clamped to their range.
+  std::int16_t cast(std::int16_t v, Dtype to) {
+    auto from = fused_->loop.code[static_cast<std::size_t>(v)].dtype;
+    auto step = [&](Dtype d) {
+      if (std::exchange(from, d) != d) v = convert(Instr::Kind::cast, d, v);
+    };
+    bool saturates = is_float(from) && is_integer(to) && is_stored_only(to);
+    if (is_stored_only(from)) step(is_float(from) ? f32 : i32);
+    if (is_stored_only(to)) step(is_float(to) ? f32 : i32);
+    if (saturates) {
+      auto limit = [&](std::int32_t n) { return constant(i32, static_cast<std::uint32_t>(n)); };
+      auto bits = 8 * static_cast<int>(dtype_size(to));
+      auto low = limit(to == u16 ? 0 : -(1 << (bits - 1))), high = limit((1 << (to == u16 ? bits : bits - 1)) - 1);
+      v = push({.kind = Instr::Kind::op, .dtype = i32, .op = kernels::find_op("clamp"), .in = {low, v, high, -1}});
+    }
+    step(to);
+    return v;
+  }
   bool add(std::size_t m) {
     using K = Item::Kind;
     auto& it = item(m);
@@ -150,7 +173,10 @@ class Builder {
       if (i.in[k] < 0)
         return no("one reads the other's values elsewhere than they are made, or before all of them are made");
     }
-    if (it.kind == K::cast) i.kind = Instr::Kind::cast;
+    if (it.kind == K::cast) {
+      values_.push_back(cast(i.in[0], i.dtype));
+      return true;
+    }
     if (it.kind == K::bitcast) i.kind = Instr::Kind::bitcast;
     if (reduces) {
       i.kind = Instr::Kind::reduce;
@@ -162,9 +188,6 @@ class Builder {
   /// bool has the width of the lanes: narrower values are widened where they are compared or selected, which is exact.
   std::int16_t push_in_lanes(Instr i) {
     auto type = [&](std::size_t k) { return fused_->loop.code[static_cast<std::size_t>(i.in[k])].dtype; };
-    auto converted = [&](Instr::Kind kind, Dtype to, std::int16_t v) {
-      return push({.kind = kind, .dtype = to, .in = {v, -1, -1, -1}});
-    };
     constexpr auto cast = Instr::Kind::cast, bitcast = Instr::Kind::bitcast;
     bool selects = i.kind == Instr::Kind::op && type(0) == boolean && i.dtype != boolean;
     if (width_ < 8 || i.kind != Instr::Kind::op || (i.dtype != boolean && !selects)) return push(i);
@@ -172,14 +195,14 @@ class Builder {
     for (std::size_t k = 0; k < kernels::kMaxInputs && i.in[k] >= 0; ++k) {
       auto d = type(k);
       if (d == boolean || dtype_size(d) == 8) continue;
-      if (selects && d == f32) i.in[k] = converted(bitcast, i32, i.in[k]);
+      if (selects && d == f32) i.in[k] = convert(bitcast, i32, i.in[k]);
       i.dtype = is_float(type(k)) ? f64 : i64;
-      i.in[k] = converted(cast, i.dtype, i.in[k]);
+      i.in[k] = convert(cast, i.dtype, i.in[k]);
       if (!selects) i.dtype = boolean;
     }
     auto v = push(i);
     if (i.dtype == result) return v;
-    return result == f32 ? converted(bitcast, f32, converted(cast, i32, v)) : converted(cast, result, v);
+    return result == f32 ? convert(bitcast, f32, convert(cast, i32, v)) : convert(cast, result, v);
   }
   bool add_random(const Instruction& code, const Type& out) {
     auto* d = as<ops::RandomBits>(code.primitive);
@@ -299,11 +322,12 @@ class Builder {
     for (std::size_t k = 0; k < accesses_.size(); ++k) {
       auto step = l->strides[k].back();
       auto dtype = s_.graph.vars[idx(fused_->operands[k])].dtype;
-      if (step != 0 && (step != 1 || dtype == Dtype::key)) {
+      bool gathered = k < loads_ && std::abs(step) <= kFarthest;
+      if (step != 0 && ((step != 1 && (!gathered || g_.elements == 1)) || dtype == Dtype::key)) {
         if (g_.elements != 1) return false;
         step = 0;
       }
-      loop.operands.push_back({dtype, step == 1});
+      loop.operands.push_back({dtype, step != 0});
       fused_->offsets.push_back(offset(accesses_[k], l->strides[k]));
       std::copy(l->strides[k].begin(), l->strides[k].end(), a.stride[k]);
       a.stride[k][a.ndim - 1] = step;

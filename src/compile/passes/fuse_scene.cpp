@@ -31,10 +31,16 @@ Item describe_item(const Graph& g, const Instruction& i) {
   auto& out = g.type(i.out[0]);
   it.elements = out.size();
   if (it.elements == 0) return it;
-  // Loops hold real numbers of dtypes that have kernels: others are computed, and even moved, outside of them.
-  auto outside = [](Dtype d) { return is_complex(d) || is_stored_only(d); };
-  auto foreign = [&](int v) { return outside(g.type(v).dtype); };
-  if (outside(out.dtype) || std::any_of(i.in.begin(), i.in.end(), foreign)) return it;
+  // Loops hold real numbers: others are computed, and even moved, outside of them. Those of dtypes that are stored only
+  // are read through broadcasts and windows, and cast.
+  bool stored = false;
+  auto foreign = [&](int v) {
+    auto d = g.type(v).dtype;
+    stored = stored || is_stored_only(d);
+    return is_complex(d) || d == u64;
+  };
+  if (foreign(i.out[0]) || std::any_of(i.in.begin(), i.in.end(), foreign)) return it;
+  if (stored && p.traits.loop != LoopRole::cast && p.traits.loop != LoopRole::broadcast) return it;
   using K = Item::Kind;
   auto of_lanes = [](Dtype d) { return d != Dtype::boolean && d != Dtype::key; };
   switch (p.traits.loop) {

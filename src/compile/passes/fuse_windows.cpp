@@ -1,6 +1,7 @@
-// fuse_windows.cpp -- slices, pads, concatenations and parts at constant places as boxes of other variables, and the
-// regions of a loop that reads such boxes.
+// fuse_windows.cpp -- slices, flips, pads, concatenations and parts at constant places as boxes of other variables, and
+// the regions of a loop that reads such boxes.
 #include <algorithm>
+#include <cstdlib>
 #include "bora/ops/primitives.h"
 #include "compile/passes/fuse_group.h"
 #include "ops/support.h"
@@ -122,8 +123,23 @@ Pieces through(const ops::BroadcastInDim& b, const Pieces& in, const Type& opera
   }
   return r;
 }
+Pieces through(const ops::Rev& r, Pieces in, const Shape& shape) {
+  for (auto& p : in)
+    for (auto dim : r.dims) {
+      auto d = idx(dim);
+      auto begin = p.box.begin[d];
+      p.box.begin[d] = shape[d] - p.box.end[d];
+      p.box.end[d] = shape[d] - begin;
+      if (p.origin.kind == K::constant) continue;
+      auto& a = p.origin.access;
+      a.offset += (shape[d] - 1) * a.strides[d];
+      a.strides[d] = -a.strides[d];
+    }
+  return in;
+}
 struct Window {  // one of them, or none
   const ops::Slice* slice;
+  const ops::Rev* flip;
   const ops::Pad* pad;
   const ops::Concatenate* concatenation;
   const ops::DynamicSlice* part;  // this and the next: with constant starts
@@ -132,18 +148,22 @@ struct Window {  // one of them, or none
 };
 Window window_of(const Graph& g, const Instruction& i) {
   auto& p = i.primitive;
-  Window w{as<ops::Slice>(p), as<ops::Pad>(p), as<ops::Concatenate>(p), as<ops::DynamicSlice>(p),
+  Window w{as<ops::Slice>(p), as<ops::Rev>(p), as<ops::Pad>(p), as<ops::Concatenate>(p), as<ops::DynamicSlice>(p),
            as<ops::DynamicUpdateSlice>(p)};
   if (!w.part && !w.changed) return w;
   auto start = starts_of(g, i, w.part ? 1 : 2, g.type(i.in[0]).shape, g.type(w.part ? i.out[0] : i.in[1]).shape);
-  if (!start) return {nullptr, nullptr, nullptr, nullptr, nullptr};
+  if (!start) return {};
   w.start = std::move(*start);
   return w;
 }
+constexpr std::int64_t kShort = 8, kMany = 4096;
 /// A slice of many short rows: loops over its copy, which is one row, are faster.
 bool has_short_rows(const Type& operand, const Type& out) {
-  constexpr std::int64_t kShort = 8, kMany = 4096;
   return !out.shape.empty() && out.shape.back() < kShort && out.shape.back() != operand.shape.back() &&
+         out.size() > kMany;
+}
+bool flips_short_rows(const ops::Rev& r, const Type& out) {
+  return std::find(r.dims.begin(), r.dims.end(), out.ndim() - 1) != r.dims.end() && out.shape.back() < kShort &&
          out.size() > kMany;
 }
 }  // namespace
@@ -152,16 +172,17 @@ bool is_readable(const Piece& p) {
   auto& a = p.origin.access;
   if (p.origin.kind != K::memory) return true;
   for (std::size_t d = a.dims.size(); d-- > 0;)
-    if (a.dims[d] != 1) return a.strides[d] == 0 || a.strides[d] == 1;
+    if (a.dims[d] != 1) return std::abs(a.strides[d]) <= kFarthest;
   return true;
 }
 bool is_window(const Graph& g, const Instruction& i) {
   if (i.out.size() != 1 || g.type(i.out[0]).size() == 0 || g.type(i.out[0]).dtype == Dtype::key ||
-      is_complex(g.type(i.out[0]).dtype) || is_stored_only(g.type(i.out[0]).dtype))
+      is_complex(g.type(i.out[0]).dtype) || g.type(i.out[0]).dtype == u64)
     return false;
   auto w = window_of(g, i);
   if (w.pad) return std::all_of(w.pad->interior.begin(), w.pad->interior.end(), [](auto n) { return n == 0; });
   if (w.slice || w.part) return !has_short_rows(g.type(i.in[0]), g.type(i.out[0]));
+  if (w.flip) return !flips_short_rows(*w.flip, g.type(i.out[0]));
   return w.concatenation || w.changed;
 }
 Pieces pieces_through(const Graph& g, const Instruction& i, const std::vector<Pieces>& in) {
@@ -170,6 +191,7 @@ Pieces pieces_through(const Graph& g, const Instruction& i, const std::vector<Pi
   auto limit = w.start;
   for (std::size_t d = 0; d < limit.size() && w.part; ++d) limit[d] += out.shape[d];
   auto r = w.slice           ? through(*w.slice, in[0])
+           : w.flip          ? through(*w.flip, in[0], out.shape)
            : w.part          ? through({w.start, limit, Dims(limit.size(), 1)}, in[0])
            : w.pad           ? through(*w.pad, in[0], operand, out)
            : w.concatenation ? through(*w.concatenation, in, g, i)

@@ -53,6 +53,7 @@ bool store_in_loop(Graph& g, int v, int copy) {
       return (i.kind == Kind::store || i.kind == Kind::load) && i.imm == at;
     });
     if (instruction == f.loop.code.end()) continue;
+    if (instruction->kind == Kind::load && instruction->dtype == f16) continue;  // loads make NaNs quiet
     auto value = f.stored[at] ? instruction->in[0] : static_cast<std::int16_t>(instruction - f.loop.code.begin());
     auto with = std::make_shared<Fused>(f);
     with->loop.code.push_back(
@@ -86,7 +87,7 @@ Graph lower(const Program& p, bool nested, bool fused, const std::vector<std::si
     if (shares_memory(i, g))
       for (std::size_t o = 0; o < i.out.size(); ++o) g.root[idx(i.out[o])] = g.root[idx(i.in[o])];
     else if (as<ops::Constant>(i.primitive) && !is_complex(g.type(i.out[0]).dtype) &&
-             !is_stored_only(g.type(i.out[0]).dtype))
+             g.type(i.out[0]).dtype != u64)
       g.constants[i.out[0]] = bits_of(i, g.type(i.out[0]));
     else parts.back().push_back(&i);
   }

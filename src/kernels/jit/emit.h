@@ -239,16 +239,18 @@ class Emitter : public Xbyak::CodeGenerator {
   }
   void load(const Machine& m) {
     const int operand = static_cast<int>(m.imm);
+    const Dtype dtype = s_.operands[at(operand)].dtype;
     const X d = v(m.out);
     if (!s_.operands[at(operand)].columns) {
       const auto p = ptr[base(operand)];
       switch (size_of(operand)) {
         case 8: vbroadcastsd(y(m.out), p); return;
         case 4: vbroadcastss(d, p); return;
-        case 2: movzx(edx, word[base(operand)]); break;
-        default: movzx(edx, byte[base(operand)]); break;
+        case 2: dtype == i16 ? movsx(edx, word[base(operand)]) : movzx(edx, word[base(operand)]); break;
+        default: dtype == i8 ? movsx(edx, byte[base(operand)]) : movzx(edx, byte[base(operand)]); break;
       }
       vmovd(X(m.out), edx);
+      if (dtype == f16) vcvtph2ps(X(m.out), X(m.out));
       m.wide ? vpbroadcastq(d, X(m.out)) : vpbroadcastd(d, X(m.out));
       return;
     }
@@ -259,6 +261,9 @@ class Emitter : public Xbyak::CodeGenerator {
       vmovaps(v(m.temp[0]), ptr[rsp + kMask]);
       a.size == 8 ? vmaskmovpd(part, v(m.temp[0]), ptr[a.at]) : vmaskmovps(part, v(m.temp[0]), ptr[a.at]);
     } else if (a.size == a.lane) a.size == 8 ? vmovupd(r, ptr[a.at]) : vmovups(r, ptr[a.at]);
+    else if (dtype == f16) vcvtph2ps(r, ptr[a.at]);
+    else if (dtype == i16) vpmovsxwd(r, ptr[a.at]);
+    else if (dtype == i8) vpmovsxbd(r, ptr[a.at]);
     else if (a.size == 2) vpmovzxwd(r, ptr[a.at]);
     else a.lane == 8 ? vpmovzxbq(r, ptr[a.at]) : vpmovzxbd(r, ptr[a.at]);
   }
@@ -270,7 +275,8 @@ class Emitter : public Xbyak::CodeGenerator {
         case 4: vmovss(ptr[base(operand)], X(r)); return;
         default: break;
       }
-      vmovd(edi, X(r));
+      if (s_.operands[at(operand)].dtype == f16) vcvtps2ph(X(m.temp[0]), X(r), 0), vmovd(edi, X(m.temp[0]));
+      else vmovd(edi, X(r));
       size_of(operand) == 2 ? mov(word[base(operand)], di) : mov(byte[base(operand)], dil);
       return;
     }
@@ -284,6 +290,7 @@ class Emitter : public Xbyak::CodeGenerator {
                operand < loop_operands()) {
       vmovntps(to, part);
     } else if (a.size == a.lane) a.size == 8 ? vmovupd(to, part) : vmovups(to, part);
+    else if (s_.operands[at(operand)].dtype == f16) vcvtps2ph(to, part, 0);
     else if (v4()) a.size == 2 ? vpmovdw(to, part) : a.lane == 8 ? vpmovqb(to, part) : vpmovdb(to, part);
     else narrow(a, elements(m), r, m.temp[0]);
     if (a.copied) copy_elements(operand, false);

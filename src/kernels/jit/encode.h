@@ -1,5 +1,6 @@
 // encode.h -- encodes the machine instructions of allocate.h. Private to assemble.cpp.
 #pragma once
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include "kernels/jit/emit.h"
@@ -80,6 +81,12 @@ class Encoder : public Emitter {
       case P::to_int: vcvtps2dq(d, a); return;
       case P::truncate: w ? vcvttpd2qq(d, a) : vcvttps2dq(d, a); return;
       case P::to_float: w ? vcvtqq2pd(d, a) : vcvtdq2ps(d, a); return;
+      case P::to_half: {
+        const int bytes = half_ ? vector_bytes() / 2 : vector_bytes();
+        const X packed = sized(m.out, std::max(16, bytes / 2));
+        vcvtps2ph(packed, a, 0);
+        return vcvtph2ps(d, packed);
+      }
       case P::widen_float:
       case P::sign_extend:
       case P::zero_extend: return widen(m);

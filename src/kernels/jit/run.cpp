@@ -7,6 +7,7 @@
 #include "bora/base/parallel.h"
 #include "bora/kernels/memory.h"
 #include "kernels/jit/loop_code.h"
+#include "kernels/loop/strided.h"
 
 namespace bora::kernels {
 namespace {
@@ -281,7 +282,7 @@ const jit::LoopCode* code_for(const LoopKernel& k, const Grid& g, std::int64_t t
 }  // namespace
 
 void run_in_turn(const LoopKernel& k, const LoopArgs& a, std::int64_t times, std::span<const std::int64_t> step) {
-  if (times > 1 && a.extent[a.ndim - 1] > 0) {  // one row for this thread alone: the runs become rows of one call
+  if (times > 1 && a.extent[a.ndim - 1] > 0 && strided_operands(k, a) == 0) {  // one row for this thread alone: the runs become rows of one call
     const Grid g(k, a);
     const bool alone = g.rows == 1 && static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost < kWorthAThread;
     if (const auto* code = alone ? code_for(k, g, times) : nullptr) {
@@ -301,6 +302,7 @@ void run(const LoopKernel& k, const LoopArgs& a) {
   for (int d = 0; d + 1 < a.ndim; ++d)
     if (a.extent[d] == 0) return;
   if (a.extent[a.ndim - 1] == 0 && !k.has_row_store) return;
+  if (const auto strided = strided_operands(k, a); strided != 0) return run_strided(k, a, strided);
   const Grid g(k, a);
   if (const auto* code = code_for(k, g, 1)) return code->run(k, a, g);
   const std::int64_t block = kBlockBytes / k.element_bytes;

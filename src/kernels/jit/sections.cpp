@@ -118,9 +118,17 @@ class Maker {
     if (slot < 0) slot = new_slot();
     return slot_node(slot, k_.wide ? Format::i64 : Format::u32);
   }
+  /// The value that a store writes: stores of dtypes that are stored only wrap or round, so that a cast before them is
+  /// not needed.
+  int unrounded(int store) const {
+    const int v = k_.canon[code_[store].in[0]];
+    const Instr& cast = code_[v];
+    const bool skips = is_stored_only(cast.dtype) && cast.kind == Kind::cast && k_.column[v];
+    return skips ? cast.in[0] : v;
+  }
   void store(int v) {
     const Instr& i = code_[v];
-    const int x = trace_to_memory(*g_, format(i.in[0]), value(i.in[0]));
+    const int x = trace_to_memory(*g_, format(i.in[0]), value(unrounded(v)));
     g_->add({.op = P::store, .wide = width_of(format(i.in[0])) == 8, .in = {x, -1, -1, -1}, .imm = i.imm});
   }
   /// Is this row value needed outside the section that computes it?
@@ -169,7 +177,7 @@ class Maker {
     }
     if (last)  // all values first: a store may overwrite an input of another one
       for (int v = 0; v < n_; ++v)
-        if (is_column_store(v)) value(code_[v].in[0]);
+        if (is_column_store(v)) value(unrounded(v));
     for (int v = 0; v < n_; ++v) {
       if (first_[v] != pass || k_.blocks.kept[v] < 0) continue;
       int x = trace_to_reduce(*g_, format(v), node_[static_cast<std::size_t>(v)]);

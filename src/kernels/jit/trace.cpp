@@ -128,6 +128,15 @@ int to_i64(D x) {
   r = select(x >= D(9223372036854775808.), L(INT64_MAX), r);
   return select(x == x, r, L(0)).v;
 }
+/// From i32 or f32, the dtypes in which those that are stored only compute.
+int cast_to_stored(Format to, int v) {
+  switch (to) {
+    case Format::i8: return (as_signed(U::of(v) << 24) >> 24).v;
+    case Format::i16: return (as_signed(U::of(v) << 16) >> 16).v;
+    case Format::u16: return (U::of(v) & U(0xffffu)).v;
+    default: return put<F>(P::to_half, v).v;
+  }
+}
 int cast32(Format from, Format to, int v) {
   if (from == Format::mask32) {
     if (is_float(to)) return select(M{v}, F(1.f), F(0.f)).v;
@@ -194,6 +203,7 @@ int trace_op(Graph& g, OpId op, Format f, const int* in) {
 }
 int trace_cast(Graph& g, Format from, Format to, int v) {
   Recording recording(g);
+  if (is_stored_format(to)) return cast_to_stored(to, v);
   return width_of(from) == 8 || width_of(to) == 8 ? cast64(from, to, v) : cast32(from, to, v);
 }
 int trace_loaded(Graph& g, Format f, int raw) {
@@ -207,8 +217,12 @@ int trace_loaded(Graph& g, Format f, int raw) {
 }
 int trace_to_memory(Graph& g, Format f, int v) {
   Recording recording(g);
+  const bool low = g.isa == Isa::v4;  // stores cut lanes off; those of AVX2 saturate
   switch (f) {
     case Format::bf16: return (U::of(v) >> 16).v;
+    case Format::i8: return low ? v : (U::of(v) & U(0xffu)).v;
+    case Format::i16:
+    case Format::u16: return low ? v : (U::of(v) & U(0xffffu)).v;
     case Format::mask32: return select(M{v}, U(1u), U(0u)).v;
     case Format::mask64: return select(W{v}, L(1), L(0)).v;
     default: return v;

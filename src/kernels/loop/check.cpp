@@ -1,6 +1,7 @@
 // check.cpp -- whether a Loop is well formed, and its text form.
 #include <bit>
 #include <sstream>
+#include <utility>
 #include "bora/base/error.h"
 #include "bora/kernels/reduce.h"
 #include "kernels/loop/plan.h"
@@ -15,6 +16,10 @@ struct Checker {
 
   template <class... P> void need(bool ok, std::size_t k, const P&... parts) const {
     check<ValueError>(ok, "fused loop, instruction ", k, ": ", parts..., "\n", ok ? std::string() : print(loop));
+  }
+  void computes(std::size_t k, Dtype d) const {
+    need(!is_stored_only(d), k, "computes with ", dtype_name(d), ", which is stored only; cast to ",
+         dtype_name(computed_as(d)), " first");
   }
   static bool is_wide(Dtype d) { return d != Dtype::key && dtype_size(d) == 8; }
   /// bool has the width of the lanes, and so have values that are reduced, compared or selected.
@@ -68,6 +73,7 @@ struct Checker {
     }
     column[k] = any_column;
     need(i.dtype != Dtype::key, k, "the dtype of a value is never key");
+    need(i.dtype != u64, k, "u64 has no kernels; use its bits as i64");
     switch (i.kind) {
       case Kind::constant: break;
       case Kind::load:
@@ -77,6 +83,7 @@ struct Checker {
         column[k] = loop.operands[i.imm].columns;
         break;
       case Kind::op: {
+        for (int j = 0; j < arity; ++j) computes(k, in[j]);
         const Dtype r = element_op(i.op).result(in);
         need(r == i.dtype, k, element_op(i.op).name, " gives ", dtype_name(r), ", not ", dtype_name(i.dtype));
         bool tests = r == boolean;
@@ -84,13 +91,20 @@ struct Checker {
         for (int j = 0; j < arity && tests; ++j) full_width(k, in[j]);
         break;
       }
-      case Kind::cast: break;
+      case Kind::cast:
+        for (auto [stored, other] : {std::pair{in[0], i.dtype}, std::pair{i.dtype, in[0]}})
+          need(!is_stored_only(stored) || other == computed_as(stored), k, "casts between ", dtype_name(stored),
+               " and ", dtype_name(other), "; ", dtype_name(stored), " is cast to and from ",
+               dtype_name(computed_as(stored)), " alone");
+        break;
       case Kind::bitcast:
+        computes(k, in[0]), computes(k, i.dtype);
         need(dtype_size(in[0]) == dtype_size(i.dtype), k, "bitcast from ", dtype_name(in[0]), " to ",
              dtype_name(i.dtype), ", which has another size");
         break;
       case Kind::reduce: {
         need(i.imm < 6, k, "no reduction has the number ", i.imm);
+        computes(k, in[0]);
         const auto r = static_cast<Reduction>(i.imm);
         const bool logic = r == Reduction::all || r == Reduction::any;
         need(in[0] == i.dtype, k, "reduces ", dtype_name(in[0]), " to ", dtype_name(i.dtype));
@@ -103,6 +117,7 @@ struct Checker {
       case Kind::linear:
         need(i.imm < static_cast<std::uint64_t>(loop.linear_forms) && loop.linear_forms <= 4, k, "linear form ", i.imm,
              " of ", loop.linear_forms);
+        computes(k, i.dtype);
         need(i.dtype != boolean, k, "a linear form is a number; compare it to get a bool");
         column[k] = true;
         break;

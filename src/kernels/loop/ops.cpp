@@ -1,5 +1,6 @@
 // ops.cpp -- the operations on the host: names, dtype rules, evaluation of one element.
 #include <array>
+#include <bit>
 #include <map>
 #include "bora/base/error.h"
 #include "bora/kernels/loop.h"
@@ -9,6 +10,12 @@ namespace bora::kernels {
 namespace {
 constexpr Format kFormatOf[] = {Format::mask32, Format::u8,   Format::i32, Format::i64,
                                 Format::u32,    Format::bf16, Format::f32, Format::f64};
+/// As the processor converts: a NaN keeps its sign and payload and becomes quiet.
+float half_to_float(std::uint16_t bits) {
+  float16 x;
+  x.bits = static_cast<std::uint16_t>((bits & 0x7fffu) > 0x7c00u ? bits | 0x200u : bits);
+  return x;
+}
 std::string list(const Dtype* in, int arity) {
   std::string s;
   for (int j = 0; j < arity; ++j) s.append(j ? ", " : "").append(dtype_name(in[j]));
@@ -25,8 +32,6 @@ constexpr std::string_view wants(Domain d) {
     default: return "values of one dtype";
   }
 }
-/// The dtype whose kernels serve d (dtype.h).
-constexpr Dtype computed_as(Dtype d) { return !is_stored_only(d) ? d : is_float(d) ? f32 : d == u64 ? i64 : i32; }
 template <Op Id, int Arity, Domain Dom> Dtype result_of(const Dtype* in) {
   const Dtype d = in[Arity - 1];
   bool ok = d != Dtype::key && !is_complex(d) && accepts(Dom, format_of(computed_as(d), false));
@@ -47,8 +52,10 @@ KernelTable make_table(Isa isa) {
   KernelTable t;
   if (isa == Isa::v4) {
     v4::add_f32(t), v4::add_f64(t), v4::add_integers(t), v4::add_wide_integers(t), v4::add_blocks(t);
+    v4::add_stored(t);
   } else {
     v3::add_f32(t), v3::add_f64(t), v3::add_integers(t), v3::add_wide_integers(t), v3::add_blocks(t);
+    v3::add_stored(t);
   }
   return t;
 }
@@ -63,8 +70,9 @@ const KernelTable& kernel_table(Isa isa) {
   return t;
 }
 Format format_of(Dtype d, bool wide) {
-  check<DtypeError>(!is_complex(d) && !is_stored_only(d), "fused loop: it holds numbers that have kernels, not ", d);
+  check<DtypeError>(!is_complex(d) && d != u64, "fused loop: it holds numbers that have kernels, not ", d);
   check<DtypeError>(d != Dtype::key, "fused loop: a key is not a value; read it with random_bits");
+  if (is_stored_only(d)) return d == i8 ? Format::i8 : d == i16 ? Format::i16 : d == u16 ? Format::u16 : Format::f16;
   const Format f = kFormatOf[static_cast<int>(d)];
   return f == Format::mask32 && wide ? Format::mask64 : f;
 }
@@ -92,6 +100,10 @@ std::uint64_t to_block(Dtype d, bool wide, std::uint64_t bits) {
     case Dtype::boolean: return (bits & 0xff) == 0 ? 0 : wide ? ~std::uint64_t{0} : 0xffffffffull;
     case Dtype::u8: return bits & 0xff;
     case Dtype::bf16: return (bits & 0xffff) << 16;
+    case Dtype::i8: return static_cast<std::uint32_t>(static_cast<std::int8_t>(bits));
+    case Dtype::i16: return static_cast<std::uint32_t>(static_cast<std::int16_t>(bits));
+    case Dtype::u16: return bits & 0xffff;
+    case Dtype::f16: return std::bit_cast<std::uint32_t>(half_to_float(static_cast<std::uint16_t>(bits)));
     default: return dtype_size(d) == 4 ? bits & 0xffffffffull : bits;
   }
 }
@@ -100,6 +112,10 @@ std::uint64_t from_block(Dtype d, std::uint64_t bits) {
     case Dtype::boolean: return bits & 1;
     case Dtype::u8: return bits & 0xff;
     case Dtype::bf16: return bits >> 16 & 0xffff;
+    case Dtype::i8: return bits & 0xff;
+    case Dtype::i16:
+    case Dtype::u16: return bits & 0xffff;
+    case Dtype::f16: return float16(std::bit_cast<float>(static_cast<std::uint32_t>(bits))).bits;
     default: return dtype_size(d) == 4 ? bits & 0xffffffffull : bits;
   }
 }
@@ -107,6 +123,7 @@ std::uint64_t evaluate_scalar(OpId id, const Dtype* dtypes, const std::uint64_t*
   const ElementOp& op = element_op(id);
   const Dtype result = op.result(dtypes);
   const Dtype d = dtypes[op.arity - 1];
+  check<DtypeError>(!is_stored_only(d), op.name, ": ", d, " has no kernels; cast to ", computed_as(d), " first");
   const bool wide = dtype_size(d) == 8;
   const Format f = format_of(d, wide);
   const KernelTable& t = kernel_table(isa());

@@ -49,8 +49,9 @@ class Planner {
   bool rounded_by_store(const Instr& store) const {  // store(cast to bf16 of f32), used once: one kernel does both
     const int v = canon_[store.in[0]];
     const Instr& c = code_[v];
-    return is_column_store(store) && store.dtype == bf16 && c.kind == Kind::cast && c.dtype == bf16 && uses_[v] == 1 &&
-           column_[v] && format(code_[c.in[0]].dtype) == Format::f32;
+    const bool rounds = c.kind == Kind::cast && c.dtype == store.dtype && uses_[v] == 1 && column_[v];
+    return is_column_store(store) && rounds &&
+           (is_stored_only(store.dtype) || (store.dtype == bf16 && format(code_[c.in[0]].dtype) == Format::f32));
   }
   int stored_value(const Instr& store) const {
     const int v = canon_[store.in[0]];
@@ -245,7 +246,7 @@ class Planner {
     s.in[0] = source(x);
     s.out = static_cast<std::int16_t>(n_ + static_cast<int>(i.imm));
     s.stores = static_cast<int>(i.imm);
-    const Kernel& k = rounds ? t_.store_rounded : t_.store[static_cast<int>(format(i.dtype))];
+    const Kernel& k = rounds && i.dtype == bf16 ? t_.store_rounded : t_.store[static_cast<int>(format(i.dtype))];
     s.over = is_column_store(i) ? Step::Over::columns : Step::Over::row_memory;
     const bool spreads = is_column_store(i) && !column_[x];
     s.joinable = !spreads;

@@ -12,6 +12,8 @@
 namespace bora::kernels {
 /// Format of a dtype's elements in a block; wide: the loop works on 64-bit lanes (bool goes with both).
 Format format_of(Dtype, bool wide);
+/// The dtype whose kernels serve d (dtype.h).
+constexpr Dtype computed_as(Dtype d) { return !is_stored_only(d) ? d : is_float(d) ? f32 : d == u64 ? i64 : i32; }
 /// One element's bits in memory <-> its bits in a block.
 std::uint64_t to_block(Dtype, bool wide, std::uint64_t bits);
 std::uint64_t from_block(Dtype, std::uint64_t bits);

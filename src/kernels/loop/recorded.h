@@ -12,7 +12,7 @@ namespace bora::kernels::jit {
 enum class P : std::uint8_t {
   constant,   // imm: the bits of one lane
   slot,       // imm: a value that is one per row, kept in the frame
-  load,       // imm: operand; elements narrower than the lane are zero-extended
+  load,       // imm: operand; narrow elements become lanes: zero-extended, i8 and i16 sign-extended, f16 as f32
   key,        // imm: operand * 2 + word of a random key
   form_low,   // imm: linear form; low or high half (wide: all) of its value at the first lane
   form_high,
@@ -21,6 +21,7 @@ enum class P : std::uint8_t {
   to_int, truncate, to_float,
   widen_float, narrow_float, sign_extend, zero_extend, low_word,  // between lanes of 32 and of 64 bits
   whole_to_f32,  // 64-bit integer -> f32, one rounding
+  to_half,    // f32 rounded to f16, as f32
   iadd, isub, imul,
   umul32,     // low words -> 64 bits
   iand, ior, ixor,

@@ -1,0 +1,102 @@
+// Loops read flipped and strided rows where they lie: fused = eager, bit for bit, without a copy of their own.
+#include <gtest/gtest.h>
+#include <array>
+#include <random>
+#include "bora/compile/executable.h"
+#include "bora/compile/program.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/elementwise.h"
+#include "bora/ops/reduce.h"
+#include "bora/ops/shape.h"
+#include "compile/testing.h"
+
+namespace bora {
+namespace {
+using testing::numbers;
+using testing::same_bits;
+
+ExecutableInfo agrees(const FlatFn& f, const Arrays& in) {
+  auto e = executable(stage(f, types_of(in)).program);
+  same_bits(e->run(in), f(in), e->explain());
+  Arrays copies;
+  for (auto& a : in) copies.push_back(from_bytes(a.type(), a.bytes()));
+  Mask all(in.size(), true);
+  auto donated = executable(stage(f, types_of(in)).program, all);
+  same_bits(donated->run(std::move(copies), all), f(in), donated->explain());
+  return e->info();
+}
+Array every(const Array& x, std::int64_t axis, std::int64_t first, std::int64_t step) {
+  Dims start(x.shape().size()), limit = x.shape().dims(), stride(x.shape().size(), 1);
+  start[static_cast<std::size_t>(axis)] = first;
+  stride[static_cast<std::size_t>(axis)] = step;
+  return slice(x, start, limit, stride);
+}
+TEST(FuseStrided, OnePass) {
+  for (Dtype d : {f32, f64, bf16, i32, u8, f16})
+    for (std::int64_t n : {1, 7, 8, 9, 64, 1001, 5000}) {
+      auto x = numbers({3, n}, 1, d), y = numbers({3, n}, 2, d);
+      auto flipped = [](const Arrays& a) { return Arrays{flip(a[0], 1) * 2 + a[1]}; };
+      EXPECT_EQ(agrees(flipped, {x, y}).kernels, 1u) << d << n;
+      agrees([](const Arrays& a) { return Arrays{flip(a[0]) - a[1] * flip(a[1], 0)}; }, {x, y});
+      agrees([](const Arrays& a) { return Arrays{flip(a[0], 1) + a[0], a[0]}; }, {x});
+      for (std::int64_t step : {2, 3, 8, 9}) {
+        if (n <= step) continue;
+        auto part = numbers({3, (n + step - 1) / step}, 3, d);
+        auto f = [=](const Arrays& a) { return Arrays{every(a[0], 1, 0, step) * 3 - a[1]}; };
+        auto kernels = agrees(f, {x, part}).kernels;
+        if (step < 9 && n > 1000) {
+          EXPECT_EQ(kernels, 1u) << d << step;
+        }
+        agrees([=](const Arrays& a) { return Arrays{flip(every(a[0], 1, step - 1, step), 1) + 1}; }, {x});
+      }
+    }
+}
+TEST(FuseStrided, RowsThatAreReduced) {
+  for (Dtype d : {f32, f64, i32})
+    for (std::int64_t n : {8, 40, 700, 4000, 70000})
+      for (std::int64_t rows : {20, 3}) {
+        auto x = numbers({rows, n}, 1, d);
+        agrees([](const Arrays& a) { return Arrays{sum(flip(a[0], 1) * a[0], -1)}; }, {x});
+        agrees([](const Arrays& a) { return Arrays{amax(every(a[0], 1, 1, 2) + 1, -1), amin(a[0], -1)}; }, {x});
+        agrees(
+            [](const Arrays& a) {
+              auto y = flip(a[0], 1) * 2;
+              return Arrays{y - amax(y, -1, {.keepdims = true})};
+            },
+            {x});
+      }
+}
+TEST(FuseStrided, RandomPrograms) {
+  using Random = std::mt19937_64;
+  for (std::uint64_t seed = 0; seed < 200 && !::testing::Test::HasFatalFailure(); ++seed) {
+    Random g(seed);
+    constexpr std::int64_t some[] = {1, 2, 5, 8, 17, 64, 130, 900};
+    auto n = some[g() % 8], m = some[g() % 8];
+    Dtype d = std::array{f32, f64, i32, bf16, u8, i16}[g() % 6];
+    Arrays in{numbers({n, m}, seed + 1, d), numbers({n, m}, seed + 2, d)};
+    auto after = g();
+    auto f = [after](const Arrays& a) {
+      Random h(after);
+      Arrays all = a;
+      for (int k = 0; k < 8; ++k) {
+        auto x = all[h() % all.size()];
+        auto rows = x.shape(0), columns = x.shape(1);
+        switch (h() % 6) {
+          case 0: x = flip(x, 1); break;
+          case 1: x = flip(x, 0); break;
+          case 2: x = every(pad(x, {0, 1}, {0, columns}), 1, static_cast<std::int64_t>(h() % 2), 2); break;
+          case 3: x = every(concatenate({x, x}, 0), 0, 1, 2); break;
+          case 4: x = x * 2 + iota({rows, columns}, 1).astype(x.dtype()); break;
+          default: break;
+        }
+        x = slice(x, {0, 0}, {std::min(x.shape(0), a[0].shape(0)), std::min(x.shape(1), a[0].shape(1))});
+        if (x.shape() == a[0].shape()) all.push_back(x + all[h() % all.size()]);
+      }
+      return Arrays{all.back(), all[h() % all.size()] * 2};
+    };
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    agrees(f, in);
+  }
+}
+}  // namespace
+}  // namespace bora
