@@ -174,8 +174,8 @@ void check_context(const Settings& s, const AxisMapping& compute, const MeshShap
                      "for each of the ", ranks, " ranks of mesh axis '", to_string(split), "'; use a multiple of ",
                      2 * ranks);
   AxisName stage("stage");
-  check<ConfigError>(!mesh.has(stage) || mesh.axis_size(stage) == 1, "mesh: stages of a pipeline have whole sequences; ",
-                     "leave axis 'context' or axis 'stage' out of the mesh");
+  check<ConfigError>(!mesh.has(stage) || mesh.axis_size(stage) == 1, "mesh: stages of a pipeline have whole sequences",
+                     "; leave axis 'context' or axis 'stage' out of the mesh");
   check<ConfigError>(!s.local->on(), "local: replicas of local steps have whole sequences; leave axis 'context' out ",
                      "of the mesh, or local");
 }

@@ -78,8 +78,10 @@ std::string advice(const std::string& key, const Schema& root) {
     if (auto there = find(root, group))
       for (auto& [type, fields] : there->types)
         for (auto& field : fields)
-          if ((key + ".").starts_with(below(group, field.name) + ".")) types += (types.empty() ? "'" : ", '") + type + "'";
-  if (!types.empty()) return types.find(',') == types.npos ? "type " + types + " has it" : "types " + types + " have it";
+          if ((key + ".").starts_with(below(group, field.name) + "."))
+            types += (types.empty() ? "'" : ", '") + type + "'";
+  if (!types.empty())
+    return types.find(',') == types.npos ? "type " + types + " has it" : "types " + types + " have it";
   if (!best.empty() && best != key) return "did you mean '" + best + "'?";
   for (auto group = group_of(key); !group.empty(); group = group_of(group))
     if (auto there = find(root, group); there && there->group) return group + " has " + members_of(*there);

@@ -51,6 +51,8 @@ TEST_F(CommandTest, ContextRefusesWhatTheRingCannotDo) {
                "'context'; use a multiple of 4");
   is_bad_input(train + "model.attention_dropout=0.1", "model.attention_dropout: it cannot drop weights of attention");
   is_bad_input(train + "model.type=llama model.heads=2 model.window=4", "model.window: it has no sliding windows");
+  is_bad_input("launch -n 4 --out " + out + " " + config + " mesh=stage=2,context=2",
+               "mesh: stages of a pipeline have whole sequences");
   is_bad_input(train + "local=diloco", "local: replicas of local steps have whole sequences");
   is_bad_input(train + "reproducible=2", "reproducible.virtual: the mesh has 2 ranks");
   is_bad_input(train + "model.type=t5 data.task=spans", "");

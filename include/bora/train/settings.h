@@ -15,8 +15,8 @@ struct Layout {
 /// "fsdp+tp" -> {true, true}; dp is neither. Throws ConfigError listing the layouts.
 Layout parse_layout(const std::string&);
 /// The mesh with axes replica and stage (if they are named), data, context (if named) and model, in this order, for
-/// `ranks` ranks. Axes not named have size 1; with an empty `mesh` the layout decides. Throws ConfigError: unknown axis,
-/// sizes that do not multiply to `ranks`, an axis larger than 1 that the layout does not use.
+/// `ranks` ranks. Axes not named have size 1; with an empty `mesh` the layout decides. Throws ConfigError: unknown
+/// axis, sizes that do not multiply to `ranks`, an axis larger than 1 that the layout does not use.
 MeshShape resolve_mesh(const std::string& mesh, const std::string& layout, int ranks);
 /// The number of ranks that a mesh names in full, such as data=2,model=2; 1 if it leaves a size open.
 std::int64_t ranks_of_mesh(const std::string& mesh);
