@@ -181,6 +181,10 @@ void check_context(const Settings& s, const AxisMapping& compute, const MeshShap
 }
 }  // namespace
 void check_parts(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
+  for (auto name : {"stage", "context"})
+    check<ConfigError>(!s.wire.compression().on() || !mesh.has(AxisName(name)) || mesh.axis_size(AxisName(name)) == 1,
+                       "wire: residuals and factors are of gradients that are whole on every rank; leave axis '", name,
+                       "' out of the mesh, or wire.error_feedback and powersgd");
   auto sizes = s.model->axes();
   sizes.push_back(
       {"batch", "batch", s.batch / s.accumulate, "row", s.accumulate > 1 ? " in each part of the batch" : ""});
