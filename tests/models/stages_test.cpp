@@ -1,0 +1,57 @@
+// A model whose layers are in stages against the same model on one rank: what the mapping alone changes.
+#include "bora/models/gpt2.h"
+#include "bora/nn/pipeline.h"
+#include "laws/laws.h"
+
+namespace bora::laws {
+namespace {
+using models::Gpt2, models::Gpt2Config;
+const Axis kRows{nn::kBatch, 8}, kPlaces{nn::kPosition, 6};
+NamedArray numbers(std::int32_t below) {
+  std::vector<std::int32_t> all;
+  for (std::int32_t i = 0; i < 48; ++i) all.push_back(i * 7 % below);
+  return {asarray(all, Shape{8, 6}), {kRows, kPlaces}};
+}
+training::Example example() {
+  training::Example e{.tokens = numbers(13)};
+  e.segments = numbers(2);
+  e.positions = numbers(6);
+  return e;
+}
+/// The scores, and the gradients of all parameters.
+Arrays result_of(const Gpt2& model, const std::optional<Array>& key) {
+  auto scores = [&](const Gpt2& m) { return m.head()(m.hidden(example(), key)).array(); };
+  auto loss = [&](const Gpt2& m) { return mean(square(scores(m) - 1.0)); };
+  return joined({scores(model)}, tree::leaves(grad(loss)(model)));
+}
+TEST(Stages, AreALayoutOfTheSameModel) {
+  for (double dropout : {0.0, 0.2}) {
+    auto model = Gpt2::init({.layers = 4, .embed = 12, .heads = 3, .positions = 8, .dropout = dropout,
+                             .scale_by_layer = true}, 13, random::key(2));
+    std::optional<Array> key;
+    if (dropout > 0) key = random::key(5);
+    auto want = result_of(model, key);
+    Rule layers{nn::kLayers, "stage"}, rows{nn::kBatch, {"data", "stage"}}, embed{nn::kEmbed, "data"},
+        heads{nn::kHeads, "model"}, hidden{nn::kMlp, "model"};
+    struct Case {
+      std::vector<MeshAxis> mesh;
+      AxisMapping storage, compute;
+    };
+    for (auto& c : {Case{{{"stage", 2}}, {layers}, {layers, rows}},
+                    Case{{{"stage", 4}}, {layers}, {layers}},
+                    Case{{{"stage", 2}, {"data", 2}}, {layers, embed}, {layers, rows}},
+                    Case{{{"stage", 2}, {"model", 2}}, {layers, heads, hidden}, {layers, heads, hidden, rows}}})
+      for (std::int64_t parts : {1, 4}) {
+        if (dropout > 0 && parts > 1) continue;  // each part has draws of its own
+        local_mesh(c.mesh, [&](const Mesh&) {
+          UseMapping split(c.compute);
+          nn::UseMicrobatches cut(parts);
+          auto f = jit([&](const Gpt2& m) { return result_of(m, key); });
+          close(gathered(f(sharded(model, c.storage))), want, 1e-5,
+                name(c.mesh) + ", microbatches " + std::to_string(parts) + (key ? ", dropout" : ""));
+        });
+      }
+  }
+}
+}  // namespace
+}  // namespace bora::laws
