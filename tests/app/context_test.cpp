@@ -48,8 +48,10 @@ TEST_F(CommandTest, ContextRefusesWhatTheRingCannotDo) {
   is_bad_input(train + "model.positions=18",
                "model.positions: 18 cannot be cut into 2 equal parts for each of the 2 ranks of mesh axis "
                "'context'; use a multiple of 4");
-  is_bad_input(train + "model.attention_dropout=0.1", "model.attention_dropout: a ring of ranks cannot drop weights of attention");
-  is_bad_input(train + "model.type=llama model.heads=2 model.window=4", "model.window: a ring of ranks has no sliding windows");
+  is_bad_input(train + "model.attention_dropout=0.1",
+               "model.attention_dropout: a ring of ranks cannot drop weights of attention");
+  is_bad_input(train + "model.type=llama model.heads=2 model.window=4",
+               "model.window: a ring of ranks has no sliding windows");
   is_bad_input(train + "local=diloco", "local: replicas of local steps have whole sequences");
   is_bad_input(train + "reproducible=2", "reproducible.virtual: the mesh has 2 ranks");
   is_bad_input("plan " + config + " mesh=context=3", "model.positions: 16 cannot be cut");
