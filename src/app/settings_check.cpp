@@ -167,8 +167,8 @@ void check_context(const Settings& s, const AxisMapping& compute, const MeshShap
   bool has = mesh.has(context) && mesh.axis_size(context) > 1;
   if (!has || !split.has(context)) return;
   auto refusal = s.model->no_context();
-  check<ConfigError>(refusal.empty(), refusal, ", or leave axis 'context' out of the mesh: it splits the sequence ",
-                     "over ", mesh.axis_size(context), " ranks, whose attention goes round a ring");
+  check<ConfigError>(refusal.empty(), refusal, ", or leave axis 'context' (", mesh.axis_size(context),
+                     " ranks that share each sequence) out of the mesh");
   auto ranks = mesh.parts(split);
   check<ConfigError>(positions % (2 * ranks) == 0, "model.positions: ", positions, " cannot be cut into 2 equal parts ",
                      "for each of the ", ranks, " ranks of mesh axis '", to_string(split), "'; use a multiple of ",

@@ -226,10 +226,11 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
   std::string no_context() const override {
     if constexpr (EncoderDecoder<M>) return "model.type: an encoder sees all positions at once; choose a decoder";
     if constexpr (requires { this->fields.options().windows; })
-      if (!this->fields.options().windows.empty()) return "model.window: it has no sliding windows; set it to 0";
+      if (!this->fields.options().windows.empty())
+        return "model.window: a ring of ranks has no sliding windows; set it to 0";
     if constexpr (requires { this->fields.attention_dropout; })
       if (this->fields.attention_dropout > 0)
-        return "model.attention_dropout: it cannot drop weights of attention; set it to 0";
+        return "model.attention_dropout: a ring of ranks cannot drop weights of attention; set it to 0";
     return {};
   }
   std::unique_ptr<Trainable> trainable(const ModelOptions& options) const override {

@@ -21,7 +21,7 @@ struct RingAttentionOptions {
 /// A causal sequence over n ranks is in zigzag order (zigzag() below), in which each rank has as much to compute; q, k,
 /// v, segments and the result are. So is that of one rank: the order is then the natural one.
 /// Throws ValueError if the positions cannot be cut into n equal parts (causal: 2 n), AxisError for axes that are
-/// missing.
+/// missing. Over several ranks it has no forward-mode derivative.
 NamedArray ring_attention(const NamedArray& q, const NamedArray& k, const NamedArray& v,
                           const RingAttentionOptions& options = {});
 /// The ranks over which the current mapping splits `position` by the mesh axis `context`: models then have their rows
