@@ -143,6 +143,49 @@ for order in (0, 1):
     TABLE[f"i{order}e"] = (lambda x, n=order: mp.exp(-abs(x)) * mp.besseli(n, x), TABLE[f"i{order}"][1])
 
 
+# Distributions with loc = 0 and scale = 1.
+lower_beta = lambda x, a, b: mp.betainc(a, b, 0, x, regularized=True)
+sf = lambda x: mp.erfc(x / root2) / 2
+inner, tail = between(-6, 6), powers(1e-3, 60)
+shape = powers(0.2, 30)
+TABLE |= {
+    "norm::pdf": (mp.npdf, [inner]),
+    "norm::logpdf": (lambda x: -x * x / 2 - mp.log(2 * mp.pi) / 2, [inner]),
+    "norm::cdf": (mp.ncdf, [inner]),
+    "norm::logcdf": (lambda x: mp.log(sf(-x)), [inner]),
+    "norm::sf": (sf, [inner]),
+    "norm::logsf": (lambda x: mp.log(sf(x)), [inner]),
+    "norm::ppf": (ndtri, [between(0.001, 0.999)]),
+    "expon::logpdf": (lambda x: -x, [tail]),
+    "expon::cdf": (lambda x: -mp.expm1(-x), [tail]),
+    "laplace::cdf": (lambda x: mp.exp(x) / 2 if x < 0 else 1 - mp.exp(-x) / 2, [inner]),
+    "logistic::logpdf": (lambda x: -x - 2 * mp.log1p(mp.exp(-x)), [inner]),
+    "logistic::cdf": (lambda x: 1 / (1 + mp.exp(-x)), [inner]),
+    "logistic::ppf": (lambda q: mp.log(q) - mp.log1p(-q), [between(0, 1)]),
+    "cauchy::logpdf": (lambda x: -mp.log(mp.pi) - mp.log1p(x * x), [inner]),
+    "cauchy::cdf": (lambda x: mp.atan2(1, -x) / mp.pi, [mixed(inner, signed(powers(1, 1e6)))]),
+    "cauchy::ppf": (lambda q: -1 / mp.tan(mp.pi * q), [between(0, 1)]),
+    "gumbel_r::logpdf": (lambda x: -x - mp.exp(-x), [between(-3, 20)]),
+    "gumbel_r::cdf": (lambda x: mp.exp(-mp.exp(-x)), [between(-3, 20)]),
+    "t::logpdf": (lambda x, v: mp.loggamma((v + 1) / 2) - mp.loggamma(v / 2) - mp.log(v * mp.pi) / 2
+                  - (v + 1) / 2 * mp.log1p(x * x / v), [inner, shape]),
+    "gamma::logpdf": (lambda x, a: (a - 1) * mp.log(x) - x - mp.loggamma(a), [tail, shape]),
+    "gamma::cdf": (lambda x, a: lower(a, x), [tail, shape]),
+    "chi2::sf": (lambda x, v: mp.gammainc(v / 2, x / 2, mp.inf, regularized=True), [tail, shape]),
+    "beta::logpdf": (lambda x, a, b: (a - 1) * mp.log(x) + (b - 1) * mp.log1p(-x) - mp.log(mp.beta(a, b)),
+                     [between(0.01, 0.99), shape, shape]),
+    "beta::cdf": (lower_beta, [between(0.01, 0.99), shape, shape]),
+    "pareto::logpdf": (lambda x, b: mp.log(b) - (b + 1) * mp.log(x), [powers(1.01, 1e3), shape]),
+    "poisson::logpmf": (lambda k, m: k * mp.log(m) - m - mp.loggamma(k + 1), [whole(0, 60), powers(0.1, 60)]),
+    "binom::logpmf": (lambda k, n, p: mp.log(mp.binomial(n, k)) + k * mp.log(p) + (n - k) * mp.log1p(-p),
+                      [whole(0, 20), whole(20, 60), between(0.01, 0.99)]),
+    "nbinom::logpmf": (lambda k, n, p: mp.loggamma(k + n) - mp.loggamma(k + 1) - mp.loggamma(n) + n * mp.log(p)
+                       + k * mp.log1p(-p), [whole(0, 40), powers(0.5, 30), between(0.01, 0.99)]),
+    "vonmises::logpdf": (lambda x, k: k * mp.cos(x) - mp.log(2 * mp.pi * mp.besseli(0, k)),
+                         [between(-3.1, 3.1), powers(0.1, 30)]),
+}
+
+
 def inputs(name, samplers, dtype, n):
     draw = np.random.default_rng(zlib.crc32(f"{name} {dtype}".encode()))
     x = []

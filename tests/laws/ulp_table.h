@@ -14,4 +14,5 @@ struct Ulp {
   double least = 0;
 };
 const std::vector<Ulp>& ulp_table();
+const std::vector<Ulp>& ulp_of_distributions();
 }  // namespace bora::laws

@@ -9,7 +9,13 @@ Array log_density(A x, A loc, A scale) {
   auto y = (x - loc) / scale;
   return -(log(kPi * scale) + log1p(y * y));
 }
-Array unscaled(A p) { return tan(kPi * p - kPi / 2); }
+/// tan(pi (p - 1/2)); near 0 and 1 from the distance to them, which has all its digits.
+Array unscaled(A p) {
+  auto low = p > 0 && p < 0.25, tail = low || (p > 0.75 && p < 1);
+  auto distance = where(tail, where(low, p, 1 - p), 0.125), middle = where(tail, 0.5, p);
+  auto far = 1 / tan(kPi * distance);
+  return where(tail, where(low, -far, far), tan(kPi * (middle - 0.5)));
+}
 }  // namespace
 Array logpdf(O x, O loc, O scale) { return of("cauchy.logpdf", log_density, x, loc, scale); }
 Array pdf(O x, O loc, O scale) {

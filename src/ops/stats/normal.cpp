@@ -11,6 +11,17 @@ Array normal_log_density(A x, A loc, A scale) {
   auto variance = scale * scale, distance = x - loc;
   return (log(2 * kPi * variance) + distance * distance / variance) * -0.5;
 }
+/// exp(-x^2 / 2) / sqrt(2 pi), without the rounding of the square.
+template <class T> T standard_density(T x) {
+  return std::exp(-x * x / 2) * (std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T>);
+}
+struct NormalDensity {
+  static constexpr std::string_view name = "normal_density";
+  static constexpr auto value = standard_density<double>;
+  static constexpr auto wide = standard_density<long double>;
+  static constexpr double nanoseconds = 20, range[][2] = {{-3, 3}};
+  static Arrays vjp(const Vjp& v) { return {-(v.ct[0] * (v.in[0] * v.out[0]))}; }
+};
 /// log(exp(x) - exp(y)) for x >= y.
 Array log_difference(A x, A y) {
   auto none = y == -kInf, equal = x <= y;
@@ -38,7 +49,7 @@ Array truncated_logcdf(A value, A a, A b, A loc, A scale) {
 namespace norm {
 Array logpdf(O x, O loc, O scale) { return of("norm.logpdf", normal_log_density, x, loc, scale); }
 Array pdf(O x, O loc, O scale) {
-  return of("norm.pdf", [](A v, A l, A s) { return exp(normal_log_density(v, l, s)); }, x, loc, scale);
+  return of("norm.pdf", [](A v, A l, A s) { return by_element<NormalDensity>((v - l) / s) / abs(s); }, x, loc, scale);
 }
 Array cdf(O x, O loc, O scale) {
   return of("norm.cdf", [](A v, A l, A s) { return special::ndtr((v - l) / s); }, x, loc, scale);
