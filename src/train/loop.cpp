@@ -56,7 +56,11 @@ int train(Run& run, const std::vector<LoopHookPtr>& hooks) {
   run.progress.emplace(Progress::Options{
       .first = run.done, .total = s.steps, .every = s.log.every, .columns = terminal_columns(), .quiet = !first});
   {
-    data::Prefetch rows([&run](std::int64_t step) { return run.read(step); }, run.done);
+    auto read = [&run, rules = current_mapping()](std::int64_t step) {  // in a thread of its own
+      UseMapping split(rules);
+      return run.read(step);
+    };
+    data::Prefetch rows(read, run.done);
     for (auto step = run.done + 1; !run.last(); ++step) {
       run.watchdog.at("reading the text of step " + std::to_string(step) + " from " + run.data.name);
       auto begin = Clock::now();
