@@ -7,7 +7,7 @@
 
 namespace bora::ops::scalar {
 namespace {
-constexpr double kTiny = 1e-300, kInf = std::numeric_limits<double>::infinity();
+constexpr double kTiny = 1e-300;
 constexpr int kMost = 5000;
 template <class T> constexpr T kPi = std::numbers::pi_v<T>;
 template <class T> constexpr T kExact = std::numeric_limits<T>::epsilon() / 2;
