@@ -7,19 +7,23 @@
 
 namespace bora::ops::scalar {
 namespace {
-constexpr double kTiny = 1e-300, kInf = std::numeric_limits<double>::infinity();
+constexpr double kTiny = 1e-300;
 constexpr int kMost = 5000;
 template <class T> constexpr T kPi = std::numbers::pi_v<T>;
 template <class T> constexpr T kExact = std::numeric_limits<T>::epsilon() / 2;
 
+/// 1 / z, without the scaling of a complex quotient: here an infinite square stands for a quotient of 0.
+template <class T> std::complex<T> inverse(std::complex<T> z) {
+  T square = z.real() * z.real() + z.imag() * z.imag();
+  return {z.real() / square, -z.imag() / square};
+}
 /// The continued fraction 1 / (b + a(1) / (b + step + a(2) / (b + 2 step + ..))) by Lentz' method.
 template <class T, class F> std::complex<T> fraction(std::complex<T> b, T step, const F& a) {
-  const std::complex<T> one = 1;
-  std::complex<T> c = T(1 / kTiny), d = one / b, h = d;
+  std::complex<T> c = T(1 / kTiny), d = inverse(b), h = d;
   for (int i = 1; i < kMost; ++i) {
     b += step;
-    d = one / (a(i) * d + b);
-    c = b + a(i) / c;
+    d = inverse(a(i) * d + b);
+    c = b + a(i) * inverse(c);
     auto change = c * d;
     h *= change;
     if (std::fabs(change.real() - 1) + std::fabs(change.imag()) < kExact<T>) break;
