@@ -282,7 +282,8 @@ const jit::LoopCode* code_for(const LoopKernel& k, const Grid& g, std::int64_t t
 }  // namespace
 
 void run_in_turn(const LoopKernel& k, const LoopArgs& a, std::int64_t times, std::span<const std::int64_t> step) {
-  if (times > 1 && a.extent[a.ndim - 1] > 0 && strided_operands(k, a) == 0) {  // one row for this thread alone: the runs become rows of one call
+  // One row for this thread alone: the runs become rows of one call.
+  if (times > 1 && a.extent[a.ndim - 1] > 0 && strided_operands(k, a) == 0) {
     const Grid g(k, a);
     const bool alone = g.rows == 1 && static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost < kWorthAThread;
     if (const auto* code = alone ? code_for(k, g, times) : nullptr) {

@@ -1,5 +1,5 @@
-// stored.cpp -- kernels of the block interpreter for dtypes that are stored only: i8, i16, u16 (in a block as i32) and f16
-// (as f32). Stores wrap or round, so that a cast followed by a store is the store alone.
+// stored.cpp -- kernels of the block interpreter for dtypes that are stored only: i8, i16, u16 (in a block as i32) and
+// f16 (as f32). Stores wrap or round, so that a cast followed by a store is the store alone.
 #include <immintrin.h>
 #include <type_traits>
 #include "kernels/loop/row_kernels.h"
