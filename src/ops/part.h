@@ -29,4 +29,6 @@ PrimitivePtr of_part(const PrimitivePtr&, const Types& in, const Part& part);
 bool selects(const Primitive&);
 /// A take along one axis with the same indices everywhere; null: it is none.
 const Take* simple_take(const Primitive&);
+/// The reversal of dimensions that this primitive is, or null.
+inline const Rev* flip_of(const Primitive& p) { return as<Rev>(p); }
 }  // namespace bora::ops

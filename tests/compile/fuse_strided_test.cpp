@@ -33,7 +33,7 @@ Array every(const Array& x, std::int64_t axis, std::int64_t first, std::int64_t 
 }
 TEST(FuseStrided, OnePass) {
   for (Dtype d : {f32, f64, bf16, i32, u8, f16})
-    for (std::int64_t n : {1, 7, 8, 9, 64, 1001, 5000}) {
+    for (std::int64_t n : {1, 7, 8, 9, 64, 2100}) {
       auto x = numbers({3, n}, 1, d), y = numbers({3, n}, 2, d);
       auto flipped = [](const Arrays& a) { return Arrays{flip(a[0], 1) * 2 + a[1]}; };
       EXPECT_EQ(agrees(flipped, {x, y}).kernels, 1u) << d << n;
@@ -53,7 +53,7 @@ TEST(FuseStrided, OnePass) {
 }
 TEST(FuseStrided, RowsThatAreReduced) {
   for (Dtype d : {f32, f64, i32})
-    for (std::int64_t n : {8, 40, 700, 4000, 70000})
+    for (std::int64_t n : {8, 40, 700, 4000})
       for (std::int64_t rows : {20, 3}) {
         auto x = numbers({rows, n}, 1, d);
         agrees([](const Arrays& a) { return Arrays{sum(flip(a[0], 1) * a[0], -1)}; }, {x});

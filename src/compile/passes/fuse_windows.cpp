@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include "bora/ops/primitives.h"
 #include "compile/passes/fuse_group.h"
+#include "ops/part.h"
 #include "ops/support.h"
 
 namespace bora::exec {
@@ -148,7 +149,7 @@ struct Window {  // one of them, or none
 };
 Window window_of(const Graph& g, const Instruction& i) {
   auto& p = i.primitive;
-  Window w{as<ops::Slice>(p), as<ops::Rev>(p), as<ops::Pad>(p), as<ops::Concatenate>(p), as<ops::DynamicSlice>(p),
+  Window w{as<ops::Slice>(p), ops::flip_of(*p), as<ops::Pad>(p), as<ops::Concatenate>(p), as<ops::DynamicSlice>(p),
            as<ops::DynamicUpdateSlice>(p)};
   if (!w.part && !w.changed) return w;
   auto start = starts_of(g, i, w.part ? 1 : 2, g.type(i.in[0]).shape, g.type(w.part ? i.out[0] : i.in[1]).shape);
