@@ -116,9 +116,9 @@ Document parse_braces(const Document& d) {
   if (d.form != Document::Form::scalar || !d.text.starts_with('{')) return d;
   // Patterns of files have braces too: {a,b}.txt
   auto pattern = [&](const YAML::Node& node) {
-    return !node.IsMap() || (node.size() > 0 && std::all_of(node.begin(), node.end(), [](const auto& m) {
-                               return m.second.IsNull();
-                             }));
+    auto null = [](const auto& m) { return m.second.IsNull(); };
+    return !node.IsMap() || (node.size() > 0 && d.text.find(": ") == std::string::npos &&
+                             std::all_of(node.begin(), node.end(), null));
   };
   try {
     auto node = YAML::Load(d.text);

@@ -154,8 +154,8 @@ TEST(Placement, MeshesOfAnyAxes) {
   own.axes = "data=2";
   EXPECT_EQ(
       error_of([&] { resolve_mesh(own, 2); }),
-      "mesh.rules.compute: rule 2 maps 'position' to unknown mesh axis 'seq'; the mesh axes are replica, data and "
-      "model");
+      "mesh.rules.compute: rule 2 maps 'position' to unknown mesh axis 'seq'; the mesh axes are replica, stage, data, "
+      "context and model");
   auto of_storage = [&](std::vector<std::vector<std::string>> storage) {
     return error_of([&] { resolve_mesh(rules(std::move(storage), {}), 1); });
   };

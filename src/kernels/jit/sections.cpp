@@ -118,12 +118,13 @@ class Maker {
     if (slot < 0) slot = new_slot();
     return slot_node(slot, k_.wide ? Format::i64 : Format::u32);
   }
-  /// The value that a store writes: stores of dtypes that are stored only wrap or round, so that a cast before them is
-  /// not needed.
+  /// The value that a store writes: stores of dtypes that are stored only wrap or round, so that a cast to the store's
+  /// own dtype before them is not needed.
   int unrounded(int store) const {
     const int v = k_.canon[code_[store].in[0]];
     const Instr& cast = code_[v];
-    const bool skips = is_stored_only(cast.dtype) && cast.kind == Kind::cast && k_.column[v];
+    const bool skips = cast.kind == Kind::cast && cast.dtype == code_[store].dtype && is_stored_only(cast.dtype) &&
+                       k_.column[v];
     return skips ? cast.in[0] : v;
   }
   void store(int v) {

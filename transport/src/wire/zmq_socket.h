@@ -1,6 +1,7 @@
 // zmq_socket.h -- owners of ZeroMQ's objects. A socket is used by one thread at a time, under the engine's lock.
 #pragma once
 #include <zmq.hpp>
+#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -38,6 +39,18 @@ inline bool attach(int (*how)(void*, const char*), void* socket, const char* whe
   int r = 0;
   while ((r = how(socket, where)) != 0 && zmq_errno() == EINTR) {}
   return r == 0;
+}
+/// Makes a socket's connection events a second socket, at its own address inproc://.. . Signals wait meanwhile: one
+/// inside of zmq_socket_monitor makes it fail, with an errno that no longer says so.
+inline bool watch(void* socket, const std::string& address, int events) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool made = zmq_socket_monitor(socket, address.c_str(), events) == 0;
+  int error = errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return made;
 }
 class Socket {
  public:
@@ -111,11 +124,10 @@ class Socket {
   /// Connection events of this socket as a second socket.
   Socket monitor(const std::string& name) {
     auto address = "inproc://" + name;
-    check<TransportError>(zmq_socket_monitor(handle_, address.c_str(),
-                                             ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED |
-                                                 ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
-                                                 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-                                                 ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) == 0,
+    check<TransportError>(watch(handle_, address,
+                                ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED |
+                                    ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                                    ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL),
                           "cannot watch a socket: ", zmq_strerror(zmq_errno()));
     Socket m(ZmqContext(context_), ZMQ_PAIR);
     m.set(ZMQ_LINGER, 0);
