@@ -21,7 +21,7 @@ class Chosen {
 /// interface's template OfT<T> derives from Of<T, Interface> and forwards its own functions to `fields`. The fields of
 /// an aggregate `common` of the interface stand beside those of every T.
 template <class T, class I> class Of : public I {
-  static constexpr bool shares = requires(I i) { i.common; };
+  static constexpr bool shares = requires(I& i) { i.common; };
 
  public:
   using Fields = T;
