@@ -71,14 +71,10 @@ Evaluate jit_evaluation_of_each(const Task<Params>& task, const Axis& replica) {
              {.name = "evaluation"});
 }
 /// Replicas of a TrainState that make local steps.
-class LocalTask final : public Trainable {
+class LocalTask final : public Owner<local::State<TrainState<Params>>> {
   using One = TrainState<Params>;
   using State = local::State<One>;
   using Fragment = std::optional<std::int64_t>;
-  struct Born {
-    State state;
-    Params base;
-  };
   struct Made {
     State state;
     Array report, norm;  // the latter: of what a meeting found, if one began with this step
@@ -94,31 +90,7 @@ class LocalTask final : public Trainable {
 
  public:
   LocalTask(const Task<Params>& task, const StepOptions& given)
-      : options_(local_options(given)), replica_{std::string(local::kReplica), given.replicas}, task_(task),
-        given_(given),
-        init_(named_jit(std::function<Born(const Array&)>([task, o = given, how = options_, replica = replica_](
-                            const Array& key) {
-                          auto first = first_state(task, o, key);
-                          auto kept = [&](const std::string& path) { return !o.keeps || o.keeps(path); };
-                          auto base = part_of(first.params, [&](auto& path) { return !kept(path); });
-                          auto make = [&](const Params& p) {
-                            return One{p, o.optimizer.init(trained(p, o)), first.step, first.key};
-                          };
-                          auto s = local::Steps(make, replica, how).begin(part_of(first.params, kept), make);
-                          s.replicas.key = key_of_each(first.key, replica);
-                          return Born{s, base};
-                        }),
-                        {.out = with_replicas(given.storage)})),
-        evaluate_(jit_evaluation_of_each(task, replica_)) {}
-  void init(const Array& key) override {
-    auto born = init_(key);
-    unshare(tree::node(born));
-    state_ = std::move(born.state);
-    base_ = std::move(born.base);
-  }
-  tree::Node state() override { return tree::node(state_); }
-  tree::Node parameters() override { return tree::node(state_.params); }
-  tree::Node base() override { return tree::node(base_); }
+      : LocalTask(task, given, {std::string(local::kReplica), given.replicas}) {}
   tree::Node optimizer_state() override { return tree::node(state_.replicas); }
   Array step(const Batch& b) override {
     auto fragments = static_cast<std::int64_t>(state_.outer.size());
@@ -134,13 +106,26 @@ class LocalTask final : public Trainable {
     if (n == options_.last) meet({}, options_.pending(n, fragments), n);
     return made.report;
   }
-  Array evaluate(const Batch& b) override { return evaluate_(state_.params, base_, b); }
   ProgramPtr step_program(const Batch& b) override { return program_of(stepping({}), state_, base_, b); }
   Arrays step_arguments(const Batch& b) override { return stepping({}).inputs(state_, base_, b); }
-  std::vector<std::vector<Axis>> activations() const override { return *seen_; }
   std::vector<std::pair<std::string, double>> meeting() const override { return met_; }
 
  private:
+  LocalTask(const Task<Params>& task, const StepOptions& given, const Axis& replica)
+      : Owner(
+            [task, o = given, how = local_options(given), replica](const Array& key) {
+              auto first = first_state(task, o, key);
+              auto kept = [&](const std::string& path) { return !o.keeps || o.keeps(path); };
+              auto base = part_of(first.params, [&](auto& path) { return !kept(path); });
+              auto make = [&](const Params& p) {
+                return One{p, o.optimizer.init(trained(p, o)), first.step, first.key};
+              };
+              auto s = local::Steps(make, replica, how).begin(part_of(first.params, kept), make);
+              s.replicas.key = key_of_each(first.key, replica);
+              return Born{s, base};
+            },
+            with_replicas(given.storage), jit_evaluation_of_each(task, replica)),
+        options_(local_options(given)), replica_(replica), task_(task), given_(given) {}
   using JitInner = fx::Jitted<Inner>;
   using JitMeet = fx::Jitted<Meet>;
   /// A step of all replicas. begins: the fragment whose numbers travel meanwhile.
@@ -189,17 +174,12 @@ class LocalTask final : public Trainable {
             {"outer_gradient_norm", norm.item<float>()}};
     if (fragment && state_.outer.size() > 1) met_.emplace_back("fragment", static_cast<double>(*fragment));
   }
-  std::shared_ptr<std::vector<std::vector<Axis>>> seen_ = std::make_shared<std::vector<std::vector<Axis>>>();
   local::Options options_;
   Axis replica_;
   Task<Params> task_;
   StepOptions given_;
-  decltype(named_jit(std::declval<std::function<Born(const Array&)>>(), NamedJitOptions{})) init_;
   std::map<Fragment, JitInner> inner_;
   std::map<Fragment, JitMeet> meet_;
-  Evaluate evaluate_;
-  State state_ = {};
-  Params base_ = {};
   std::vector<std::pair<std::string, double>> met_;
 };
 }  // namespace

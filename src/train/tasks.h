@@ -9,6 +9,38 @@ namespace training {
 using Params = tree::Any;
 using EvaluateFn = std::function<Array(const Params&, const Params& base, const Batch&)>;
 using Evaluate = fx::Jitted<EvaluateFn>;
+/// What both have: a State with `params`, and the parameters beside it that no checkpoint holds.
+template <class State> class Owner : public Trainable {
+ public:
+  void init(const Array& key) override {
+    auto born = init_(key);
+    unshare(tree::node(born));
+    state_ = std::move(born.state);
+    base_ = std::move(born.base);
+  }
+  tree::Node state() override { return tree::node(state_); }
+  tree::Node parameters() override { return tree::node(state_.params); }
+  tree::Node base() override { return tree::node(base_); }
+  Array evaluate(const Batch& b) override { return evaluate_(state_.params, base_, b); }
+  std::vector<std::vector<Axis>> activations() const override { return *seen_; }
+
+ protected:
+  struct Born {
+    State state;
+    Params base;
+  };
+  using InitFn = std::function<Born(const Array&)>;
+  /// storage: where what init makes is born.
+  Owner(InitFn init, const AxisMapping& storage, Evaluate evaluate)
+      : init_(named_jit(std::move(init), {.out = storage})), evaluate_(std::move(evaluate)) {}
+  std::shared_ptr<std::vector<std::vector<Axis>>> seen_ = std::make_shared<std::vector<std::vector<Axis>>>();
+  State state_ = {};
+  Params base_ = {};
+
+ private:
+  decltype(named_jit(std::declval<InitFn>(), NamedJitOptions{})) init_;
+  Evaluate evaluate_;
+};
 /// Of a task with options.replicas.
 std::unique_ptr<Trainable> local_trainable(const Task<Params>&, const StepOptions&);
 }  // namespace training

@@ -22,60 +22,39 @@ Evaluate jit_evaluation(const Task<Params>& task, std::int64_t virtual_ranks) {
              }),
              {.name = "evaluation"});
 }
-class TrainableTask final : public Trainable {
+class TrainableTask final : public Owner<TrainState<Params>> {
   using State = TrainState<Params>;
-  struct Born {
-    State state;
-    Params base;
-  };
-  using InitFn = std::function<Born(const Array&)>;
   using StepFn = std::function<std::pair<State, Array>(const State&, const Params& base, const Batch&)>;
 
  public:
   TrainableTask(Task<Params> task, StepOptions options)
-      : init_(named_jit(InitFn([task, options](const Array& key) {
-                          auto s = first_state(task, options, key);
-                          auto kept = [&](const std::string& path) { return !options.keeps || options.keeps(path); };
-                          auto base = part_of(s.params, [&](auto& path) { return !kept(path); });
-                          s.params = part_of(s.params, kept);
-                          return Born{s, base};
-                        }),
-                        {.out = options.storage})),
+      : Owner(
+            [task, options](const Array& key) {
+              auto s = first_state(task, options, key);
+              auto kept = [&](const std::string& path) { return !options.keeps || options.keeps(path); };
+              auto base = part_of(s.params, [&](auto& path) { return !kept(path); });
+              s.params = part_of(s.params, kept);
+              return Born{s, base};
+            },
+            options.storage, jit_evaluation(task, options.virtual_ranks)),
         step_(jit(StepFn([task, options, seen = seen_](const State& s, const Params& base, const Batch& b) {
                     RecordSharded record(*seen);
                     auto [next, r] = training::step(task, options, s, base, b.example);
                     return std::pair{next,
                                      concatenate({stack({r.loss, r.gradient_norm, r.learning_rate}), sum(b.notes, 0)})};
                   }),
-                  {.name = "train step", .compile = options.compile})),
-        evaluate_(jit_evaluation(task, options.virtual_ranks)) {}
-  void init(const Array& key) override {
-    auto born = init_(key);
-    unshare(tree::node(born));
-    state_ = std::move(born.state);
-    base_ = std::move(born.base);
-  }
-  tree::Node state() override { return tree::node(state_); }
-  tree::Node parameters() override { return tree::node(state_.params); }
-  tree::Node base() override { return tree::node(base_); }
+                  {.name = "train step", .compile = options.compile})) {}
   tree::Node optimizer_state() override { return tree::node(state_.optimizer); }
   Array step(const Batch& b) override {
     auto [state, report] = step_(std::move(state_), base_, b);
     state_ = std::move(state);
     return report;
   }
-  Array evaluate(const Batch& b) override { return evaluate_(state_.params, base_, b); }
   ProgramPtr step_program(const Batch& b) override { return program_of(step_, state_, base_, b); }
   Arrays step_arguments(const Batch& b) override { return step_.inputs(state_, base_, b); }
-  std::vector<std::vector<Axis>> activations() const override { return *seen_; }
 
  private:
-  std::shared_ptr<std::vector<std::vector<Axis>>> seen_ = std::make_shared<std::vector<std::vector<Axis>>>();
-  decltype(named_jit(std::declval<InitFn>(), NamedJitOptions{})) init_;
   fx::Jitted<StepFn> step_;
-  Evaluate evaluate_;
-  State state_ = {};
-  Params base_ = {};
 };
 }  // namespace
 }  // namespace training

@@ -54,6 +54,8 @@ TEST_F(CommandTest, ContextRefusesWhatTheRingCannotDo) {
                "model.window: a ring of ranks has no sliding windows");
   is_bad_input("launch -n 4 --out " + out + " " + config + " mesh=stage=2,context=2",
                "mesh: stages of a pipeline have whole sequences");
+  is_bad_input(train + "layout=dp wire=powersgd",
+               "wire: residuals and factors are of gradients that are whole on every rank; leave axis 'context'");
   is_bad_input(train + "local=diloco", "local: replicas of local steps have whole sequences");
   is_bad_input(train + "reproducible=2", "reproducible.virtual: the mesh has 2 ranks");
   is_bad_input("plan " + config + " mesh=context=3", "model.positions: 16 cannot be cut");

@@ -40,8 +40,8 @@ inline bool attach(int (*how)(void*, const char*), void* socket, const char* whe
   while ((r = how(socket, where)) != 0 && zmq_errno() == EINTR) {}
   return r == 0;
 }
-/// Makes a socket's connection events a second socket, at its own address inproc://.. . Signals wait meanwhile: one
-/// inside of zmq_socket_monitor makes it fail, with an errno that no longer says so.
+/// Publishes a socket's connection events at the address, which begins with inproc://. Signals wait meanwhile: one that
+/// arrives inside of zmq_socket_monitor makes it fail, with an errno that no longer says so.
 inline bool watch(void* socket, const std::string& address, int events) {
   sigset_t all, before;
   sigfillset(&all);
