@@ -131,14 +131,16 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
     if (windows.empty()) return none;
     return asarray(windows).astype(i32);
   }
-  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat) const {
+  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat,
+                    const nn::RowsLoss& loss = {}) const {
     auto one = [](const Block& block, const NamedArray& v, const std::optional<Array>& part,
                   const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
                   const std::optional<Array>& window, const std::optional<Array>& k) {
       return block(v, mask, positions, window, nn::key_of_part(k, part));
     };
-    return norm(nn::through(blocks, one, embedded(e.tokens), {.checkpoint = remat})(
-        causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(layer_keys(key))));
+    auto last = [this](const NamedArray& y) { return norm(y); };
+    return nn::through(blocks, one, embedded(e.tokens), {.checkpoint = remat}, last, loss)(
+        causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(layer_keys(key)));
   }
   /// hidden(), and each layer's report of its router on the tokens, along the layers; of blocks with experts.
   auto hidden_and_report(const training::Example& e, const std::optional<Array>& key,
