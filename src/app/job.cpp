@@ -101,8 +101,8 @@ std::string stages_text(const Settings& s, const MeshShape& mesh) {
   if (m == 0) m = nn::default_microbatches(rows, n, row_ranks(s, mesh));
   char percent[16];
   std::snprintf(percent, sizeof percent, "%.3g", 100 * nn::pipeline_bubble(n, m));
-  return "  pipeline: " + std::to_string(n) + " stages, " + std::to_string(m) + " microbatches of " +
-         std::to_string(rows / m) + " rows; of the layers' time a rank waits " + percent + " %\n";
+  return "  pipeline: " + s.mesh.schedule + ", " + std::to_string(n) + " stages, " + std::to_string(m) +
+         " microbatches of " + std::to_string(rows / m) + " rows; of the layers' time a rank waits " + percent + " %\n";
 }
 void set_threads(const Settings& s, int ranks_here) {
   set_thread_count(0);  // the cores that affinity and cgroup allow

@@ -1,5 +1,5 @@
-// interleaved.h -- the order of 1F1B. Shape letters: S stages, M microbatches. In tick t stage s passes microbatch t - s
-// forward and microbatch t - 2 (S - 1) + s back; what the first pass kept lies in a ring of 2 S - 1 slots, by tick.
+// interleaved.h -- the order of 1F1B. Shape letters: S stages, M microbatches. In tick t stage s passes microbatch
+// t - s forward and microbatch t - 2 (S - 1) + s back; what the first pass kept lies in a ring of 2 S - 1 slots.
 #pragma once
 #include "bora/array/communicator.h"
 #include "bora/compile/program.h"
@@ -68,8 +68,8 @@ class Interleaved {
 
   const Pipeline& p_;
   std::int64_t stages_, parts_, slots_;
-  AxisMapping shared_;           // of what all ranks of the stages share: rows before the first stage and behind the last
-  Spec spec_, whole_, shares_;   // of [S, a microbatch]; of a microbatch in a stage, and as the stages' ranks share it
+  AxisMapping shared_;          // of rows before the first stage and behind the last, which all ranks share
+  Spec spec_, whole_, shares_;  // of [S, a microbatch]; of a microbatch in a stage, and as the stages' ranks share it
   Staged stage_, last_;
   Arrays in_;                    // x, leaves, rows, captures of the stage, of the loss
   std::size_t rows_at_, stage_at_, last_at_;

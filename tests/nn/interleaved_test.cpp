@@ -176,6 +176,22 @@ TEST(Interleaved, MemoryGrowsWithStagesNotWithMicrobatches) {
     EXPECT_LT(few[1], many[1]);
   }
 }
+TEST(Interleaved, ATickPassesOneMicrobatchEachWay) {
+  auto in = inputs();
+  local_mesh({{"stage", 4}}, [&](const Mesh& mesh) {
+    UseMapping split({{nn::kLayers, "stage"}, {nn::kBatch, "stage"}});
+    auto mine = sharded(in, AxisMapping{{nn::kLayers, "stage"}});
+    auto f = jit([](const Inputs& x) {
+      return grad([](const Inputs& y) { return in_order(y, {.microbatches = 4}); })(x);
+    });
+    auto text = explain_program(program_of(f, mine), f.inputs(mine));
+    if (mesh.rank() > 0) return;
+    // 3 + 4 forward ticks, 4 + 3 backward ones; at both ends the rows of a microbatch, once in each direction.
+    for (auto words : {"14 x ppermute stage f64[1, 4, 4, 6]", "12 x all_gather stage f64[4, 4, 6]",
+                       "11 x reduce_scatter stage f64[4, 1, 6]"})
+      EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  });
+}
 TEST(Interleaved, ErrorsNameWhatIsWrong) {
   auto in = inputs();
   auto says = [&](const nn::RowsLoss& loss, const std::string& words) {

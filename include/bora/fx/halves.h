@@ -7,8 +7,8 @@
 namespace bora::fx {
 class Halves {
  public:
-  /// wrt: the inputs that are differentiated. invariant: inputs that are the same whenever either is called; values that
-  /// depend on them alone are computed again rather than kept.
+  /// wrt: the inputs that are differentiated. invariant: inputs that are the same whenever either is called; values
+  /// that depend on them alone are computed again rather than kept.
   Halves(const ProgramPtr& program, const Mask& wrt, const Mask& invariant);
   /// {the Program's results, the kept values}.
   Arrays forward(const Arrays& in) const;

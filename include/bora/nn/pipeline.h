@@ -170,8 +170,8 @@ auto through(const Stacked<Block>& stack, const F& f, const NamedArray& x, const
     return scan(stack, detail::layer_step<Block>(f), x, options)(std::optional<Array>(), args...).first;
   };
 }
-/// last(y) for that y; with a loss loss.of(last(y), loss.rows), by pipeline_loss where UseSchedule says so. last may not
-/// mix rows.
+/// last(y) for that y; with a loss loss.of(last(y), loss.rows), by pipeline_loss where UseSchedule says so. last may
+/// not mix rows.
 template <class Block, class F, class Last>
 auto through(const Stacked<Block>& stack, const F& f, const NamedArray& x, const FoldOptions& options, const Last& last,
              const RowsLoss& loss) {
