@@ -40,12 +40,15 @@ Interleaved::Interleaved(const Pipeline& p, const FlatFn& stage, const RowsLoss&
   whole_ = part_spec(p.inside_);
   shares_ = part_spec(shared_);
   std::vector<Axis> axes;
-  in_.push_back(p.cut(p.x_, axes, shared_));
+  // Positions are split before rows become microbatches, which rows that are split unevenly could not.
+  in_.push_back(p.cut(auto_sharded(p.x_, shared_), axes, shared_));
   Types of_stage{without(in_[0].type(), 0), {{}, i32}}, of_last{of_stage[0]};
   for (std::size_t i = 0; i < p.leaves_.size(); ++i) {
-    in_.push_back(p.leaves_[i]);
     auto at = p.positions_[i];
-    of_stage.push_back(at == Pipeline::kSame ? in_.back().type() : without(in_.back().type(), of_part(i) ? 0 : at));
+    // Stages stand behind layers: a loop over layers takes these first, and needs no transposed copies then.
+    in_.push_back(at >= 0 ? moveaxis(p.leaves_[i], at, at + 1) : p.leaves_[i]);
+    at_.push_back(at >= 0 ? at + 1 : of_part(i) ? 0 : Pipeline::kSame);
+    of_stage.push_back(at_[i] < 0 ? in_.back().type() : without(in_.back().type(), at_[i]));
   }
   rows_at_ = in_.size();
   std::vector<std::vector<Axis>> row_axes(loss.rows.size());
@@ -103,11 +106,17 @@ Array Interleaved::at_stage(std::int64_t stage, const Array& x, const Spec& spec
   auto y = stages_ == 1 ? squeeze(x, 0) : sum(where(p_.is(stage, x.shape()), x, zeros_like(x)), 0);
   return placed(y, spec);
 }
+/// f over the stages. at, to: their dimension in each input (kSame: it lacks them) and result, or in all results.
+Arrays Interleaved::mapped(const FlatFn& f, const Arrays& in, const Dims& at, const Dims& to) const {
+  fx::VmapFlat how{{}, {to.begin(), to.end()}, stages_, p_.stage_.name};
+  for (auto dim : at) how.in.push_back(dim < 0 ? std::nullopt : std::optional(dim));
+  return fx::vmap_flat(f, in, how);
+}
 /// The inputs of a stage behind {microbatch, number}, and where the stages are in them.
 void Interleaved::arguments(const Arrays& in, const Array& part, Arrays& all, Dims& at) const {
   for (std::size_t i = 0; i < p_.leaves_.size(); ++i) {
     all.push_back(of_part(i) ? take(in[leaf(i)], part, 0) : in[leaf(i)]);
-    at.push_back(of_part(i) ? 0 : p_.positions_[i]);
+    at.push_back(at_[i]);
   }
   for (auto i = stage_at_; i < last_at_; ++i) {
     all.push_back(in[i]);
@@ -127,7 +136,7 @@ Interleaved::Passed Interleaved::forward(const Arrays& in, const Array& mine, co
   arguments(in, part, all, at);
   UseMapping scope(p_.inside_);
   auto f = [&](const Arrays& a) { return keep ? halves_->forward(a) : interpret(*stage_.program, a); };
-  auto out = fx::named_vmap(f, all, at, p_.stage_);
+  auto out = mapped(f, all, at, {0});
   Passed r{placed(out[0], spec_), {out.begin() + 1, out.end()}};
   if (keep && halves_->reads()[0]) r.kept.push_back(mine);
   return r;
@@ -168,8 +177,10 @@ Interleaved::Back Interleaved::backward(const Arrays& in, const Arrays& ring, co
     for (auto i : of_parts_) r.push_back(of(input_of(i)));
     return r;
   };
-  auto out = fx::named_vmap(f, all, at, p_.stage_);
-  Lists lists(out);
+  Dims to{0};
+  for (auto i : terms_) to.push_back(place_of(i));
+  to.resize(to.size() + of_parts_.size(), 0);
+  Lists lists(mapped(f, all, at, to));
   auto x = placed(lists.next(), spec_);
   auto terms = lists.next(terms_.size());
   return {x, terms, lists.next(of_parts_.size())};

@@ -45,12 +45,13 @@ class Interleaved {
   };
   struct Back {
     Array x;          // [S, a microbatch]
-    Arrays terms;     // of sums over ticks: [S, ..], of leaves and captures
+    Arrays terms;     // of sums over ticks, with dimension S at place_of(..): of leaves and captures
     Arrays of_parts;  // [S, ..] of leaves with rows
   };
   Result work(const Arrays& in, bool gradients) const;
   Passed forward(const Arrays& in, const Array& mine, const Array& tick, bool keep) const;
   Back backward(const Arrays& in, const Arrays& ring, const Array& ct, const Array& tick) const;
+  Arrays mapped(const FlatFn& f, const Arrays& in, const Dims& at, const Dims& to) const;
   Array entering(const Arrays& in, const Array& tick, const Array& held) const;
   Array at_stage(std::int64_t stage, const Array& x, const Spec& spec) const;
   Array broadcast(const Array& x) const;
@@ -64,6 +65,8 @@ class Interleaved {
   static std::size_t leaf(std::size_t i) { return 1 + i; }
   /// The number among a stage's inputs of a leaf or capture among in_.
   std::size_t input_of(std::size_t i) const { return i < rows_at_ ? i + 1 : i - stage_at_ + rows_at_ + 1; }
+  /// The dimension of the stages in a sum of gradients of in_[i].
+  std::int64_t place_of(std::size_t i) const { return i < rows_at_ && at_[i - 1] >= 0 ? at_[i - 1] : 0; }
   bool of_part(std::size_t i) const { return p_.positions_[i] == Pipeline::kOfPart; }
 
   const Pipeline& p_;
@@ -73,6 +76,7 @@ class Interleaved {
   Staged stage_, last_;
   Arrays in_;                    // x, leaves, rows, captures of the stage, of the loss
   std::size_t rows_at_, stage_at_, last_at_;
+  Dims at_;  // of the stages in each leaf, as stages get it
   Mask wrt_;
   std::optional<fx::Halves> halves_;
   // Of differentiated inputs, as numbers of in_: those of a stage whose gradients are sums over the ticks, those of

@@ -57,7 +57,11 @@ Interleaved::Result Interleaved::work(const Arrays& in, bool gradients) const {
     auto kept = halves_->kept();
     if (halves_->reads()[0]) kept.push_back(types[0]);
     for (auto& t : kept) ring.push_back(full_of(with_first(with_first(t, slots_), stages_), 0));
-    for (auto i : terms_) sums.push_back(full_of(with_first(widened(types[input_of(i)]), stages_), 0));
+    for (auto i : terms_) {
+      auto t = widened(types[input_of(i)]);
+      t.shape.insert(place_of(i), stages_);
+      sums.push_back(full_of(t, 0));
+    }
     for (auto i : last_terms_) last_sums.push_back(full_of(widened(in_[i].type()), 0));
   }
   auto rows = Arrays(in.begin() + static_cast<std::ptrdiff_t>(rows_at_),
@@ -98,7 +102,7 @@ Interleaved::Result Interleaved::work(const Arrays& in, bool gradients) const {
     auto tick = lists.next();
     auto passed = forward(in, entering(in, tick, y), tick, gradients);
     auto [term, g] = loss_of(in, passed.y, lists.next(rows.size()), gradients);
-    Arrays r{passed.y, loss + term};
+    Arrays r{passed.y, accumulate(loss, term)};
     if (!gradients) return r;
     auto ct = placed(broadcast(placed(g[0], whole_)), spec_);
     if (stages_ > 1)
@@ -143,8 +147,8 @@ Interleaved::Result Interleaved::work(const Arrays& in, bool gradients) const {
   if (wrt_[0]) result.gradients[0] = slice_in_dim(of_ticks[k++], 0, stages_ - 1, stages_ - 1 + parts_);
   for (auto i : of_parts_) result.gradients[i] = of_all_stages(of_ticks[k++]);
   for (std::size_t t = 0; t < terms_.size(); ++t) {
-    auto at = terms_[t] < rows_at_ ? p_.positions_[terms_[t] - 1] : Pipeline::kSame;
-    result.gradients[terms_[t]] = at == Pipeline::kSame ? sum(sums[t], 0) : moveaxis(sums[t], 0, at);
+    auto i = terms_[t];
+    result.gradients[i] = i < rows_at_ && at_[i - 1] >= 0 ? sums[t] : sum(sums[t], 0);
   }
   for (std::size_t t = 0; t < last_terms_.size(); ++t) result.gradients[last_terms_[t]] = last_sums[t];
   return result;
@@ -153,7 +157,7 @@ Interleaved::Result Interleaved::work(const Arrays& in, bool gradients) const {
 Array Interleaved::of_all_stages(const Array& by_tick) const {
   auto first = i32_of(stages_ - 1) - p_.numbers();
   auto f = [&](const Arrays& a) { return Arrays{lax::dynamic_slice_in_dim(a[0], a[1], parts_, 0)}; };
-  return sum(fx::named_vmap(f, {by_tick, first}, {1, 0}, p_.stage_)[0], 0);
+  return sum(mapped(f, {by_tick, first}, {1, 0}, {0})[0], 0);
 }
 Array Interleaved::loss() const {
   Arrays given;
