@@ -36,6 +36,9 @@ std::vector<transport::Option> options_in(const Settings& s) {
 void check_fragments(const Settings& s, const text::Tokenizer& tokenizer) {
   auto n = s.local->fragments();
   if (n == 1) return;
+  check<ConfigError>(s.mesh.schedule == "gpipe" || Policy::parse(s.precision.policy).compute != f16,
+                     "mesh.schedule: 1f1b computes gradients of a loss that is not scaled, and those of f16 underflow; "
+                     "set it to gpipe, or precision to p=f32,c=bf16,o=f32");
   for (auto& p : s.model->parameters(vocabulary_of(s, tokenizer)))
     for (auto& axis : p.axes)
       check<ConfigError>(axis.name != nn::kLayers || n <= axis.size, "local.fragments: ", n, " is more than the ",
@@ -98,8 +101,8 @@ std::string stages_text(const Settings& s, const MeshShape& mesh) {
   if (m == 0) m = nn::default_microbatches(rows, n, row_ranks(s, mesh));
   char percent[16];
   std::snprintf(percent, sizeof percent, "%.3g", 100 * nn::pipeline_bubble(n, m));
-  return "  pipeline: " + std::to_string(n) + " stages, " + std::to_string(m) + " microbatches of " +
-         std::to_string(rows / m) + " rows; of the layers' time a rank waits " + percent + " %\n";
+  return "  pipeline: " + s.mesh.schedule + ", " + std::to_string(n) + " stages, " + std::to_string(m) +
+         " microbatches of " + std::to_string(rows / m) + " rows; of the layers' time a rank waits " + percent + " %\n";
 }
 void set_threads(const Settings& s, int ranks_here) {
   set_thread_count(0);  // the cores that affinity and cgroup allow
@@ -133,6 +136,7 @@ int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
     UseMesh on(mesh);
     UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
     nn::UseMicrobatches parts(s.mesh.microbatches);
+    nn::UseSchedule order(nn::parse_schedule(s.mesh.schedule));
     auto code = f(mesh);
     mesh.leave();
     return code;
