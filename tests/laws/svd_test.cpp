@@ -13,7 +13,9 @@ std::vector<std::pair<std::string, Array>> hard_matrices(std::int64_t n) {
   auto a = random::normal(random::key(n), {n, n}, f64) * 0.25, one = eye(n, f64);
   auto i = reshape(arange(n).astype(f64), {n, 1}), j = transpose(i);
   auto odd = [](const Array& k) { return k - 2.0 * floor(k / 2.0) == 1.0; };
-  auto where_odd = [&](const Array& k, double scale) { return where(broadcast_to(odd(k), {n, n}), number(scale), number(1)); };
+  auto where_odd = [&](const Array& k, double scale) {
+    return where(broadcast_to(odd(k), {n, n}), number(scale), number(1));
+  };
   auto tile = [&](const Array& x) { return broadcast_to(slice_in_dim(x, -1, 0, 1), {n, n}); };
   return {{"any", a},
           {"zeros", a * 0.0},

@@ -1,5 +1,5 @@
-// Singular values of bidiagonal matrices. A part has n rows and n + 1 columns: its right vectors are n + 1, and the last
-// one belongs to no singular value.
+// Singular values of bidiagonal matrices. A part has n rows and n + 1 columns: its right vectors are n + 1, and the
+// last one belongs to no singular value.
 #include "ops/linalg/bidiagonal.h"
 #include <algorithm>
 #include <cmath>

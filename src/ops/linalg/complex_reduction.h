@@ -1,7 +1,7 @@
-// complex_reduction.h -- matrices become real ones with two diagonals by reflections, so that what is written for those
-// finds their eigenvalues and singular values. By panels of columns, as in reduction.cpp: the rest is read once for each
-// column (twice for the bidiagonal form of complex numbers) and written once for each panel. The bits do not depend on
-// threads. Private.
+// complex_reduction.h -- matrices become real ones with two diagonals by reflections, so that what is written for
+// those finds their eigenvalues and singular values. By panels of columns, as in reduction.cpp: the rest is read once
+// for each column (twice for the bidiagonal form of complex numbers) and written once for each panel. The bits do not
+// depend on threads. Private.
 #pragma once
 #include <complex>
 #include <vector>

@@ -49,8 +49,8 @@ template <bool squares> struct Finder {
     return r;
   }
   /// Root i, between poles i and i + 1, or above the last one. Both sums are replaced by a constant and one pole with
-  /// the same value and slope (J. Bunch, C. Nielsen, D. Sorensen, "Rank-one modification of the symmetric eigenproblem",
-  /// 1978), inside of a bracket that only shrinks.
+  /// the same value and slope (J. Bunch, C. Nielsen, D. Sorensen, "Rank-one modification of the symmetric
+  /// eigenproblem", 1978), inside of a bracket that only shrinks.
   Root root(Index i) const {
     const auto n = s.size();
     const bool last = i + 1 == n;
