@@ -36,9 +36,6 @@ std::vector<transport::Option> options_in(const Settings& s) {
 void check_fragments(const Settings& s, const text::Tokenizer& tokenizer) {
   auto n = s.local->fragments();
   if (n == 1) return;
-  check<ConfigError>(s.mesh.schedule == "gpipe" || Policy::parse(s.precision.policy).compute != f16,
-                     "mesh.schedule: 1f1b computes gradients of a loss that is not scaled, and those of f16 underflow; "
-                     "set it to gpipe, or precision to p=f32,c=bf16,o=f32");
   for (auto& p : s.model->parameters(vocabulary_of(s, tokenizer)))
     for (auto& axis : p.axes)
       check<ConfigError>(axis.name != nn::kLayers || n <= axis.size, "local.fragments: ", n, " is more than the ",
@@ -70,6 +67,9 @@ void check_stages(const Settings& s, const text::Tokenizer& tokenizer, const Mes
                      " can");
   check<ConfigError>(!s.local->on(), "mesh: stages and replicas that train by themselves (local) do not go together; "
                                      "leave axis stage or local out");
+  check<ConfigError>(s.mesh.schedule == "gpipe" || Policy::parse(s.precision.policy).compute != f16,
+                     "mesh.schedule: 1f1b computes gradients of a loss that is not scaled, and those of f16 underflow; "
+                     "set it to gpipe, or precision to p=f32,c=bf16,o=f32");
   for (auto& p : s.model->parameters(vocabulary_of(s, tokenizer)))
     for (auto& axis : p.axes)
       check<ConfigError>(axis.name != nn::kLayers || axis.size % n == 0, "mesh: ", axis.size,
