@@ -33,6 +33,13 @@ constexpr std::string_view error_mark = "bora: ", clear_line = "\r\033[K";
 // ssh itself gives up sooner, unless another command replaces it.
 constexpr auto most_to_connect = std::chrono::seconds(60);
 constexpr int most_without_progress = 10;
+// The time in which ranks of an elastic job notice a loss and leave their epoch: a step's longest part without a
+// collective.
+constexpr double seconds_to_leave = 10;
+void say_ranks(std::size_t before, std::size_t now) {
+  write_all(2, "elastic: " + std::to_string(now) + (now == 1 ? " rank" : " ranks") + " instead of " +
+                   std::to_string(before) + "\n");
+}
 
 /// One output stream of one rank, split into lines.
 struct Output {
@@ -56,8 +63,9 @@ class Job final : private RankEvents {
     auto ssh = ssh_words(options.ssh);
     for (auto& host : options.hosts) remote_.push_back(std::make_unique<RemoteRanks>(host, ssh, options.agent));
     connect();
-    ranks_.resize(static_cast<std::size_t>(options_.elastic.max > 0 ? fitting() : options_.ranks));
-    int left = ranks();  // hosts behind those that the ranks need are spares
+    ranks_.resize(static_cast<std::size_t>(elastic() ? fitting() : options_.ranks));
+    if (elastic()) return;
+    int left = ranks();  // hosts behind those that the ranks need are spares, which elastic jobs keep
     std::erase_if(remote_, [&](auto& host) { return std::exchange(left, left - host->host().slots) <= 0; });
   }
   ~Job() override {
@@ -67,17 +75,22 @@ class Job final : private RankEvents {
   bool interrupted() const { return interrupted_; }
   int ranks() const { return static_cast<int>(ranks_.size()); }
   const std::string& loss() const { return loss_; }  // of an elastic job: the rank that was lost, and why
-  /// Runs the ranks; returns the exit code and prints the one error line.
-  int run(int attempt) {
+  bool over() const { return over_; }                // no other attempt has a chance
+  /// Whether a job that was lost so goes on; says so, or why not.
+  using GoesOn = std::function<bool(const std::string& loss)>;
+  /// Runs the ranks; returns the exit code and prints the one error line. Each start of ranks adds 1 to `starts`.
+  int run(int& starts, const GoesOn& goes_on) {
     if (interrupted_) return 130;
     for (std::size_t r = 0; r < ranks_.size(); ++r) open_log(r);
-    start(attempt);
-    while (running()) step();
+    start(starts++);
+    do
+      while (running() && !settled()) step();
+    while (settled() && regrouped(starts, goes_on));
     end_all();  // also processes that ranks started
     each([&](Ranks& some) { some.serve(*this); });
     for (auto& rank : ranks_)
       for (auto& s : rank.streams) finish(rank, s);
-    return verdict();
+    return over_ ? 86 : verdict();
   }
 
  private:
@@ -94,6 +107,18 @@ class Job final : private RankEvents {
     each([&](Ranks& some) { any = any || some.running(); });
     return any;
   }
+  bool elastic() const { return options_.elastic.max > 0; }
+  bool bad_input() const {
+    return std::any_of(failed_.begin(), failed_.end(), [&](int r) { return ending(r).code() == 2; });
+  }
+  /// After a loss: every process that is left has left its epoch.
+  bool settled() {
+    if (!elastic() || ended_ || interrupted_ || bad_input() || (failed_.empty() && why_.empty())) return false;
+    std::size_t waiting = 0;
+    each([&](Ranks& some) { waiting += some.waiting().size(); });
+    auto alive = std::count_if(ranks_.begin(), ranks_.end(), [](auto& rank) { return !rank.ending; });
+    return waiting > 0 && waiting == static_cast<std::size_t>(alive);
+  }
   const Ending& ending(int r) const { return *ranks_[static_cast<std::size_t>(r)].ending; }
 
   void connect() {
@@ -109,7 +134,7 @@ class Job final : private RankEvents {
       problems += (problems.empty() ? "" : "; ") + host->host().place + ": no ranks can be started on " +
                   host->host().name + ": " + why;
     }
-    if (options_.elastic.max == 0) return check<ConfigError>(problems.empty(), problems);
+    if (!elastic()) return check<ConfigError>(problems.empty(), problems);
     if (!problems.empty()) write_all(2, "elastic: without some hosts: " + problems + "\n");
     std::erase_if(remote_, [](auto& host) { return !host->ready(); });
   }
@@ -145,28 +170,83 @@ class Job final : private RankEvents {
     ranks_[r].log = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     check<ConfigError>(ranks_[r].log >= 0, "cannot write ", path, ": ", std::strerror(errno));
   }
-  /// Each attempt has its own name, and its own secret unless the user gave one: ranks of earlier attempts are refused.
+  /// Starts all ranks, or the next epoch, in which ranks that wait go on. Each has its own name, and its own secret
+  /// unless the user gave one: ranks of earlier ones are refused.
   void start(int attempt) {
-    RanksToStart some{
-        .count = ranks(), .size = ranks(), .command = options_.command, .secret = secret_of_job()};
+    RanksToStart some{.count = ranks(), .size = ranks(), .command = options_.command, .secret = secret_of_job(),
+                      .elastic = elastic()};
     if (attempt > 0) some.command.insert(some.command.end(), options_.restarted.begin(), options_.restarted.end());
-    RootSocket here;
-    if (remote_.empty()) here = RootSocket(options_.root);
-    some.root = remote_.empty() ? here.address() : root();
-    some.root_socket = here.file();
+    root_ = {};
+    if (remote_.empty()) root_ = RootSocket(options_.root);
+    some.root = remote_.empty() ? root_.address() : root();
+    some.root_socket = root_.file();
     some.job = std::to_string(::getpid()) + "@" + some.root + (attempt > 0 ? "." + std::to_string(attempt) : "");
     ::winsize window{};
     if (::isatty(2) && ::ioctl(2, TIOCGWINSZ, &window) == 0) some.columns = window.ws_col;
-    if (remote_.empty()) return void(local_ = std::make_unique<LocalRanks>(some, signals_.before()));
+    if (remote_.empty()) {
+      auto members = kept(some, local_.get());
+      if (local_) local_->regroup(some, members);
+      else local_ = std::make_unique<LocalRanks>(some, signals_.before());
+      if (members[0] < 0) root_ = {};  // a new rank 0 has it; another one binds the address itself
+      return;
+    }
     auto variables = environment_for_ranks(environ, options_.variables);
     auto folder = std::filesystem::current_path().string();
     for (auto& host : remote_) {
       some.count = std::min(host->host().slots, ranks() - some.first);
       for (int r = some.first; r < some.first + some.count; ++r)
         ranks_[static_cast<std::size_t>(r)].host = host->host().name;
-      host->start(some, variables, folder);
+      host->start(some, variables, folder, kept(some, host.get()));
       some.first += some.count;
     }
+  }
+  /// For each rank that a machine has in this epoch the waiting one of the last that it was, or -1. Where it can, a
+  /// rank keeps its number.
+  std::vector<int> kept(const RanksToStart& some, const Ranks* of) {
+    auto n = static_cast<std::size_t>(some.count);
+    std::vector<int> r(n, -1);
+    auto waiting = of ? of->waiting() : std::vector<int>();
+    bool same = before_.size() == ranks_.size() &&
+                std::all_of(waiting.begin(), waiting.end(),
+                            [&](int w) { return w >= some.first && w < some.first + some.count; });
+    for (std::size_t k = 0; k < std::min(waiting.size(), n); ++k) {
+      auto i = same ? static_cast<std::size_t>(waiting[k] - some.first) : k;
+      r[i] = waiting[k];
+      std::copy_n(before_[static_cast<std::size_t>(waiting[k])].streams, 2,
+                  ranks_[static_cast<std::size_t>(some.first) + i].streams);
+    }
+    return r;
+  }
+  /// The next epoch after a loss; false if there is none.
+  bool regrouped(int& starts, const GoesOn& goes_on) {
+    for (auto& rank : ranks_)
+      if (rank.ending)
+        for (auto& s : rank.streams) finish(rank, s);
+    verdict();
+    if (silent_ && *silent_ == 0) loss_ = why_;
+    over_ = !goes_on(loss_);
+    if (over_) return false;
+    std::erase_if(remote_, [](auto& host) { return !host->connected(); });
+    try {
+      auto n = static_cast<std::size_t>(fitting());
+      if (n != ranks_.size()) say_ranks(ranks_.size(), n);
+      before_ = std::exchange(ranks_, std::vector<Rank>(n));
+      for (auto& rank : before_)
+        if (rank.log >= 0) ::close(rank.log);
+      for (std::size_t r = 0; r < n; ++r) open_log(r);
+      failed_.clear();
+      said_.clear();
+      why_.clear();
+      silent_.reset();
+      deadline_.reset();
+      start(starts++);
+      before_.clear();
+    } catch (const ConfigError& e) {
+      write_all(2, std::string(error_mark) + one_line(e.text()) + "\n");
+      failed_.clear();
+      over_ = true;
+    }
+    return !over_;
   }
   void step() {
     std::vector<::pollfd> files{{signals_.file(), POLLIN, 0}};
@@ -176,10 +256,18 @@ class Job final : private RankEvents {
     ::poll(files.data(), files.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 500)));
     for (int s : signals_.take()) pass_on(s);
     each([&](Ranks& some) { some.serve(*this); });
-    if (deadline_ && Clock::now() >= *deadline_) end_all(), deadline_.reset();
+    if (!deadline_ || Clock::now() < *deadline_) return;
+    deadline_.reset();
+    if (!elastic() || interrupted_ || bad_input()) return end_all();
+    silent_ = failed_.size();
+    each([](Ranks& some) { some.end_silent(); });
   }
 
   int verdict() {
+    if (failed_.empty() && !why_.empty()) {
+      loss_ = why_;
+      return 86;
+    }
     if (failed_.empty()) {
       for (auto& line : said_) print(2, line.text + "\n");
       bool stopped = interrupted_ || std::any_of(ranks_.begin(), ranks_.end(),
@@ -200,7 +288,7 @@ class Job final : private RankEvents {
       else if (!said_.empty()) line = said_.front().text;
       else if (code == 2) line = name + " " + ending(r).words();
     }
-    if (code != 2 && options_.elastic.max > 0) loss_ = line.substr(error_mark.size());
+    if (code != 2 && elastic()) loss_ = line.substr(error_mark.size());
     else print(2, line + "\n");
     return code == 2 ? 2 : 86;
   }
@@ -256,12 +344,22 @@ class Job final : private RankEvents {
     bool asked = ended_ || (interrupted_ && code < 0) || code == 130;  // by the launcher or by the user
     if (code == 0 || asked) return;
     failed_.push_back(r);
-    if (!deadline_) deadline_ = Clock::now() + std::chrono::milliseconds(static_cast<int>(options_.grace_s * 1000));
+    wait_for_others(code != 2);
+  }
+  void left(int, const std::string& why) override {
+    if (why_.empty()) why_ = why;
+    wait_for_others(true);
+  }
+  void wait_for_others(bool to_leave) {
+    if (deadline_) return;
+    auto seconds = elastic() && to_leave ? seconds_to_leave : options_.grace_s;
+    deadline_ = Clock::now() + std::chrono::milliseconds(static_cast<int>(seconds * 1000));
   }
   void pass_on(int signal) {
     if (signal == SIGUSR2) return each([](Ranks& some) { some.signal(SIGUSR2); });
     if (interrupted_) return signal == SIGHUP ? void() : end_all();  // a closing terminal may send it twice
     interrupted_ = true;
+    if (elastic() && !(failed_.empty() && why_.empty())) return end_all();  // nobody is in an epoch to stop in order
     each([&](Ranks& some) { some.signal(signal == SIGHUP ? SIGTERM : signal); });  // both ask for an orderly stop
   }
   void end_all() {
@@ -273,12 +371,14 @@ class Job final : private RankEvents {
   Signals& signals_;
   std::unique_ptr<LocalRanks> local_ = {};
   std::vector<std::unique_ptr<RemoteRanks>> remote_ = {};
-  std::vector<Rank> ranks_;
-  std::vector<int> failed_ = {};  // in the order noticed
+  RootSocket root_ = {};
+  std::vector<Rank> ranks_, before_ = {};  // of this epoch and, while a new one starts, of the last
+  std::vector<int> failed_ = {};           // in the order noticed
   std::vector<Line> said_ = {};
-  std::string loss_ = {};
+  std::string loss_ = {}, why_ = {};          // why_: as the first rank said that left this epoch
+  std::optional<std::size_t> silent_ = {};    // failures before silent ranks were killed
   std::optional<Clock::time_point> deadline_ = {};
-  bool interrupted_ = false, ended_ = false;
+  bool interrupted_ = false, ended_ = false, over_ = false;
   bool bar_ = false, arrived_ = true;  // stderr has an unfinished line; all of stdout was written
 };
 }  // namespace
@@ -289,16 +389,26 @@ int run(const Options& options) {
   Signals signals;
   auto& elastic = options.elastic;
   std::string progress = elastic.max > 0 ? elastic.progress() : "";
-  for (int restart = 0, idle = 0, ranks = options.ranks;; ++restart) {
+  int idle = 0;
+  auto goes_on = [&](const std::string& loss) {
+    auto before = std::exchange(progress, elastic.progress());
+    idle = progress == before ? idle + 1 : 0;
+    if (idle == most_without_progress)
+      write_all(2, std::string(error_mark) + loss + "; the job was lost " + std::to_string(idle) +
+                       " times without getting further\n");
+    else write_all(2, "elastic: " + loss + "; going on from " + progress + "\n");
+    return idle < most_without_progress;
+  };
+  auto ranks = static_cast<std::size_t>(options.ranks);
+  for (int restart = 0, starts = 0;; ++restart) {
     int code = 86;
     std::string loss;
     try {
       Job job(options, signals);
-      if (auto before = std::exchange(ranks, job.ranks()); before != ranks)
-        write_all(2, "elastic: " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") + " instead of " +
-                         std::to_string(before) + "\n");
-      code = job.run(restart);
-      if (job.interrupted()) return code;
+      if (auto now = static_cast<std::size_t>(job.ranks()); now != ranks) say_ranks(ranks, now);
+      code = job.run(starts, goes_on);
+      ranks = static_cast<std::size_t>(job.ranks());
+      if (job.interrupted() || job.over()) return code;
       loss = job.loss();
     } catch (const ConfigError& e) {  // a host or rank 0's port is no longer available
       if (restart == 0) throw;
@@ -306,20 +416,13 @@ int run(const Options& options) {
       if (elastic.max > 0) return 86;
     }
     if (code != 86) return code;
-    if (elastic.max == 0) {
-      if (restart == options.max_restarts) return code;
-      write_all(2, "restarting the job (" + std::to_string(restart + 1) + " of " +
-                       std::to_string(options.max_restarts) + ")\n");
+    if (elastic.max > 0) {
+      if (!goes_on(loss)) return code;
       continue;
     }
-    auto before = std::exchange(progress, elastic.progress());
-    idle = progress == before ? idle + 1 : 0;
-    if (idle == most_without_progress) {
-      write_all(2, std::string(error_mark) + loss + "; the job was lost " + std::to_string(idle) +
-                       " times without getting further\n");
-      return code;
-    }
-    write_all(2, "elastic: " + loss + "; going on from " + progress + "\n");
+    if (restart == options.max_restarts) return code;
+    write_all(2, "restarting the job (" + std::to_string(restart + 1) + " of " + std::to_string(options.max_restarts) +
+                     ")\n");
   }
 }
 }  // namespace bora::launch
