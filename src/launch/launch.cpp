@@ -16,6 +16,7 @@
 #include "bora/base/error.h"
 #include "bora/base/text.h"
 #include "bora/transport/transport.h"
+#include "outputs.h"
 #include "ranks.h"
 #include "remote.h"
 
@@ -29,7 +30,6 @@ std::string secret_of_job() {
   return given.secret.empty() ? make_secret() : given.secret;
 }
 using Clock = std::chrono::steady_clock;
-constexpr std::string_view error_mark = "bora: ", clear_line = "\r\033[K";
 // ssh itself gives up sooner, unless another command replaces it.
 constexpr auto most_to_connect = std::chrono::seconds(60);
 constexpr int most_without_progress = 10;
@@ -41,14 +41,7 @@ void say_ranks(std::size_t before, std::size_t now) {
                    std::to_string(before) + "\n");
 }
 
-/// One output stream of one rank, split into lines.
-struct Output {
-  bool errors = false;  // stderr
-  std::string pending = {};
-};
 struct Rank {
-  Output streams[2] = {{false}, {true}};
-  int log = -1;
   std::optional<Ending> ending = {};
   std::string host = {};  // empty: this host
 };
@@ -56,10 +49,7 @@ struct Rank {
 class Job final : private RankEvents {
  public:
   /// Connects to the hosts; a signal during that interrupts the job.
-  Job(const Options& options, Signals& signals) : options_(options), signals_(signals) {
-    std::error_code error;
-    if (!options.log_dir.empty()) std::filesystem::create_directories(options.log_dir, error);
-    check<ConfigError>(!error, "launch: cannot make the folder ", options.log_dir, ": ", error.message());
+  Job(const Options& options, Signals& signals) : options_(options), signals_(signals), outputs_(options.log_dir) {
     auto ssh = ssh_words(options.ssh);
     for (auto& host : options.hosts) remote_.push_back(std::make_unique<RemoteRanks>(host, ssh, options.agent));
     connect();
@@ -67,10 +57,6 @@ class Job final : private RankEvents {
     if (elastic()) return;
     int left = ranks();  // hosts behind those that the ranks need are spares, which elastic jobs keep
     std::erase_if(remote_, [&](auto& host) { return std::exchange(left, left - host->host().slots) <= 0; });
-  }
-  ~Job() override {
-    for (auto& rank : ranks_)
-      if (rank.log >= 0) ::close(rank.log);
   }
   bool interrupted() const { return interrupted_; }
   int ranks() const { return static_cast<int>(ranks_.size()); }
@@ -81,23 +67,18 @@ class Job final : private RankEvents {
   /// Runs the ranks; returns the exit code and prints the one error line. Each start of ranks adds 1 to `starts`.
   int run(int& starts, const GoesOn& goes_on) {
     if (interrupted_) return 130;
-    for (std::size_t r = 0; r < ranks_.size(); ++r) open_log(r);
+    outputs_.open(ranks());
     start(starts++);
     do
       while (running() && !settled()) step();
     while (settled() && regrouped(starts, goes_on));
     end_all();  // also processes that ranks started
     each([&](Ranks& some) { some.serve(*this); });
-    for (auto& rank : ranks_)
-      for (auto& s : rank.streams) finish(rank, s);
+    for (int r = 0; r < ranks(); ++r) outputs_.finish(r);
     return over_ ? 86 : verdict();
   }
 
  private:
-  struct Line {
-    int rank;
-    std::string text;
-  };
   template <class F> void each(F&& f) {
     if (local_) f(static_cast<Ranks&>(*local_));
     for (auto& host : remote_) f(static_cast<Ranks&>(*host));
@@ -164,12 +145,6 @@ class Job final : private RankEvents {
                          " cannot reach; give another name or iface=, or set BORA_ROOT=host:port");
     return first.address();
   }
-  void open_log(std::size_t r) {
-    if (options_.log_dir.empty()) return;
-    auto path = options_.log_dir + "/rank-" + std::to_string(r) + ".log";
-    ranks_[r].log = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    check<ConfigError>(ranks_[r].log >= 0, "cannot write ", path, ": ", std::strerror(errno));
-  }
   /// Starts all ranks, or the next epoch, in which ranks that wait go on. Each has its own name, and its own secret
   /// unless the user gave one: ranks of earlier ones are refused.
   void start(int attempt) {
@@ -212,16 +187,13 @@ class Job final : private RankEvents {
     for (std::size_t k = 0; k < std::min(waiting.size(), n); ++k) {
       auto i = same ? static_cast<std::size_t>(waiting[k] - some.first) : k;
       r[i] = waiting[k];
-      std::copy_n(before_[static_cast<std::size_t>(waiting[k])].streams, 2,
-                  ranks_[static_cast<std::size_t>(some.first) + i].streams);
     }
     return r;
   }
   /// The next epoch after a loss; false if there is none.
   bool regrouped(int& starts, const GoesOn& goes_on) {
-    for (auto& rank : ranks_)
-      if (rank.ending)
-        for (auto& s : rank.streams) finish(rank, s);
+    for (int r = 0; r < ranks(); ++r)
+      if (ranks_[static_cast<std::size_t>(r)].ending) outputs_.finish(r);
     verdict();
     if (silent_ && *silent_ == 0) loss_ = why_;
     over_ = !goes_on(loss_);
@@ -231,11 +203,8 @@ class Job final : private RankEvents {
       auto n = static_cast<std::size_t>(fitting());
       if (n != ranks_.size()) say_ranks(ranks_.size(), n);
       before_ = std::exchange(ranks_, std::vector<Rank>(n));
-      for (auto& rank : before_)
-        if (rank.log >= 0) ::close(rank.log);
-      for (std::size_t r = 0; r < n; ++r) open_log(r);
+      outputs_.open(ranks());
       failed_.clear();
-      said_.clear();
       why_.clear();
       silent_.reset();
       deadline_.reset();
@@ -269,10 +238,10 @@ class Job final : private RankEvents {
       return 86;
     }
     if (failed_.empty()) {
-      for (auto& line : said_) print(2, line.text + "\n");
+      for (auto& line : outputs_.errors()) outputs_.print(2, line.text + "\n");
       bool stopped = interrupted_ || std::any_of(ranks_.begin(), ranks_.end(),
                                                  [](auto& r) { return r.ending && r.ending->code() == 130; });
-      check<IoError>(arrived_ || stopped, "cannot write to standard output: it is full or closed");
+      check<IoError>(outputs_.arrived() || stopped, "cannot write to standard output: it is full or closed");
       return stopped ? 130 : 0;
     }
     // Survivors end with 86 because of another rank: the cause is the first rank that ended otherwise.
@@ -283,61 +252,18 @@ class Job final : private RankEvents {
     auto name = std::string(error_mark) + "rank " + std::to_string(r) + (host.empty() ? "" : " (host " + host + ")");
     auto line = name + " lost: " + ending(r).words();
     if (code == 2 || code == 86) {
-      auto theirs = std::find_if(said_.rbegin(), said_.rend(), [&](auto& l) { return l.rank == r; });
-      if (theirs != said_.rend()) line = theirs->text;
-      else if (!said_.empty()) line = said_.front().text;
+      auto& said = outputs_.errors();
+      auto theirs = std::find_if(said.rbegin(), said.rend(), [&](auto& l) { return l.rank == r; });
+      if (theirs != said.rend()) line = theirs->text;
+      else if (!said.empty()) line = said.front().text;
       else if (code == 2) line = name + " " + ending(r).words();
     }
     if (code != 2 && elastic()) loss_ = line.substr(error_mark.size());
-    else print(2, line + "\n");
+    else outputs_.print(2, line + "\n");
     return code == 2 ? 2 : 86;
   }
 
-  /// Rank 0's progress bar is an unfinished line on stderr: the next output replaces it.
-  void print(int fd, std::string_view text) {
-    bool terminal = ::isatty(2) != 0;
-    if (bar_ && (terminal || fd == 2)) bar_ = false, write_all(2, terminal ? clear_line : "\n");
-    if (!write_all(fd, text) && fd == 1) arrived_ = false;
-  }
-  void show(const Rank& rank, const Output& stream, std::string_view text) {
-    auto r = &rank - ranks_.data();
-    if (r == 0 && stream.errors) bar_ = !text.ends_with('\n') && !text.ends_with(clear_line), write_all(2, text);
-    else if (r == 0) print(1, text);
-    else if (rank.log < 0) print(stream.errors ? 2 : 1, "[rank " + std::to_string(r) + "] " + std::string(text));
-  }
-  void printed(int r, bool errors, std::string_view bytes) override {
-    auto& rank = ranks_[static_cast<std::size_t>(r)];
-    if (rank.log >= 0) write_all(rank.log, bytes);
-    auto& stream = rank.streams[errors];
-    stream.pending.append(bytes);
-    split(rank, stream);
-  }
-  void split(Rank& rank, Output& stream) {
-    std::size_t begin = 0;
-    for (auto end = stream.pending.find('\n'); end != std::string::npos; end = stream.pending.find('\n', begin)) {
-      line(rank, stream, std::string_view(stream.pending).substr(begin, end + 1 - begin));
-      begin = end + 1;
-    }
-    stream.pending.erase(0, begin);
-    // A progress bar is an unfinished line: rank 0's is shown at once, unless it may become an error line.
-    auto part = std::string_view(stream.pending).substr(0, error_mark.size());
-    if (&rank == ranks_.data() && !part.empty() && (!stream.errors || part != error_mark.substr(0, part.size()))) {
-      show(rank, stream, stream.pending);
-      stream.pending.clear();
-    }
-  }
-  void line(const Rank& rank, const Output& stream, std::string_view text) {
-    auto cleared = text.rfind(clear_line);  // end of a progress bar before an error
-    auto error = text.substr(cleared == std::string_view::npos ? 0 : cleared + clear_line.size());
-    if (!stream.errors || !error.starts_with(error_mark)) return show(rank, stream, text);
-    if (error.size() < text.size()) show(rank, stream, text.substr(0, text.size() - error.size()));
-    said_.push_back({static_cast<int>(&rank - ranks_.data()), std::string(error.substr(0, error.find('\n')))});
-  }
-  void finish(Rank& rank, Output& stream) {
-    if (!stream.pending.empty()) line(rank, stream, stream.pending + "\n");
-    stream.pending.clear();
-  }
-
+  void printed(int r, bool errors, std::string_view bytes) override { outputs_.printed(r, errors, bytes); }
   void ended(int r, const Ending& e) override {
     ranks_[static_cast<std::size_t>(r)].ending = e;
     auto code = e.code();
@@ -369,17 +295,16 @@ class Job final : private RankEvents {
 
   const Options& options_;
   Signals& signals_;
+  Outputs outputs_;
   std::unique_ptr<LocalRanks> local_ = {};
   std::vector<std::unique_ptr<RemoteRanks>> remote_ = {};
   RootSocket root_ = {};
   std::vector<Rank> ranks_, before_ = {};  // of this epoch and, while a new one starts, of the last
   std::vector<int> failed_ = {};           // in the order noticed
-  std::vector<Line> said_ = {};
   std::string loss_ = {}, why_ = {};          // why_: as the first rank said that left this epoch
   std::optional<std::size_t> silent_ = {};    // failures before silent ranks were killed
   std::optional<Clock::time_point> deadline_ = {};
   bool interrupted_ = false, ended_ = false, over_ = false;
-  bool bar_ = false, arrived_ = true;  // stderr has an unfinished line; all of stdout was written
 };
 }  // namespace
 
