@@ -1,6 +1,7 @@
 // Trees as checkpoints: leaves as this rank's blocks, and back.
 #include "bora/io/tree.h"
 #include "bora/array/communicator.h"
+#include "bora/io/parts.h"
 #include <filesystem>
 #include <limits>
 
@@ -40,8 +41,7 @@ std::vector<Leaf> leaves_of(tree::Node t, const std::string& below, Arrays& keep
   return leaves;
 }
 
-void restore_leaves(tree::Node t, const std::string& folder, const Place& place, const std::string& below,
-                    const Rename& rename) {
+void replace_leaves(tree::Node t, const std::string& below, const std::function<void(const std::vector<Leaf>&)>& read) {
   std::vector<Leaf> leaves;
   std::vector<NewBuffer> buffers;
   auto slots = tree::slots(t);
@@ -58,11 +58,15 @@ void restore_leaves(tree::Node t, const std::string& folder, const Place& place,
     buffers.push_back(new_buffer(block));
     leaves.back().data = buffers.back().data;
   }
-  restore_checkpoint(folder, leaves, place, below, rename);
+  read(leaves);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     auto block = buffers[i].done();
     slots[i].leaf.set(here().mesh ? from_local_block(block, leaves[i].type.shape, leaves[i].spec) : block);
   }
+}
+void restore_leaves(tree::Node t, const std::string& folder, const Place& place, const std::string& below,
+                    const Rename& rename) {
+  replace_leaves(t, below, [&](auto& leaves) { restore_checkpoint(folder, leaves, place, below, rename); });
 }
 
 void save_leaves(tree::Node t, const std::string& folder) {

@@ -4,6 +4,7 @@
 #include "bora/train/process.h"
 #include "resume.h"
 #include "run.h"
+#include "snapshots.h"
 
 namespace bora::training {
 namespace {
@@ -26,6 +27,19 @@ void begin_files(Run& run, const io::GoodCheckpoint& found) {
   }
   run.write_settings();
 }
+/// The newest snapshot, if it is of no earlier step than the newest checkpoint.
+Snapshots::Found find_snapshot(Run& run) {
+  if (!UseSnapshots::current()) return {};
+  auto found = UseSnapshots::current()->find(run.mesh);
+  if (!found.lost.empty()) run.say(found.lost);
+  std::string newest;
+  run.on_first_rank("run: its checkpoints", [&] {
+    auto all = io::list_checkpoints(run.checkpoints());
+    newest = all.empty() ? "-1" : std::to_string(all.back().step);
+  });
+  newest = run.mesh.exchange(newest, "run: its newest checkpoint")[0];
+  return found.step >= std::stoll(newest) ? found : Snapshots::Found{};
+}
 }  // namespace
 
 bool prepare(Run& run) {
@@ -41,25 +55,41 @@ bool prepare(Run& run) {
   run.model.init(random::key(s.seed));
   run.watchdog.at("the search for checkpoints in " + run.checkpoints());
   constexpr std::string_view offer = "--resume good continues from there";
-  auto found = find_checkpoint(mesh, run.checkpoints(), s.resume, offer);
+  auto snapshot = find_snapshot(run);
+  auto found =
+      snapshot.whole() ? io::GoodCheckpoint{} : find_checkpoint(mesh, run.checkpoints(), s.resume, offer);
   auto& stored = found.checkpoint;
-  run.continued = stored.has_value();
+  run.continued = stored || snapshot.whole();
   bool adapters = tree::count_leaves(run.model.base()) > 0;  // whose base no checkpoint has
-  if (s.initial && (adapters || !stored)) {
+  if (s.initial && (adapters || !run.continued)) {
     run.watchdog.at("reading the initial parameters");
     for (auto& line : s.initial(adapters ? run.model.base() : run.model.parameters())) run.say(line);
   }
-  if (s.log.digest && (!stored || s.steps == 0))
+  if (s.log.digest && (!run.continued || s.steps == 0))
     run.say("init digest " + to_string(mesh.shape()) + " " + s.layout + ": " +
             parameter_digest(run.model.parameters(), mesh));
   run.base = base_digest(run.model.base(), mesh);
+  constexpr std::string_view regrouped =
+      "residuals of another number of ranks: each rank takes over the sum of its part of them";
+  if (snapshot.whole()) {
+    run.watchdog.at("reading the snapshot of step " + std::to_string(snapshot.step));
+    std::string note;
+    if (read_regrouped(run.model.state(), snapshot.groups,
+                       [&] { note = UseSnapshots::current()->restore(mesh, snapshot, run.model.state()); }))
+      run.say(std::string(regrouped));
+    if (!note.empty()) run.best = Best::of_note(note);
+    run.done = snapshot.step;
+    run.say("continuing from step " + std::to_string(run.done) + " (a snapshot in memory)");
+  } else if (UseSnapshots::current()) {
+    UseSnapshots::current()->clear();
+  }
   if (stored) {
     run.watchdog.at("reading " + stored->folder);
     offering_older(mesh, run.checkpoints(), offer, [&] {
       check_replicas(mesh, stored->folder, run.model.state());
       check_base(mesh, stored->folder, run.base);
       if (restore_state(mesh, stored->folder, run.model.state()))
-        run.say("residuals of another number of ranks: each rank takes over the sum of its part of them");
+        run.say(std::string(regrouped));
     });
   }
   if (stored && s.steps > 0 && stored->step >= s.steps) {  // nothing is written

@@ -122,21 +122,30 @@ std::int64_t check_carried(const Mesh& mesh, const std::string& folder, tree::No
   io::agree<CheckpointError>(place_of(mesh), problem, "checkpoints: compare what is carried");
   return std::stoll(mesh.exchange(std::to_string(theirs), "checkpoints: groups of residuals")[0]);
 }
-bool restore_state(const Mesh& mesh, const std::string& folder, tree::Node state) {
-  auto theirs = check_carried(mesh, folder, state);
+std::int64_t groups_of_residuals(tree::Node state) {
+  for (auto& slot : tree::slots(state))
+    if (slot.leaf.defined() && slot.path.starts_with(kResidual)) return slot.leaf.get().type().shape[0];
+  return 0;
+}
+bool read_regrouped(tree::Node state, std::int64_t groups, const std::function<void()>& read) {
   std::vector<tree::Slot> others;
   for (auto& slot : tree::slots(state)) {
     if (!slot.leaf.defined() || !slot.path.starts_with(kResidual)) continue;
     auto type = slot.leaf.get().type();
-    if (type.shape[0] == theirs) continue;
-    type.shape[0] = theirs;
+    if (type.shape[0] == groups) continue;
+    type.shape[0] = groups;
     auto spec = Spec::replicated(type.shape.size());
     spec[0] = gradient_axes();
     slot.leaf.set(with_sharding_constraint(full_of(type, 0), spec));
     others.push_back(slot);
   }
-  io::restore_leaves(state, folder, place_of(mesh), {}, optim::current_names);
+  read();
   for (auto& slot : others) slot.leaf.set(regrouped_residuals(slot.leaf.get()));
   return !others.empty();
+}
+bool restore_state(const Mesh& mesh, const std::string& folder, tree::Node state) {
+  return read_regrouped(state, check_carried(mesh, folder, state), [&] {
+    io::restore_leaves(state, folder, place_of(mesh), {}, optim::current_names);
+  });
 }
 }  // namespace bora::training

@@ -19,6 +19,10 @@ void check_replicas(const Mesh&, const std::string& folder, tree::Node state);
 /// How many ranks' residuals the checkpoint holds (Compression). CheckpointError, on all ranks, if they are not those
 /// of the state's gradients, whatever the number of ranks.
 std::int64_t check_carried(const Mesh&, const std::string& folder, tree::Node state);
+/// Residuals of the state's gradients: those of how many ranks it holds, 0 without.
+std::int64_t groups_of_residuals(tree::Node state);
+/// `read` fills the state, with residuals of `groups` ranks, which are summed if they are another number: then true.
+bool read_regrouped(tree::Node state, std::int64_t groups, const std::function<void()>& read);
 /// Restores the state. Residuals of another number of ranks are summed (regrouped_residuals): then true.
 bool restore_state(const Mesh&, const std::string& folder, tree::Node state);
 }  // namespace bora::training

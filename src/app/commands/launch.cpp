@@ -53,6 +53,7 @@ struct Launch {
   std::string log_dir = {};
   int max_restarts = 0;
   std::string elastic = {};
+  int snapshot = 0;
   ConfigWords config = {};
   std::string resume = {};
   bool pipeline = true;
@@ -67,6 +68,9 @@ struct Launch {
     flags.add("--log-dir", log_dir, "a file for each rank's output");
     flags.add("--max-restarts", max_restarts, "start again after a rank was lost, so many times");
     flags.add("--elastic", elastic, "MIN:MAX ranks: go on after ranks were lost, while MIN are left (elastic.*)");
+    flags.add("--snapshot", snapshot,
+              "with --elastic: every so many steps each rank keeps its part of the state in memory, and a copy of "
+              "another rank's; after a loss the job goes on from there; 0: from checkpoints only");
     config.declare(flags);
     declare_resume(flags, resume);
     declare_pipeline(flags, pipeline);
@@ -122,6 +126,7 @@ void Launch::settle() {
   check<ConfigError>(!ranks || *ranks >= 1, "-n: must be 1 or more, got ", ranks.value_or(0));
   check<ConfigError>(max_restarts == 0 || elastic.empty(),
                      "--max-restarts: an elastic job starts again as long as it gets further; leave it out");
+  check<ConfigError>(snapshot >= 0, "--snapshot: must be 0 or more steps, got ", snapshot);
   check<ConfigError>(max_restarts >= 0, "--max-restarts: must be 0 or more, got ", max_restarts);
 }
 /// How an elastic job goes on.
@@ -155,6 +160,7 @@ std::vector<std::string> Launch::training(const std::string& bora, const Setting
     words.push_back("local.every=" + std::to_string(planned_every(s, *tokenizer, size, resume_of(resume))));
   if (!resume.empty()) words.insert(words.end(), {"--resume", resume});
   if (!pipeline) words.emplace_back("--no-pipeline");
+  if (snapshot > 0) words.insert(words.end(), {"--snapshot", std::to_string(snapshot)});
   return words;
 }
 int Launch::run() const {
@@ -177,6 +183,8 @@ int Launch::run() const {
     check<ConfigError>(l.ranks >= e.min && l.ranks <= e.max, "launch: ", l.ranks, " ranks are not from elastic.min=",
                        e.min, " to elastic.max=", e.max);
   }
+  check<ConfigError>(snapshot == 0 || is_elastic,
+                     "--snapshot: snapshots are for jobs that go on after a loss; give --elastic MIN:MAX too");
   if (!hosts.empty()) {
     l.hosts = launch::read_hosts(hosts);
     auto slots = launch::count_slots(l.hosts);

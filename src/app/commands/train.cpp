@@ -5,6 +5,7 @@
 #include "app/options.h"
 #include "bora/models/peft.h"
 #include "launch/epoch.h"
+#include "train/snapshots.h"
 
 namespace bora::app {
 namespace {
@@ -17,14 +18,19 @@ struct Train {
   std::string resume = {};
   std::vector<transport::Option> transport = {};
   bool pipeline = true;
+  int snapshot = 0;
 
   void declare(Flags& flags) {
     config.declare(flags);
     declare_resume(flags, resume);
     declare_insecure(flags, transport);
     declare_pipeline(flags, pipeline);
+    flags.add("--snapshot", snapshot, "as bora launch has it, which gives it to ranks of an elastic job");
   }
-  void settle() { config.settle(); }
+  void settle() {
+    config.settle();
+    check<ConfigError>(snapshot >= 0, "--snapshot: must be 0 or more steps, got ", snapshot);
+  }
   int run() const {
     auto s = config.load();
     check_job(s, transport::config_from_environment().size);
@@ -35,6 +41,7 @@ struct Train {
     std::string every;  // of local.every: auto, which rank 0 settles
     if (s.local->automatic() && config.rank == 0)
       every = std::to_string(planned_every(s, *tokenizer, config.size, resume_of(resume)));
+    bora::training::Snapshots snapshots;  // of all epochs of the job in this process
     return on_mesh({s, *tokenizer, "train", transport}, [&](const Mesh& mesh) {
       if (s.local->automatic())
         s.local.edit().set_every(*parse_as<std::int64_t>(mesh.exchange(every, "run: local.every")[0]));
@@ -52,6 +59,8 @@ struct Train {
           if (!s.lora.from.empty()) models::load_adapters(model->parameters(), s.lora.from, *s.model, s.lora);
           return said;
         };
+      std::optional<bora::training::UseSnapshots> in_memory;
+      if (snapshot > 0 && launch::can_go_on()) in_memory.emplace(snapshots, snapshot);
       return run_training(*model, open_data(s, tokenizer, mesh), loop, mesh);
     });
   }

@@ -1,0 +1,92 @@
+// Snapshots in memory: after one rank is lost, whichever, the others have all blocks, for a mesh of any size.
+#include "train/snapshots.h"
+#include <gtest/gtest.h>
+#include "bora/bora.h"
+#include "bora/train/trainer.h"
+
+using namespace bora;
+using bora::training::Snapshots;
+
+namespace {
+struct State {
+  NamedArray wide, tall, scalar;
+};
+const Axis kRows{"rows", 13}, kColumns{"columns", 7}, kLong{"long", 300'001};
+/// `base` tells states apart. The first leaf is split, others are where FSDP leaves them.
+State state(float base) {
+  auto x = State{arange(kRows).astype(Dtype::f32) * 2 + full({kColumns}, base), arange(kLong).astype(Dtype::f32) + base,
+                 full(std::vector<Axis>{}, base)};
+  return {auto_sharded(x.wide), auto_sharded(x.tall), auto_sharded(x.scalar)};
+}
+std::vector<float> numbers(const State& s) {
+  std::vector<float> all;
+  for (auto& slot : tree::slots(tree::node(s)))
+    for (float x : slot.leaf.get().to_vector<float>()) all.push_back(x);
+  return all;
+}
+const AxisMapping kSplit{{"rows", "data"}, {"long", "data"}};
+std::vector<float> expected(float base) { return numbers(state(base)); }
+
+/// What a rank of the next mesh brings along: the process of a rank before, or a new one (-1).
+void each_rank(const std::vector<Snapshots*>& held, const std::function<void(const Mesh&, Snapshots&)>& f) {
+  local_mesh({{"data", static_cast<int>(held.size())}}, [&](const Mesh& mesh) {
+    UseMapping split(kSplit);
+    f(mesh, *held[static_cast<std::size_t>(mesh.rank())]);
+  });
+}
+void take(std::vector<Snapshots>& of, std::int64_t step, float base) {
+  std::vector<Snapshots*> held;
+  for (auto& s : of) held.push_back(&s);
+  each_rank(held, [&](const Mesh& mesh, Snapshots& mine) {
+    auto now = state(base);
+    mine.take(mesh, step, tree::node(now), "note " + std::to_string(step));
+  });
+}
+}  // namespace
+
+TEST(Snapshots, EveryLostRankIsMadeGoodOnEveryMesh) {
+  auto wanted = expected(7);
+  for (std::size_t n = 2; n <= 4; ++n)
+    for (std::size_t lost = 0; lost < n; ++lost)
+      for (std::size_t next = 1; next <= 5; ++next) {
+        SCOPED_TRACE(std::to_string(lost) + " of " + std::to_string(n) + ", then " + std::to_string(next));
+        std::vector<Snapshots> before(n), fresh(next);
+        take(before, 10, 3);
+        take(before, 20, 7);
+        std::vector<Snapshots*> held;
+        for (std::size_t r = 0; r < n; ++r)
+          if (r != lost) held.push_back(&before[r]);
+        if (held.size() > next) continue;  // survivors that leave take their parts along
+        for (std::size_t r = 0; held.size() < next; ++r) held.push_back(&fresh[r]);
+        each_rank(held, [&](const Mesh& mesh, Snapshots& mine) {
+          auto found = mine.find(mesh);
+          EXPECT_EQ(found.step, 20);
+          EXPECT_EQ(found.lost, "");
+          auto s = state(0);
+          EXPECT_EQ(mine.restore(mesh, found, tree::node(s)), "note 20");
+          EXPECT_EQ(numbers(s), wanted);
+        });
+      }
+}
+TEST(Snapshots, WithoutARankAndItsCopyNoneIsWhole) {
+  std::vector<Snapshots> before(4);
+  take(before, 10, 3);
+  Snapshots fresh[2];
+  each_rank({&before[0], &fresh[0], &fresh[1], &before[3]}, [&](const Mesh& mesh, Snapshots& mine) {
+    auto found = mine.find(mesh);
+    EXPECT_FALSE(found.whole());
+    EXPECT_EQ(found.lost,
+              "the snapshot of step 10 is not whole: the blocks of rank 1 of 4 were lost with their copies");
+  });
+  each_rank({&before[0], &fresh[0], &before[2], &fresh[1]}, [&](const Mesh& mesh, Snapshots& mine) {
+    EXPECT_EQ(mine.find(mesh).step, 10);  // neighbours did not go at once
+  });
+}
+TEST(Snapshots, CopiesAreOnOtherHosts) {
+  using training::holders_of_copies;
+  EXPECT_EQ(holders_of_copies({"a"}), (std::vector<int>{0}));
+  EXPECT_EQ(holders_of_copies({"a", "a", "a"}), (std::vector<int>{1, 2, 0}));
+  EXPECT_EQ(holders_of_copies({"a", "a", "b", "b"}), (std::vector<int>{2, 3, 0, 1}));
+  EXPECT_EQ(holders_of_copies({"a", "a", "a", "b", "b"}), (std::vector<int>{3, 4, 3, 0, 1}));
+  EXPECT_EQ(holders_of_copies({"a", "b", "c"}), (std::vector<int>{1, 2, 0}));
+}
