@@ -10,7 +10,7 @@ namespace bora::training {
 /// What one process holds of the newest snapshots: its own blocks, and a copy of those of another rank, on another host
 /// if there is one. It outlives the mesh. With one rank lost, all blocks exist among the others.
 ///
-/// A snapshot takes the place of the one before it once all ranks have both parts of it. Memory of a rank: four times
+/// A snapshot takes the place of the one before it once all ranks have both parts of it. Memory of a rank: five times
 /// its share of the state while one is taken, twice otherwise.
 class Snapshots {
  public:

@@ -86,6 +86,30 @@ TEST_F(ElasticTest, OthersGoOnInTheirProcesses) {
   EXPECT_EQ(losses(out), losses(folder + "/calm"));
   EXPECT_EQ(losses(out, "eval/loss"), losses(folder + "/calm", "eval/loss"));
 }
+/// The same from snapshots in memory: no checkpoint is written before the end. A second loss comes soon after the first.
+TEST_F(ElasticTest, SnapshotsReplaceCheckpoints) {
+  auto words = settings + "checkpoint_every=790 ";
+  auto undisturbed = run("launch -n 4 --layout dp --out " + folder + "/calm train " + words);
+  ASSERT_EQ(undisturbed.code, 0) << undisturbed.err;
+  auto out = folder + "/hit";
+  auto command = "launch --elastic 2:4 --snapshot 5 --layout dp --out " + out + " train " + words;
+  auto r = run(command, [&](pid_t launcher) {
+    std::size_t at = 100;
+    for (int rank : {2, 0, 3}) {
+      until([&] { return losses(out).size() >= at; });
+      pid_t victim = 0;
+      until([&] { return (victim = process_of(launcher, rank)) > 0; });
+      ::kill(victim, SIGKILL);
+      at += 150;
+    }
+  });
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  std::size_t continued = 0;
+  constexpr auto line = "(a snapshot in memory)";
+  for (auto found = r.out.find(line); found != r.out.npos; found = r.out.find(line, found + 1)) ++continued;
+  EXPECT_EQ(continued, 3U) << r.out << r.err;
+  EXPECT_EQ(losses(out), losses(folder + "/calm"));
+}
 TEST_F(ElasticTest, BadInputIsOneLine) {
   auto out = " --out " + folder + "/o ";
   is_bad_input("launch --elastic 4:2" + out + config + " checkpoint_every=2", "elastic.min: must be from 1 to max, 2");
@@ -94,6 +118,7 @@ TEST_F(ElasticTest, BadInputIsOneLine) {
   is_bad_input("launch --elastic 1:2" + out + config, "set checkpoint.every");
   is_bad_input("launch -n 3 --elastic 1:2" + out + config + " checkpoint_every=2",
                "3 ranks are not from elastic.min=1");
+  is_bad_input("launch -n 2 --snapshot 5" + out + config, "give --elastic MIN:MAX too");
   is_bad_input("launch --elastic 1:2 --max-restarts 2" + out + config, "--max-restarts");
   is_bad_input("launch --elastic 1:2 -- comm", "--elastic: it is for training");
   EXPECT_FALSE(fs::exists(folder + "/o"));
