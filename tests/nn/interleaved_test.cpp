@@ -127,6 +127,7 @@ TEST(Interleaved, DrawsAsGpipeDoes) {
   auto keys = random::split(random::key(9), kLayers.size);
   for (std::int64_t parts : {1, 4, 8}) {
     PipelineOptions o{.microbatches = parts, .stages = 4};
+    if (parts == 4) o.checkpoint = remat::everything;  // what was drawn is kept
     auto want = with_gradients([&](const Inputs& x) { return after_all(x, o, keys); }, in);
     local_mesh({{"stage", 4}}, [&](const Mesh&) {
       UseMapping split({{nn::kLayers, "stage"}});
@@ -136,6 +137,27 @@ TEST(Interleaved, DrawsAsGpipeDoes) {
       close(gathered(f(sharded(in, current_mapping()))), want, 1e-12, std::to_string(parts) + " parts");
     });
   }
+}
+TEST(Interleaved, HalvesAreSummedInF32) {
+  auto want = wanted(inputs());
+  auto in = inputs(bf16);
+  auto error = [&](const std::function<NamedArray(const Inputs&, const PipelineOptions&)>& f) {
+    auto got = jit([&](const Inputs& x) {
+      return with_gradients([&](const Inputs& y) { return f(y, PipelineOptions{.microbatches = 16, .stages = 2}); }, x);
+    })(in);
+    double sum = 0;
+    for (std::size_t i = 1; i < got.size(); ++i) {
+      EXPECT_EQ(got[i].dtype(), bf16);
+      auto difference = got[i].astype(f64) - want[i];
+      sum += bora::sum(square(difference)).item<double>() / bora::sum(square(want[i])).item<double>();
+    }
+    return std::sqrt(sum / static_cast<double>(got.size() - 1));
+  };
+  auto of_parts = error([](const Inputs& x, const PipelineOptions& o) { return in_order(x, o); });
+  auto of_all = error([](const Inputs& x, const PipelineOptions& o) { return after_all(x, o); });
+  std::printf("relative errors of gradients in bf16: gpipe %.4f, 1f1b %.4f\n", of_all, of_parts);
+  EXPECT_LT(of_parts, of_all);
+  EXPECT_LT(of_parts, 0.1);
 }
 TEST(Interleaved, GradientsOfWhatIsAskedForAlone) {
   auto in = inputs();
