@@ -16,6 +16,7 @@ constexpr int kFewRows = 16, kCheapRow = 16, kLeastBlocks = 8;
 constexpr int kCheapHalf = 70;  // cost of 32-bit operations in 64-bit lanes: above, registers run out
 constexpr std::int64_t kLittleSpace = 4096, kLargeSpace = 65536, kLongestKeptRow = 262144, kShortestSum = 16,
                        kLeastBlock = 1024;  // elements of a run of the loop
+constexpr std::size_t kStreamed = std::size_t{32} << 20;  // bytes of a result whose stores bypass the caches
 
 class Builder {
  public:
@@ -269,6 +270,9 @@ class Builder {
         if (made < 0) return no("the loop does not read what a sum adds up");
         store(idx(made));
         ++fused_->unkept;
+      } else if (k >= loads_ && k < fused_->kept() &&
+                 s_.graph.type(it.code->in[0]).nbytes() >= kStreamed) {
+        return no("what a sum adds up is so large a result that it bypasses the caches");
       }
       if (!fused_->sums.empty() && fused_->sum_rows != it.rows) return no("their sums are of different lengths");
       fused_->sum_rows = it.rows;

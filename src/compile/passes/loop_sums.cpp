@@ -8,7 +8,7 @@ namespace bora::exec {
 namespace {
 using I = std::int64_t;
 constexpr I kRowsBytes = 128 * 1024;  // of values stored for sums only: they stay in the second-level cache
-constexpr I kChunk = 512;             // columns processed separately, where rows need not be whole
+constexpr I kChunk = 2048;            // columns processed separately, where rows need not be whole
 constexpr double kElement = 0.3;       // ns
 
 struct Shape {

@@ -10,7 +10,7 @@ namespace bora::kernels {
 namespace {
 using I = std::int64_t;
 using Kind = Instr::Kind;
-constexpr I kMostColumns = 32, kLeastRows = 32, kLeastElements = 512;
+constexpr I kMostColumns = 31, kLeastRows = 32, kLeastElements = 512;
 constexpr I kTileBytes = 24 * 1024, kMostTileRows = 1024;
 constexpr int kDear = 8;         // cost of an operation whose result is kept rather than computed again
 constexpr double kMoved = 0.5;  // ns, to transpose an element
