@@ -6,6 +6,7 @@
 #include "bora/nn/pipeline.h"
 #include "bora/train/progress.h"
 #include "launch/cores.h"
+#include "launch/epoch.h"
 
 namespace bora::app {
 namespace {
@@ -67,6 +68,9 @@ void check_stages(const Settings& s, const text::Tokenizer& tokenizer, const Mes
                      " can");
   check<ConfigError>(!s.local->on(), "mesh: stages and replicas that train by themselves (local) do not go together; "
                                      "leave axis stage or local out");
+  check<ConfigError>(s.mesh.schedule == "gpipe" || Policy::parse(s.precision.policy).compute != f16,
+                     "mesh.schedule: 1f1b computes gradients of a loss that is not scaled, and those of f16 underflow; "
+                     "set it to gpipe, or precision to p=f32,c=bf16,o=f32");
   for (auto& p : s.model->parameters(vocabulary_of(s, tokenizer)))
     for (auto& axis : p.axes)
       check<ConfigError>(axis.name != nn::kLayers || axis.size % n == 0, "mesh: ", axis.size,
@@ -98,13 +102,14 @@ std::string stages_text(const Settings& s, const MeshShape& mesh) {
   if (m == 0) m = nn::default_microbatches(rows, n, row_ranks(s, mesh));
   char percent[16];
   std::snprintf(percent, sizeof percent, "%.3g", 100 * nn::pipeline_bubble(n, m));
-  return "  pipeline: " + std::to_string(n) + " stages, " + std::to_string(m) + " microbatches of " +
-         std::to_string(rows / m) + " rows; of the layers' time a rank waits " + percent + " %\n";
+  return "  pipeline: " + s.mesh.schedule + ", " + std::to_string(n) + " stages, " + std::to_string(m) +
+         " microbatches of " + std::to_string(rows / m) + " rows; of the layers' time a rank waits " + percent + " %\n";
 }
 void set_threads(const Settings& s, int ranks_here) {
-  set_thread_count(0);  // the cores that affinity and cgroup allow
+  // The cores that affinity and cgroup allow, before ranks are bound.
+  static const int allowed = (set_thread_count(0), thread_count());
   if (s.mesh.threads > 0) return set_thread_count(static_cast<int>(s.mesh.threads));
-  int share = std::max(1, thread_count() / ranks_here);
+  int share = std::max(1, allowed / ranks_here);
   // Ranks that one launcher started here take separate cores; other launchers (Slurm, mpirun) do the binding.
   if (const char *rank = std::getenv("BORA_LOCAL_RANK"), *size = std::getenv("BORA_LOCAL_SIZE");
       rank && size && ranks_here > 1)
@@ -112,7 +117,9 @@ void set_threads(const Settings& s, int ranks_here) {
   set_thread_count(share);
 }
 
-int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
+namespace {
+/// f on the mesh of this epoch of the job.
+int in_epoch(const Job& job, const std::function<int(const Mesh&)>& f) {
   auto& s = job.settings;
   auto config = transport::with_options(transport::config_from_environment(), options_in(s));
   config = transport::with_options(config, job.transport);
@@ -127,12 +134,14 @@ int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
       [](const transport::RankLost&) {
         if (terminal_columns() > 0) std::fputs("\r\033[K", stderr);
       },
-      1.0);
+      // Ranks that can go on have the time for it that their launcher gives them.
+      launch::can_go_on() ? 8.0 : 1.0);
   try {
     auto mesh = Mesh::over(context, axes);
     UseMesh on(mesh);
     UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
     nn::UseMicrobatches parts(s.mesh.microbatches);
+    nn::UseSchedule order(nn::parse_schedule(s.mesh.schedule));
     auto code = f(mesh);
     mesh.leave();
     return code;
@@ -142,6 +151,21 @@ int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
   } catch (const std::exception& e) {
     context->abort(e.what());
     throw;
+  }
+}
+}  // namespace
+
+int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
+  for (;;) {
+    std::exception_ptr lost;
+    std::string why;
+    try {
+      return in_epoch(job, f);
+    } catch (const transport::RankLost& e) {
+      lost = std::current_exception();
+      why = e.text();
+    }
+    if (job.purpose != "train" || !launch::next_epoch(why)) std::rethrow_exception(lost);
   }
 }
 }  // namespace bora::app

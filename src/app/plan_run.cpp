@@ -10,6 +10,7 @@ PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const s
   r.classes = plan_classes(axes, links, [&](const Mesh& mesh) {
     UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
     nn::UseMicrobatches parts(s.mesh.microbatches);
+    nn::UseSchedule order(nn::parse_schedule(s.mesh.schedule));
     auto options = model_options(s, tokenizer, mesh.shape());
     options.step->compile.pipeline = pipeline;
     auto model = s.model->trainable(options);

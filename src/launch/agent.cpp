@@ -45,22 +45,30 @@ std::string own_address(const std::string& interface_name) {
 }
 /// Reports events of ranks as messages to the launcher.
 struct Reporter final : RankEvents {
-  int first = 0, count = 0;
+  int first = 0, count = 0, epoch = 0;
   bool heard = true;  // the launcher still reads
   void say(Message type, std::string_view payload) { heard = heard && write_all(1, frame(type, payload)); }
   void printed(int rank, bool errors, std::string_view bytes) override {
-    say(Message::printed, ByteWriter().num<std::int64_t>(rank - first).num<std::int64_t>(errors).take().append(bytes));
+    say(Message::printed, of(rank).num<std::int64_t>(errors).take().append(bytes));
   }
   void ended(int rank, const Ending& e) override {
-    say(Message::ended, ByteWriter().num<std::int64_t>(rank - first).num<std::int64_t>(e.status).take());
+    say(Message::ended, of(rank).num<std::int64_t>(e.status).take());
+  }
+  void left(int rank, const std::string& why) override {
+    say(Message::left, of(rank).take().append(why));
+  }
+  ByteWriter of(int rank) const {
+    return ByteWriter().num<std::int64_t>(epoch).num<std::int64_t>(rank - first);
   }
 };
 RanksToStart read_job(ByteReader& u, Reporter& to) {
   RanksToStart r;
+  to.epoch = count(u, 1 << 30);
   to.first = r.first = count(u, 1 << 20), to.count = r.count = count(u, 1 << 16), r.size = count(u, 1 << 20);
   r.command = u.texts();
   for (auto* field : {&r.root, &r.job, &r.secret, &r.interface_name}) *field = u.text();
   r.columns = count(u, 1 << 16);
+  r.elastic = count(u, 2) != 0;
   for (auto& variable : u.texts()) {
     auto equals = variable.find('=');
     if (equals != std::string::npos) ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
@@ -82,7 +90,8 @@ void run_job(const std::string& interface_name, Reporter& to) {
   ::fcntl(0, F_SETFL, O_NONBLOCK);
   std::string received;
   std::optional<LocalRanks> ranks;
-  for (bool open = true; open && to.heard && (!ranks || ranks->running());) {
+  bool elastic = false;  // then the launcher may start others when all ranks have ended
+  for (bool open = true; open && to.heard && (!ranks || elastic || ranks->running());) {
     std::vector<::pollfd> files{{0, POLLIN, 0}, {signals.file(), POLLIN, 0}};
     if (ranks) ranks->add_files(files);
     // Sends a sign of life now and then: TCP notices the loss of the launcher's machine only when it has data to send.
@@ -96,10 +105,15 @@ void run_job(const std::string& interface_name, Reporter& to) {
       if (f->type == Message::end_all) open = false;
       auto fields = f->fields();
       if (f->type == Message::signal_all && ranks) ranks->signal(count(fields, 65));
-      if (f->type != Message::job || ranks) continue;
+      if (f->type == Message::end_silent && ranks) ranks->end_silent();
+      if (f->type != Message::job) continue;
       auto start = read_job(fields, to);
+      std::vector<int> kept(static_cast<std::size_t>(start.count));
+      for (int& rank : kept) rank = count(fields, 1 << 20) - 1;
+      elastic = start.elastic;
       if (start.root == socket.address()) start.root_socket = socket.file();
-      ranks.emplace(start, signals.before());
+      if (ranks) ranks->regroup(start, kept);
+      else ranks.emplace(start, signals.before());
       socket = {};  // rank 0 listens on it now
     }
   }

@@ -4,7 +4,7 @@
 
 namespace bora::launch {
 int bind_to_share(int part, int parts) {
-  auto cores = cores_of(allowed_cpus());
+  static const auto cores = cores_of(allowed_cpus());  // before the first binding
   int n = static_cast<int>(cores.size());
   if (part < 0 || part >= parts || n < parts) return 1;
   cpu_set_t share;

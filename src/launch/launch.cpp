@@ -16,6 +16,7 @@
 #include "bora/base/error.h"
 #include "bora/base/text.h"
 #include "bora/transport/transport.h"
+#include "outputs.h"
 #include "ranks.h"
 #include "remote.h"
 
@@ -29,19 +30,18 @@ std::string secret_of_job() {
   return given.secret.empty() ? make_secret() : given.secret;
 }
 using Clock = std::chrono::steady_clock;
-constexpr std::string_view error_mark = "bora: ", clear_line = "\r\033[K";
 // ssh itself gives up sooner, unless another command replaces it.
 constexpr auto most_to_connect = std::chrono::seconds(60);
 constexpr int most_without_progress = 10;
+// The time in which ranks of an elastic job notice a loss and leave their epoch: a step's longest part without a
+// collective.
+constexpr double seconds_to_leave = 10;
+void say_ranks(std::size_t before, std::size_t now) {
+  write_all(2, "elastic: " + std::to_string(now) + (now == 1 ? " rank" : " ranks") + " instead of " +
+                   std::to_string(before) + "\n");
+}
 
-/// One output stream of one rank, split into lines.
-struct Output {
-  bool errors = false;  // stderr
-  std::string pending = {};
-};
 struct Rank {
-  Output streams[2] = {{false}, {true}};
-  int log = -1;
   std::optional<Ending> ending = {};
   std::string host = {};  // empty: this host
 };
@@ -49,42 +49,36 @@ struct Rank {
 class Job final : private RankEvents {
  public:
   /// Connects to the hosts; a signal during that interrupts the job.
-  Job(const Options& options, Signals& signals) : options_(options), signals_(signals) {
-    std::error_code error;
-    if (!options.log_dir.empty()) std::filesystem::create_directories(options.log_dir, error);
-    check<ConfigError>(!error, "launch: cannot make the folder ", options.log_dir, ": ", error.message());
+  Job(const Options& options, Signals& signals) : options_(options), signals_(signals), outputs_(options.log_dir) {
     auto ssh = ssh_words(options.ssh);
     for (auto& host : options.hosts) remote_.push_back(std::make_unique<RemoteRanks>(host, ssh, options.agent));
     connect();
-    ranks_.resize(static_cast<std::size_t>(options_.elastic.max > 0 ? fitting() : options_.ranks));
-    int left = ranks();  // hosts behind those that the ranks need are spares
+    ranks_.resize(static_cast<std::size_t>(elastic() ? fitting() : options_.ranks));
+    if (elastic()) return;
+    int left = ranks();  // hosts behind those that the ranks need are spares, which elastic jobs keep
     std::erase_if(remote_, [&](auto& host) { return std::exchange(left, left - host->host().slots) <= 0; });
-  }
-  ~Job() override {
-    for (auto& rank : ranks_)
-      if (rank.log >= 0) ::close(rank.log);
   }
   bool interrupted() const { return interrupted_; }
   int ranks() const { return static_cast<int>(ranks_.size()); }
   const std::string& loss() const { return loss_; }  // of an elastic job: the rank that was lost, and why
-  /// Runs the ranks; returns the exit code and prints the one error line.
-  int run(int attempt) {
+  bool over() const { return over_; }                // no other attempt has a chance
+  /// Whether a job that was lost so goes on; says so, or why not.
+  using GoesOn = std::function<bool(const std::string& loss)>;
+  /// Runs the ranks; returns the exit code and prints the one error line. Each start of ranks adds 1 to `starts`.
+  int run(int& starts, const GoesOn& goes_on) {
     if (interrupted_) return 130;
-    for (std::size_t r = 0; r < ranks_.size(); ++r) open_log(r);
-    start(attempt);
-    while (running()) step();
+    outputs_.open(ranks());
+    start(starts++);
+    do
+      while (running() && !settled()) step();
+    while (settled() && regrouped(starts, goes_on));
     end_all();  // also processes that ranks started
     each([&](Ranks& some) { some.serve(*this); });
-    for (auto& rank : ranks_)
-      for (auto& s : rank.streams) finish(rank, s);
-    return verdict();
+    for (int r = 0; r < ranks(); ++r) outputs_.finish(r);
+    return over_ ? 86 : verdict();
   }
 
  private:
-  struct Line {
-    int rank;
-    std::string text;
-  };
   template <class F> void each(F&& f) {
     if (local_) f(static_cast<Ranks&>(*local_));
     for (auto& host : remote_) f(static_cast<Ranks&>(*host));
@@ -93,6 +87,18 @@ class Job final : private RankEvents {
     bool any = false;
     each([&](Ranks& some) { any = any || some.running(); });
     return any;
+  }
+  bool elastic() const { return options_.elastic.max > 0; }
+  bool bad_input() const {
+    return std::any_of(failed_.begin(), failed_.end(), [&](int r) { return ending(r).code() == 2; });
+  }
+  /// After a loss: every process that is left has left its epoch.
+  bool settled() {
+    if (!elastic() || ended_ || interrupted_ || bad_input() || (failed_.empty() && why_.empty())) return false;
+    std::size_t waiting = 0;
+    each([&](Ranks& some) { waiting += some.waiting().size(); });
+    auto alive = std::count_if(ranks_.begin(), ranks_.end(), [](auto& rank) { return !rank.ending; });
+    return waiting > 0 && waiting == static_cast<std::size_t>(alive);
   }
   const Ending& ending(int r) const { return *ranks_[static_cast<std::size_t>(r)].ending; }
 
@@ -109,7 +115,7 @@ class Job final : private RankEvents {
       problems += (problems.empty() ? "" : "; ") + host->host().place + ": no ranks can be started on " +
                   host->host().name + ": " + why;
     }
-    if (options_.elastic.max == 0) return check<ConfigError>(problems.empty(), problems);
+    if (!elastic()) return check<ConfigError>(problems.empty(), problems);
     if (!problems.empty()) write_all(2, "elastic: without some hosts: " + problems + "\n");
     std::erase_if(remote_, [](auto& host) { return !host->ready(); });
   }
@@ -139,34 +145,77 @@ class Job final : private RankEvents {
                          " cannot reach; give another name or iface=, or set BORA_ROOT=host:port");
     return first.address();
   }
-  void open_log(std::size_t r) {
-    if (options_.log_dir.empty()) return;
-    auto path = options_.log_dir + "/rank-" + std::to_string(r) + ".log";
-    ranks_[r].log = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    check<ConfigError>(ranks_[r].log >= 0, "cannot write ", path, ": ", std::strerror(errno));
-  }
-  /// Each attempt has its own name, and its own secret unless the user gave one: ranks of earlier attempts are refused.
+  /// Starts all ranks, or the next epoch, in which ranks that wait go on. Each has its own name, and its own secret
+  /// unless the user gave one: ranks of earlier ones are refused.
   void start(int attempt) {
-    RanksToStart some{
-        .count = ranks(), .size = ranks(), .command = options_.command, .secret = secret_of_job()};
+    RanksToStart some{.count = ranks(), .size = ranks(), .command = options_.command, .secret = secret_of_job(),
+                      .elastic = elastic()};
     if (attempt > 0) some.command.insert(some.command.end(), options_.restarted.begin(), options_.restarted.end());
-    RootSocket here;
-    if (remote_.empty()) here = RootSocket(options_.root);
-    some.root = remote_.empty() ? here.address() : root();
-    some.root_socket = here.file();
+    root_ = {};
+    if (remote_.empty()) root_ = RootSocket(options_.root);
+    some.root = remote_.empty() ? root_.address() : root();
+    some.root_socket = root_.file();
     some.job = std::to_string(::getpid()) + "@" + some.root + (attempt > 0 ? "." + std::to_string(attempt) : "");
     ::winsize window{};
     if (::isatty(2) && ::ioctl(2, TIOCGWINSZ, &window) == 0) some.columns = window.ws_col;
-    if (remote_.empty()) return void(local_ = std::make_unique<LocalRanks>(some, signals_.before()));
+    if (remote_.empty()) {
+      auto members = kept(some, local_.get());
+      if (local_) local_->regroup(some, members);
+      else local_ = std::make_unique<LocalRanks>(some, signals_.before());
+      if (members[0] < 0) root_ = {};  // a new rank 0 has it; another one binds the address itself
+      return;
+    }
     auto variables = environment_for_ranks(environ, options_.variables);
     auto folder = std::filesystem::current_path().string();
     for (auto& host : remote_) {
       some.count = std::min(host->host().slots, ranks() - some.first);
       for (int r = some.first; r < some.first + some.count; ++r)
         ranks_[static_cast<std::size_t>(r)].host = host->host().name;
-      host->start(some, variables, folder);
+      host->start(some, variables, folder, kept(some, host.get()));
       some.first += some.count;
     }
+  }
+  /// For each rank that a machine has in this epoch the waiting one of the last that it was, or -1. Where it can, a
+  /// rank keeps its number.
+  std::vector<int> kept(const RanksToStart& some, const Ranks* of) {
+    auto n = static_cast<std::size_t>(some.count);
+    std::vector<int> r(n, -1);
+    auto waiting = of ? of->waiting() : std::vector<int>();
+    bool same = before_.size() == ranks_.size() &&
+                std::all_of(waiting.begin(), waiting.end(),
+                            [&](int w) { return w >= some.first && w < some.first + some.count; });
+    for (std::size_t k = 0; k < std::min(waiting.size(), n); ++k) {
+      auto i = same ? static_cast<std::size_t>(waiting[k] - some.first) : k;
+      r[i] = waiting[k];
+    }
+    return r;
+  }
+  /// The next epoch after a loss; false if there is none.
+  bool regrouped(int& starts, const GoesOn& goes_on) {
+    for (int r = 0; r < ranks(); ++r)
+      if (ranks_[static_cast<std::size_t>(r)].ending) outputs_.finish(r);
+    verdict();
+    if (silent_ && *silent_ == 0) loss_ = why_;
+    over_ = !goes_on(loss_);
+    if (over_) return false;
+    std::erase_if(remote_, [](auto& host) { return !host->connected(); });
+    try {
+      auto n = static_cast<std::size_t>(fitting());
+      if (n != ranks_.size()) say_ranks(ranks_.size(), n);
+      before_ = std::exchange(ranks_, std::vector<Rank>(n));
+      outputs_.open(ranks());
+      failed_.clear();
+      why_.clear();
+      silent_.reset();
+      deadline_.reset();
+      start(starts++);
+      before_.clear();
+    } catch (const ConfigError& e) {
+      write_all(2, std::string(error_mark) + one_line(e.text()) + "\n");
+      failed_.clear();
+      over_ = true;
+    }
+    return !over_;
   }
   void step() {
     std::vector<::pollfd> files{{signals_.file(), POLLIN, 0}};
@@ -176,15 +225,23 @@ class Job final : private RankEvents {
     ::poll(files.data(), files.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 500)));
     for (int s : signals_.take()) pass_on(s);
     each([&](Ranks& some) { some.serve(*this); });
-    if (deadline_ && Clock::now() >= *deadline_) end_all(), deadline_.reset();
+    if (!deadline_ || Clock::now() < *deadline_) return;
+    deadline_.reset();
+    if (!elastic() || interrupted_ || bad_input()) return end_all();
+    silent_ = failed_.size();
+    each([](Ranks& some) { some.end_silent(); });
   }
 
   int verdict() {
+    if (failed_.empty() && !why_.empty()) {
+      loss_ = why_;
+      return 86;
+    }
     if (failed_.empty()) {
-      for (auto& line : said_) print(2, line.text + "\n");
+      for (auto& line : outputs_.errors()) outputs_.print(2, line.text + "\n");
       bool stopped = interrupted_ || std::any_of(ranks_.begin(), ranks_.end(),
                                                  [](auto& r) { return r.ending && r.ending->code() == 130; });
-      check<IoError>(arrived_ || stopped, "cannot write to standard output: it is full or closed");
+      check<IoError>(outputs_.arrived() || stopped, "cannot write to standard output: it is full or closed");
       return stopped ? 130 : 0;
     }
     // Survivors end with 86 because of another rank: the cause is the first rank that ended otherwise.
@@ -195,73 +252,40 @@ class Job final : private RankEvents {
     auto name = std::string(error_mark) + "rank " + std::to_string(r) + (host.empty() ? "" : " (host " + host + ")");
     auto line = name + " lost: " + ending(r).words();
     if (code == 2 || code == 86) {
-      auto theirs = std::find_if(said_.rbegin(), said_.rend(), [&](auto& l) { return l.rank == r; });
-      if (theirs != said_.rend()) line = theirs->text;
-      else if (!said_.empty()) line = said_.front().text;
+      auto& said = outputs_.errors();
+      auto theirs = std::find_if(said.rbegin(), said.rend(), [&](auto& l) { return l.rank == r; });
+      if (theirs != said.rend()) line = theirs->text;
+      else if (!said.empty()) line = said.front().text;
       else if (code == 2) line = name + " " + ending(r).words();
     }
-    if (code != 2 && options_.elastic.max > 0) loss_ = line.substr(error_mark.size());
-    else print(2, line + "\n");
+    if (code != 2 && elastic()) loss_ = line.substr(error_mark.size());
+    else outputs_.print(2, line + "\n");
     return code == 2 ? 2 : 86;
   }
 
-  /// Rank 0's progress bar is an unfinished line on stderr: the next output replaces it.
-  void print(int fd, std::string_view text) {
-    bool terminal = ::isatty(2) != 0;
-    if (bar_ && (terminal || fd == 2)) bar_ = false, write_all(2, terminal ? clear_line : "\n");
-    if (!write_all(fd, text) && fd == 1) arrived_ = false;
-  }
-  void show(const Rank& rank, const Output& stream, std::string_view text) {
-    auto r = &rank - ranks_.data();
-    if (r == 0 && stream.errors) bar_ = !text.ends_with('\n') && !text.ends_with(clear_line), write_all(2, text);
-    else if (r == 0) print(1, text);
-    else if (rank.log < 0) print(stream.errors ? 2 : 1, "[rank " + std::to_string(r) + "] " + std::string(text));
-  }
-  void printed(int r, bool errors, std::string_view bytes) override {
-    auto& rank = ranks_[static_cast<std::size_t>(r)];
-    if (rank.log >= 0) write_all(rank.log, bytes);
-    auto& stream = rank.streams[errors];
-    stream.pending.append(bytes);
-    split(rank, stream);
-  }
-  void split(Rank& rank, Output& stream) {
-    std::size_t begin = 0;
-    for (auto end = stream.pending.find('\n'); end != std::string::npos; end = stream.pending.find('\n', begin)) {
-      line(rank, stream, std::string_view(stream.pending).substr(begin, end + 1 - begin));
-      begin = end + 1;
-    }
-    stream.pending.erase(0, begin);
-    // A progress bar is an unfinished line: rank 0's is shown at once, unless it may become an error line.
-    auto part = std::string_view(stream.pending).substr(0, error_mark.size());
-    if (&rank == ranks_.data() && !part.empty() && (!stream.errors || part != error_mark.substr(0, part.size()))) {
-      show(rank, stream, stream.pending);
-      stream.pending.clear();
-    }
-  }
-  void line(const Rank& rank, const Output& stream, std::string_view text) {
-    auto cleared = text.rfind(clear_line);  // end of a progress bar before an error
-    auto error = text.substr(cleared == std::string_view::npos ? 0 : cleared + clear_line.size());
-    if (!stream.errors || !error.starts_with(error_mark)) return show(rank, stream, text);
-    if (error.size() < text.size()) show(rank, stream, text.substr(0, text.size() - error.size()));
-    said_.push_back({static_cast<int>(&rank - ranks_.data()), std::string(error.substr(0, error.find('\n')))});
-  }
-  void finish(Rank& rank, Output& stream) {
-    if (!stream.pending.empty()) line(rank, stream, stream.pending + "\n");
-    stream.pending.clear();
-  }
-
+  void printed(int r, bool errors, std::string_view bytes) override { outputs_.printed(r, errors, bytes); }
   void ended(int r, const Ending& e) override {
     ranks_[static_cast<std::size_t>(r)].ending = e;
     auto code = e.code();
     bool asked = ended_ || (interrupted_ && code < 0) || code == 130;  // by the launcher or by the user
     if (code == 0 || asked) return;
     failed_.push_back(r);
-    if (!deadline_) deadline_ = Clock::now() + std::chrono::milliseconds(static_cast<int>(options_.grace_s * 1000));
+    wait_for_others(code != 2);
+  }
+  void left(int, const std::string& why) override {
+    if (why_.empty()) why_ = why;
+    wait_for_others(true);
+  }
+  void wait_for_others(bool to_leave) {
+    if (deadline_) return;
+    auto seconds = elastic() && to_leave ? seconds_to_leave : options_.grace_s;
+    deadline_ = Clock::now() + std::chrono::milliseconds(static_cast<int>(seconds * 1000));
   }
   void pass_on(int signal) {
     if (signal == SIGUSR2) return each([](Ranks& some) { some.signal(SIGUSR2); });
     if (interrupted_) return signal == SIGHUP ? void() : end_all();  // a closing terminal may send it twice
     interrupted_ = true;
+    if (elastic() && !(failed_.empty() && why_.empty())) return end_all();  // nobody is in an epoch to stop in order
     each([&](Ranks& some) { some.signal(signal == SIGHUP ? SIGTERM : signal); });  // both ask for an orderly stop
   }
   void end_all() {
@@ -271,15 +295,16 @@ class Job final : private RankEvents {
 
   const Options& options_;
   Signals& signals_;
+  Outputs outputs_;
   std::unique_ptr<LocalRanks> local_ = {};
   std::vector<std::unique_ptr<RemoteRanks>> remote_ = {};
-  std::vector<Rank> ranks_;
-  std::vector<int> failed_ = {};  // in the order noticed
-  std::vector<Line> said_ = {};
-  std::string loss_ = {};
+  RootSocket root_ = {};
+  std::vector<Rank> ranks_, before_ = {};  // of this epoch and, while a new one starts, of the last
+  std::vector<int> failed_ = {};           // in the order noticed
+  std::string loss_ = {}, why_ = {};          // why_: as the first rank said that left this epoch
+  std::optional<std::size_t> silent_ = {};    // failures before silent ranks were killed
   std::optional<Clock::time_point> deadline_ = {};
-  bool interrupted_ = false, ended_ = false;
-  bool bar_ = false, arrived_ = true;  // stderr has an unfinished line; all of stdout was written
+  bool interrupted_ = false, ended_ = false, over_ = false;
 };
 }  // namespace
 
@@ -289,16 +314,26 @@ int run(const Options& options) {
   Signals signals;
   auto& elastic = options.elastic;
   std::string progress = elastic.max > 0 ? elastic.progress() : "";
-  for (int restart = 0, idle = 0, ranks = options.ranks;; ++restart) {
+  int idle = 0;
+  auto goes_on = [&](const std::string& loss) {
+    auto before = std::exchange(progress, elastic.progress());
+    idle = progress == before ? idle + 1 : 0;
+    if (idle == most_without_progress)
+      write_all(2, std::string(error_mark) + loss + "; the job was lost " + std::to_string(idle) +
+                       " times without getting further\n");
+    else write_all(2, "elastic: " + loss + "; going on from " + progress + "\n");
+    return idle < most_without_progress;
+  };
+  auto ranks = static_cast<std::size_t>(options.ranks);
+  for (int restart = 0, starts = 0;; ++restart) {
     int code = 86;
     std::string loss;
     try {
       Job job(options, signals);
-      if (auto before = std::exchange(ranks, job.ranks()); before != ranks)
-        write_all(2, "elastic: " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") + " instead of " +
-                         std::to_string(before) + "\n");
-      code = job.run(restart);
-      if (job.interrupted()) return code;
+      if (auto now = static_cast<std::size_t>(job.ranks()); now != ranks) say_ranks(ranks, now);
+      code = job.run(starts, goes_on);
+      ranks = static_cast<std::size_t>(job.ranks());
+      if (job.interrupted() || job.over()) return code;
       loss = job.loss();
     } catch (const ConfigError& e) {  // a host or rank 0's port is no longer available
       if (restart == 0) throw;
@@ -306,20 +341,13 @@ int run(const Options& options) {
       if (elastic.max > 0) return 86;
     }
     if (code != 86) return code;
-    if (elastic.max == 0) {
-      if (restart == options.max_restarts) return code;
-      write_all(2, "restarting the job (" + std::to_string(restart + 1) + " of " +
-                       std::to_string(options.max_restarts) + ")\n");
+    if (elastic.max > 0) {
+      if (!goes_on(loss)) return code;
       continue;
     }
-    auto before = std::exchange(progress, elastic.progress());
-    idle = progress == before ? idle + 1 : 0;
-    if (idle == most_without_progress) {
-      write_all(2, std::string(error_mark) + loss + "; the job was lost " + std::to_string(idle) +
-                       " times without getting further\n");
-      return code;
-    }
-    write_all(2, "elastic: " + loss + "; going on from " + progress + "\n");
+    if (restart == options.max_restarts) return code;
+    write_all(2, "restarting the job (" + std::to_string(restart + 1) + " of " + std::to_string(options.max_restarts) +
+                     ")\n");
   }
 }
 }  // namespace bora::launch

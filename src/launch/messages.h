@@ -8,7 +8,7 @@
 
 namespace bora::launch {
 // Separates the agent's messages from output of a login shell. The number changes with the message format.
-inline constexpr std::string_view kGreeting = "\nbora agent 1\n";
+inline constexpr std::string_view kGreeting = "\nbora agent 2\n";
 inline constexpr std::size_t kMostBytes = 1 << 20;  // of a message
 enum class Message : char {
   handshake = 'H',
@@ -18,7 +18,10 @@ enum class Message : char {
   ended = 'E',
   signal_all = 'S',
   end_all = 'K',
-  alive = 'A'
+  alive = 'A',
+  end_silent = 'Q',
+  left = 'L',  // of a rank: it has left its epoch, and waits for a place in the next one
+  place = 'N'
 };
 std::string frame(Message type, std::string_view payload);
 struct Frame {

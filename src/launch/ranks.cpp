@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
@@ -16,17 +17,14 @@
 #include <utility>
 #include "bora/base/error.h"
 #include "bora/base/text.h"
+#include "epoch.h"
 
 namespace bora::launch {
-namespace {
-/// A memory file with these bytes, closed on exec.
-int file_of(const std::string& bytes) {
+int secret_file(const std::string& bytes) {
   int fd = ::memfd_create("secret", MFD_CLOEXEC);
   check<ConfigError>(fd >= 0 && write_all(fd, bytes), "launch: cannot keep the job's secret: ", std::strerror(errno));
   return fd;
 }
-}  // namespace
-
 bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     auto n = ::write(fd, text.data(), text.size());
@@ -118,45 +116,84 @@ std::string Ending::words() const {
 }
 
 LocalRanks::LocalRanks(const RanksToStart& job, const ::sigset_t& signals_of_ranks)
-    : first_(job.first), signals_of_ranks_(signals_of_ranks), ranks_(static_cast<std::size_t>(job.count)) {
+    : signals_of_ranks_(signals_of_ranks) {
   int secret = -1;
   try {
-    if (!job.secret.empty()) secret = file_of(job.secret);
+    if (!job.secret.empty()) secret = secret_file(job.secret);
     for (int i = 0; i < job.count; ++i) start(job, i, secret);
   } catch (...) {  // no destructor ends the ranks that run already
-    end();
-    for (auto& rank : ranks_)
-      if (rank.pid > 0) ::waitpid(rank.pid, nullptr, 0);
+    for (auto& rank : ranks_) finish(rank);
     throw;
   }
   if (secret >= 0) ::close(secret);
 }
 LocalRanks::~LocalRanks() {
-  end();
-  for (auto& rank : ranks_) {
-    if (!rank.ended) ::waitpid(rank.pid, nullptr, 0);
-    for (int fd : rank.streams)
-      if (fd >= 0) ::close(fd);
-  }
+  for (auto& rank : ranks_) finish(rank);
 }
 void LocalRanks::start(const RanksToStart& job, int i, int secret) {
-  auto& rank = ranks_[static_cast<std::size_t>(i)];
-  int pipes[2][2];
-  for (int s = 0; s < 2; ++s) {
-    bool made = ::pipe2(pipes[s], O_CLOEXEC) == 0;
+  auto& rank = ranks_.emplace_back();
+  rank.number = job.first + i;
+  int pipes[2][2], channel[2] = {-1, -1};
+  auto need = [&](bool made) {
     check<ConfigError>(made, "launch: ", job.count, " ranks need more open files: ", std::strerror(errno));
+  };
+  for (int s = 0; s < 2; ++s) {
+    need(::pipe2(pipes[s], O_CLOEXEC) == 0);
     ::fcntl(pipes[s][0], F_SETFL, O_NONBLOCK);
     rank.streams[s] = pipes[s][0];
   }
+  if (job.elastic) {
+    need(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) == 0);
+    ::fcntl(channel[0], F_SETFL, O_NONBLOCK);
+    rank.channel = channel[0];
+  }
   auto launcher = ::getpid();
   rank.pid = ::fork();
-  check<ConfigError>(rank.pid >= 0, "launch: cannot start rank ", first_ + i, ": ", std::strerror(errno));
-  if (rank.pid == 0) become_rank(job, i, secret, {pipes[0][1], pipes[1][1]}, launcher);
+  check<ConfigError>(rank.pid >= 0, "launch: cannot start rank ", rank.number, ": ", std::strerror(errno));
+  if (rank.pid == 0) become_rank(job, i, secret, {pipes[0][1], pipes[1][1], channel[1]}, launcher);
   ::setpgid(rank.pid, rank.pid);  // in parent and child, to avoid a race
-  ::close(pipes[0][1]);
-  ::close(pipes[1][1]);
+  for (int fd : {pipes[0][1], pipes[1][1], channel[1]})
+    if (fd >= 0) ::close(fd);
 }
-void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const int (&streams)[2],
+void LocalRanks::regroup(const RanksToStart& job, const std::vector<int>& kept) {
+  auto old = std::exchange(ranks_, {});
+  int secret = -1;
+  auto end_others = [&] {
+    if (secret >= 0) ::close(secret);
+    for (auto& rank : old) finish(rank);
+  };
+  try {
+    secret = job.secret.empty() ? -1 : secret_file(job.secret);
+    for (int i = 0; i < job.count; ++i) {
+      auto was = kept[static_cast<std::size_t>(i)];
+      auto rank = std::find_if(old.begin(), old.end(), [&](auto& r) { return r.number == was; });
+      if (rank == old.end() || rank->ended || !rank->waits) {
+        start(job, i, secret);
+        continue;
+      }
+      auto number = job.first + i;
+      Place place{number, job.size, i, job.count, job.columns, job.root, job.job, job.secret};
+      auto message = frame(Message::place, packed(place));
+      // A small message into an empty socket; the end of a rank that cannot take it is noticed as ever.
+      [[maybe_unused]] auto sent = ::send(rank->channel, message.data(), message.size(), MSG_NOSIGNAL);
+      ranks_.push_back(std::exchange(*rank, {}));
+      ranks_.back().number = number;
+      ranks_.back().waits = false;
+    }
+  } catch (...) {
+    end_others();
+    throw;
+  }
+  end_others();
+}
+/// Kills it, if it runs, with the processes that it started.
+void LocalRanks::finish(Rank& rank) {
+  if (rank.pid > 0) ::kill(-rank.pid, SIGKILL);
+  if (rank.pid > 0 && !rank.ended) ::waitpid(rank.pid, nullptr, 0);
+  for (int fd : {rank.streams[0], rank.streams[1], rank.channel})
+    if (fd >= 0) ::close(fd);
+}
+void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const int (&files)[3],
                              ::pid_t launcher) const {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -178,10 +215,12 @@ void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const i
   ::unsetenv("BORA_ROOT_FD");
   if (job.first + i == 0 && job.root_socket >= 0) set("BORA_ROOT_FD", std::to_string(::dup(job.root_socket)));
   if (!job.interface_name.empty()) set("BORA_INTERFACE", job.interface_name);
+  ::unsetenv(kEpochVariable);
+  if (files[2] >= 0) set(kEpochVariable, std::to_string(::dup(files[2])));
   if (job.first + i == 0 && job.columns > 0) set("BORA_TERMINAL", std::to_string(job.columns));
   ::dup2(::open("/dev/null", O_RDONLY), 0);
-  ::dup2(streams[0], 1);
-  ::dup2(streams[1], 2);
+  ::dup2(files[0], 1);
+  ::dup2(files[1], 2);
   std::vector<char*> argv;
   for (auto& word : job.command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -191,28 +230,50 @@ void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const i
 }
 void LocalRanks::add_files(std::vector<::pollfd>& files) const {
   for (auto& rank : ranks_)
-    for (int fd : rank.streams)
+    for (int fd : {rank.streams[0], rank.streams[1], rank.channel})
       if (fd >= 0) files.push_back({fd, POLLIN, 0});
 }
 void LocalRanks::serve(RankEvents& events) {
   char buffer[1 << 14];
-  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+  for (auto& rank : ranks_) {
     for (int s = 0; s < 2; ++s)
-      for (int& fd = ranks_[i].streams[s]; fd >= 0;) {
+      for (int& fd = rank.streams[s]; fd >= 0;) {
         auto n = ::read(fd, buffer, sizeof buffer);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) break;  // nothing more for now
         if (n == 0) ::close(std::exchange(fd, -1));
-        else events.printed(first_ + static_cast<int>(i), s == 1, {buffer, static_cast<std::size_t>(n)});
+        else events.printed(rank.number, s == 1, {buffer, static_cast<std::size_t>(n)});
       }
+    if (rank.channel >= 0) serve_channel(rank, events);
   }
-  for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    auto& rank = ranks_[i];
+  for (auto& rank : ranks_) {
     int status = 0;
     if (rank.ended || ::waitpid(rank.pid, &status, WNOHANG) != rank.pid) continue;
     rank.ended = true;
-    events.ended(first_ + static_cast<int>(i), {.status = status});
+    rank.waits = false;
+    events.ended(rank.number, {.status = status});
   }
+}
+void LocalRanks::serve_channel(Rank& rank, RankEvents& events) {
+  bool open = read_some(rank.channel, rank.received);
+  try {
+    while (auto f = next_frame(rank.received)) {
+      if (f->type != Message::left) continue;
+      rank.waits = true;
+      events.left(rank.number, f->payload);
+    }
+  } catch (const TransportError&) { open = false; }
+  if (!open) ::close(std::exchange(rank.channel, -1));
+}
+std::vector<int> LocalRanks::waiting() const {
+  std::vector<int> r;
+  for (auto& rank : ranks_)
+    if (rank.waits && !rank.ended && rank.channel >= 0) r.push_back(rank.number);
+  return r;
+}
+void LocalRanks::end_silent() {
+  for (auto& rank : ranks_)
+    if (!rank.ended && !rank.waits) ::kill(-rank.pid, SIGKILL);
 }
 bool LocalRanks::running() const {
   return std::any_of(ranks_.begin(), ranks_.end(), [](auto& r) { return !r.ended; });

@@ -21,7 +21,11 @@ struct RankEvents {
   virtual ~RankEvents() = default;
   virtual void printed(int rank, bool errors, std::string_view bytes) = 0;  // on stdout or stderr, in any pieces
   virtual void ended(int rank, const Ending&) = 0;
+  /// Of an elastic job: the rank's process has left its epoch, because of a loss, and waits for a place in the next.
+  virtual void left(int rank, const std::string& why) = 0;
 };
+/// The descriptor of a rank's channel to its launcher, in an elastic job.
+inline constexpr const char* kEpochVariable = "BORA_EPOCH_FD";
 /// The ranks of one machine, this one or another.
 class Ranks {
  public:
@@ -31,6 +35,8 @@ class Ranks {
   virtual bool running() const = 0;
   virtual void signal(int) = 0;
   virtual void end() = 0;  // kills the ranks and all their processes
+  virtual std::vector<int> waiting() const = 0;  // ranks that have left their epoch, in order
+  virtual void end_silent() = 0;                 // kills those that have not
 };
 
 /// The ranks that one machine starts.
@@ -43,6 +49,7 @@ struct RanksToStart {
   std::string secret = {};                // passed on as a descriptor
   std::string interface_name = {};        // BORA_INTERFACE, unless empty
   int columns = 0;                        // of the terminal that shows rank 0's progress; 0: none
+  bool elastic = false;                   // ranks may go on in another epoch
 };
 /// Each rank has its own process group, an empty stdin and its BORA_* variables, and dies with this process.
 class LocalRanks final : public Ranks {
@@ -57,17 +64,26 @@ class LocalRanks final : public Ranks {
   bool running() const override;
   void signal(int) override;
   void end() override;
+  std::vector<int> waiting() const override;
+  void end_silent() override;
+  /// The next epoch: rank first + i is the process of the waiting rank kept[i], or a new one if that is -1 or has
+  /// ended. Waiting ranks that are not among them are killed.
+  void regroup(const RanksToStart& job, const std::vector<int>& kept);
 
  private:
   struct Rank {
     ::pid_t pid = 0;
+    int number = -1;
     int streams[2] = {-1, -1};  // stdout, stderr
-    bool ended = false;
+    int channel = -1;           // of an elastic job
+    bool ended = false, waits = false;
+    std::string received = {};  // from the channel
   };
   void start(const RanksToStart&, int i, int secret);
-  [[noreturn]] void become_rank(const RanksToStart&, int i, int secret, const int (&streams)[2],
+  [[noreturn]] void become_rank(const RanksToStart&, int i, int secret, const int (&files)[3],
                                 ::pid_t launcher) const;
-  int first_;
+  static void finish(Rank&);
+  static void serve_channel(Rank&, RankEvents&);
   ::sigset_t signals_of_ranks_;
   std::vector<Rank> ranks_ = {};
 };
@@ -93,6 +109,8 @@ class Signals {
 bool write_all(int fd, std::string_view text);
 /// 32 random bytes.
 std::string make_secret();
+/// A memory file with these bytes, closed on exec. ConfigError.
+int secret_file(const std::string& bytes);
 /// A bound socket that listens only once rank 0 has it: it keeps the port from other processes until then.
 class RootSocket {
  public:

@@ -102,22 +102,27 @@ void RemoteRanks::flush() {
     else to_send_.erase(0, static_cast<std::size_t>(n));
   }
 }
-void RemoteRanks::start(const RanksToStart& r, const std::vector<std::string>& environment, const std::string& folder) {
+void RemoteRanks::start(const RanksToStart& r, const std::vector<std::string>& environment, const std::string& folder,
+                        const std::vector<int>& kept) {
   first_ = r.first;
-  ended_.assign(static_cast<std::size_t>(r.count), false);
-  auto message = ByteWriter()
-                     .num<std::int64_t>(r.first)
-                     .num<std::int64_t>(r.count)
-                     .num<std::int64_t>(r.size)
-                     .texts(r.command)
-                     .text(r.root)
-                     .text(r.job)
-                     .text(r.secret)
-                     .text(host_.interface_name)
-                     .num<std::int64_t>(r.columns)
-                     .texts(environment)
-                     .text(folder)
-                     .take();
+  elastic_ = r.elastic;
+  for (auto* marks : {&ended_, &waits_}) marks->assign(static_cast<std::size_t>(r.count), false);
+  ByteWriter fields;
+  fields.num<std::int64_t>(++epoch_)
+      .num<std::int64_t>(r.first)
+      .num<std::int64_t>(r.count)
+      .num<std::int64_t>(r.size)
+      .texts(r.command)
+      .text(r.root)
+      .text(r.job)
+      .text(r.secret)
+      .text(host_.interface_name)
+      .num<std::int64_t>(r.columns)
+      .num<std::int64_t>(r.elastic)
+      .texts(environment)
+      .text(folder);
+  for (int rank : kept) fields.num<std::int64_t>(rank + 1);
+  auto message = fields.take();
   check<ConfigError>(message.size() < kMostBytes / 2, "launch: command and environment have ", message.size(),
                      " bytes; at most ", kMostBytes / 2, " can be given to other hosts");
   send(Message::job, message);
@@ -159,9 +164,13 @@ void RemoteRanks::take_frames(RankEvents& events) {
   while (auto f = next_frame(received_)) {
     auto u = f->fields();
     if (f->type == Message::failed) failure_ = u.text();
-    if (f->type != Message::printed && f->type != Message::ended) continue;
+    if (f->type != Message::printed && f->type != Message::ended && f->type != Message::left) continue;
+    if (count(u, 1 << 30) != epoch_) continue;  // the agent has replaced what ended meanwhile
     auto i = count(u, static_cast<std::int64_t>(ended_.size()));
-    if (f->type == Message::printed) {
+    if (f->type == Message::left) {
+      waits_[static_cast<std::size_t>(i)] = true;
+      events.left(first_ + i, std::string(u.rest()));
+    } else if (f->type == Message::printed) {
       bool errors = count(u, 2) != 0;
       events.printed(first_ + i, errors, u.rest());
     } else {
@@ -192,6 +201,16 @@ void RemoteRanks::closed(RankEvents& events) {
                    {.lost = !failure_.empty() ? failure_ : "the connection to its host ended: " + why});
   ended_.assign(ended_.size(), true);
 }
+bool RemoteRanks::running() const {
+  return ssh_ > 0 && (!elastic_ || std::find(ended_.begin(), ended_.end(), false) != ended_.end());
+}
+std::vector<int> RemoteRanks::waiting() const {
+  std::vector<int> r;
+  for (std::size_t i = 0; i < waits_.size(); ++i)
+    if (waits_[i] && !ended_[i]) r.push_back(first_ + static_cast<int>(i));
+  return r;
+}
+void RemoteRanks::end_silent() { send(Message::end_silent, {}); }
 void RemoteRanks::signal(int s) { send(Message::signal_all, ByteWriter().num<std::int64_t>(s).take()); }
 void RemoteRanks::end() {
   if (std::exchange(ending_, true)) return;

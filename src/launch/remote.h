@@ -33,12 +33,17 @@ class RemoteRanks final : public Ranks {
   const std::string& failure() const { return failure_; }  // not empty: why the agent is missing or started nothing
   /// A free host:port there, at the address at which the launcher reached it, or of its interface; may be empty.
   const std::string& address() const { return address_; }
-  /// Once ready: starts the ranks with these variables (NAME=VALUE) in this folder.
-  void start(const RanksToStart&, const std::vector<std::string>& environment, const std::string& folder);
+  /// Once ready: starts the ranks with these variables (NAME=VALUE) in this folder; again, for the next epoch of an
+  /// elastic job, as LocalRanks::regroup does it.
+  void start(const RanksToStart&, const std::vector<std::string>& environment, const std::string& folder,
+             const std::vector<int>& kept);
 
   void add_files(std::vector<::pollfd>&) const override;
   void serve(RankEvents&) override;
-  bool running() const override { return ssh_ > 0; }
+  bool running() const override;
+  bool connected() const { return ssh_ > 0; }
+  std::vector<int> waiting() const override;
+  void end_silent() override;
   void signal(int) override;
   void end() override;
 
@@ -53,7 +58,8 @@ class RemoteRanks final : public Ranks {
   bool ready_ = false, ending_ = false;
   std::chrono::steady_clock::time_point patience_ = {};  // while ending: when ssh itself is killed
   std::string to_send_ = {}, received_ = {}, said_ = {}, failure_ = {}, address_ = {};
-  int first_ = 0;
-  std::vector<bool> ended_ = {};  // of its ranks
+  int first_ = 0, epoch_ = -1;
+  bool elastic_ = false;
+  std::vector<bool> ended_ = {}, waits_ = {};  // of its ranks
 };
 }  // namespace bora::launch

@@ -1,6 +1,5 @@
 // Gemma (Gemma Team 2024): Llama with weights of norms around 0, tokens' vectors times sqrt(embed) and a GELU gate;
 // Gemma 2 adds norms after attention and MLP, soft caps and windows in every other layer.
-#include "models/hf_size.h"
 #include "models/rotary_decoder.h"
 
 namespace bora::models {
@@ -39,7 +38,6 @@ struct GemmaConfig {
       {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"}};
   std::int64_t key_heads() const { return kv_heads ? kv_heads : heads; }
   std::int64_t hidden_units() const { return hidden ? hidden : 8 * embed; }
-  std::int64_t size_of_head() const { return head_size ? head_size : embed / heads; }
   bool draws() const { return attention_dropout > 0; }
   void check() const {
     check_decoder(*this);
@@ -47,34 +45,19 @@ struct GemmaConfig {
          {std::pair{"query_scalar", query_scalar}, {"attention_cap", attention_cap}, {"final_cap", final_cap}})
       config::domain(std::isfinite(x) && x >= 0, name, x, "above 0 (or 0)");
   }
-  std::vector<AxisSize> axes() const {
-    return {{nn::kHeads, "model.kv_heads", key_heads(), "head of keys"},
-            {nn::kMlp, "model.hidden", hidden_units(), "hidden unit"},
-            {nn::kEmbed, "model.embed", embed, "number", " of a vector"}};
-  }
+  std::vector<AxisSize> axes() const { return decoder_axes(*this); }
   DecoderOptions options() const {
     auto given = [](double x) { return x > 0 ? std::optional(x) : std::nullopt; };
-    return {.layers = layers,
-            .embed = embed,
-            .heads = heads,
-            .kv_heads = key_heads(),
-            .head_size = size_of_head(),
-            .hidden = hidden_units(),
-            .theta = theta,
-            .scaling = scaling.options(),
-            .eps = eps,
-            .norm_offset = 1,
-            .activation = nn::Activation::gelu_new,
-            .qkv_bias = attention_bias,
-            .out_bias = attention_bias,
-            .post_norms = post_norms,
-            .tied = tied,
-            .scaled_words = true,
-            .scale = query_scalar > 0 ? std::optional(1 / std::sqrt(query_scalar)) : std::nullopt,
-            .soft_cap = given(attention_cap),
-            .final_soft_cap = given(final_cap),
-            .windows = layer_windows(window, layer_types, layers),
-            .attention_dropout = attention_dropout};
+    auto o = decoder_options(*this);
+    o.norm_offset = 1;
+    o.activation = nn::Activation::gelu_new;
+    o.qkv_bias = o.out_bias = attention_bias;
+    o.post_norms = post_norms;
+    o.scaled_words = true;
+    if (query_scalar > 0) o.scale = 1 / std::sqrt(query_scalar);
+    o.soft_cap = given(attention_cap);
+    o.final_soft_cap = given(final_cap);
+    return o;
   }
   static constexpr std::string_view hf_types[] = {"gemma", "gemma2"};
   static GemmaConfig from_hf(HfConfig& c);
@@ -83,20 +66,8 @@ struct GemmaConfig {
 GemmaConfig GemmaConfig::from_hf(HfConfig& c) {
   bool second = c.word("model_type") == "gemma2";
   GemmaConfig r;
-  r.layers = layers_from_hf(c);
-  r.embed = hf_size(c, "hidden_size");
-  r.heads = hf_size(c, "num_attention_heads");
-  r.kv_heads = hf_size(c, "num_key_value_heads", second ? 4 : 16);
-  r.head_size = hf_size(c, "head_dim", 256);
-  r.hidden = hf_size(c, "intermediate_size");
-  r.positions = hf_size(c, "max_position_embeddings", 8192);
-  auto rope = rope_from_hf(c, r.positions);
-  r.theta = rope.theta;
-  r.scaling = rope.scaling;
-  r.eps = static_cast<float>(c.number("rms_norm_eps", 1e-6));
-  r.tied = c.flag("tie_word_embeddings", true);
+  decoder_from_hf(r, c, {.kv_heads = second ? 4 : 16, .positions = 8192, .head_size = 256, .tied = true});
   r.attention_bias = c.flag("attention_bias", false);
-  r.attention_dropout = c.number("attention_dropout", 0);
   c.expect("use_bidirectional_attention", false);
   c.expect("hidden_activation", "gelu_pytorch_tanh");
   if (auto word = c.word("hidden_act", "gelu"); !second && word != "gelu" && word != "gelu_pytorch_tanh")
@@ -127,24 +98,12 @@ void GemmaConfig::to_hf(HfConfig& c) const {
                                    {query_scalar == 0, "query_scalar"}})
       bora::check<ConfigError>(absent, "model.", setting,
                                ": no architecture of Hugging Face's transformers has it without model.post_norms");
-  c.set("architectures", std::vector<std::string>{post_norms ? "Gemma2ForCausalLM" : "GemmaForCausalLM"});
-  c.set("model_type", post_norms ? "gemma2" : "gemma");
-  c.set("num_hidden_layers", layers);
-  c.set("hidden_size", embed);
-  c.set("num_attention_heads", heads);
-  c.set("num_key_value_heads", key_heads());
-  c.set("head_dim", size_of_head());
-  c.set("intermediate_size", hidden_units());
-  c.set("max_position_embeddings", positions);
-  rope_to_hf({theta, scaling}, c);
-  c.set("rms_norm_eps", eps);
-  c.set("tie_word_embeddings", tied);
+  decoder_to_hf(*this, c, post_norms ? "Gemma2" : "Gemma", post_norms ? "gemma2" : "gemma");
   c.set("attention_bias", attention_bias);
-  c.set("attention_dropout", attention_dropout);
   c.set("hidden_act", "gelu_pytorch_tanh");
   c.set("hidden_activation", "gelu_pytorch_tanh");
   if (!post_norms) return;
-  auto scalar = query_scalar > 0 ? query_scalar : static_cast<double>(size_of_head());
+  auto scalar = query_scalar > 0 ? query_scalar : static_cast<double>(decoder_head_size(*this));
   bora::check<ConfigError>(scalar == std::floor(scalar), "model.query_scalar: Hugging Face's Gemma 2 has an integer, ",
                            "not ", scalar);
   c.set("query_pre_attn_scalar", static_cast<std::int64_t>(scalar));

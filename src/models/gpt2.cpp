@@ -100,7 +100,8 @@ std::optional<Array> Gpt2::scales() const {
   auto scale = full_of({{n}, f32}, scale_attention ? 1 : std::sqrt(size));
   return scale_by_layer ? scale / (arange(n) + 1).astype(f32) : scale;
 }
-NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat) const {
+NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat,
+                        const nn::RowsLoss& loss) const {
   auto& position = e.tokens.axis(nn::kPosition);
   auto& known = wpe.axis(nn::kPosition);
   check<AxisError>(position.size <= known.size, "Gpt2: ", position.size, " positions, but the model knows ",
@@ -115,8 +116,9 @@ NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& 
   auto one = [](const Gpt2Block& block, const NamedArray& v, const std::optional<Array>& part,
                 const nn::AttentionMask& mask, const std::optional<Array>& k,
                 const std::optional<Array>& scale) { return block(v, mask, nn::key_of_part(k, part), scale); };
-  x = nn::through(blocks, one, x, {.checkpoint = remat})(causal_mask(e), nn::per_layer(keys), nn::per_layer(scales()));
-  return ln_f(x);
+  auto last = [this](const NamedArray& y) { return ln_f(y); };
+  return nn::through(blocks, one, x, {.checkpoint = remat}, last, loss)(causal_mask(e), nn::per_layer(keys),
+                                                                        nn::per_layer(scales()));
 }
 nn::Head Gpt2::head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight)}; }
 Cache Gpt2::cache(const Axis& batch, std::int64_t length) const {

@@ -170,7 +170,8 @@ struct GptJ {
     if (!c.tied) m.lm_head.weight = weights(keys[2], {vocab, c.embed_axis()}, c.embed);
     return m;
   }
-  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat) const {
+  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat,
+                    const nn::RowsLoss& loss) const {
     std::optional<Array> first, layers;
     if (key && draws) {
       auto keys = random::split<2>(*key);
@@ -181,8 +182,9 @@ struct GptJ {
     auto one = [](const GptJBlock& block, const NamedArray& v, const std::optional<Array>& part,
                   const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
                   const std::optional<Array>& k) { return block(v, mask, positions, nn::key_of_part(k, part)); };
-    return norm(nn::through(blocks, one, x, {.checkpoint = remat})(causal_mask(e), e.positions,
-                                                                   nn::per_layer(layers)));
+    auto last = [this](const NamedArray& y) { return norm(y); };
+    return nn::through(blocks, one, x, {.checkpoint = remat}, last, loss)(causal_mask(e), e.positions,
+                                                                          nn::per_layer(layers));
   }
   nn::Head head() const {
     return {auto_sharded(lm_head.weight ? *lm_head.weight : wte.weight), auto_sharded(lm_head.bias)};

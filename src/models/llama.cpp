@@ -1,6 +1,5 @@
 // Llama (Touvron et al. 2023; Grattafiori et al. 2024), and models that differ from it by options: Mistral (Jiang et
 // al. 2023), Qwen 2 and Qwen 3 (Yang et al. 2024, 2025).
-#include "models/hf_size.h"
 #include "models/rotary_decoder.h"
 
 namespace bora::models {
@@ -42,32 +41,17 @@ struct LlamaConfig {
       {"attention_dropout", "fraction of attention's weights dropped in training"}};
   std::int64_t key_heads() const { return kv_heads ? kv_heads : heads; }
   std::int64_t hidden_units() const { return hidden ? hidden : (embed * 8 / 3 + 63) / 64 * 64; }
-  std::int64_t size_of_head() const { return head_size ? head_size : embed / heads; }
   bool draws() const { return attention_dropout > 0; }
   void check() const { check_decoder(*this); }
-  std::vector<AxisSize> axes() const {
-    return {{nn::kHeads, "model.kv_heads", key_heads(), "head of keys"},
-            {nn::kMlp, "model.hidden", hidden_units(), "hidden unit"},
-            {nn::kEmbed, "model.embed", embed, "number", " of a vector"}};
-  }
+  std::vector<AxisSize> axes() const { return decoder_axes(*this); }
   DecoderOptions options() const {
-    return {.layers = layers,
-            .embed = embed,
-            .heads = heads,
-            .kv_heads = key_heads(),
-            .head_size = size_of_head(),
-            .hidden = hidden_units(),
-            .theta = theta,
-            .scaling = scaling.options(),
-            .eps = eps,
-            .activation = activation,
-            .qkv_bias = attention_bias != Biases::none,
-            .out_bias = attention_bias == Biases::all,
-            .mlp_bias = mlp_bias,
-            .qk_norm = qk_norm,
-            .tied = tied,
-            .windows = layer_windows(window, layer_types, layers),
-            .attention_dropout = attention_dropout};
+    auto o = decoder_options(*this);
+    o.activation = activation;
+    o.qkv_bias = attention_bias != Biases::none;
+    o.out_bias = attention_bias == Biases::all;
+    o.mlp_bias = mlp_bias;
+    o.qk_norm = qk_norm;
+    return o;
   }
   static constexpr std::string_view hf_types[] = {"llama", "mistral", "qwen2", "qwen3"};
   static LlamaConfig from_hf(HfConfig& c);
@@ -77,22 +61,12 @@ LlamaConfig LlamaConfig::from_hf(HfConfig& c) {
   auto kind = c.word("model_type");
   bool qwen2 = kind == "qwen2", qwen3 = kind == "qwen3", mistral = kind == "mistral";
   LlamaConfig r;
-  r.layers = layers_from_hf(c);
-  r.embed = hf_size(c, "hidden_size");
-  r.heads = hf_size(c, "num_attention_heads");
-  auto heads_if_absent = kind == "llama" || c.is_null("num_key_value_heads") ? r.heads : mistral ? 8 : 32;
-  r.kv_heads = hf_size(c, "num_key_value_heads", heads_if_absent);
-  r.hidden = hf_size(c, "intermediate_size");
-  r.positions = hf_size(c, "max_position_embeddings", kind == "llama" ? 2048 : mistral ? 131072 : 32768);
-  r.head_size = hf_size(c, "head_dim", qwen3 ? 128 : r.embed / r.heads);
+  decoder_from_hf(r, c,
+                  {.kv_heads = kind == "llama" || c.is_null("num_key_value_heads") ? 0 : mistral ? 8 : 32,
+                   .positions = kind == "llama" ? 2048 : mistral ? 131072 : 32768,
+                   .head_size = qwen3 ? 128 : 0});
   if (r.head_size * r.heads == r.embed) r.head_size = 0;
-  auto rope = rope_from_hf(c, r.positions);
-  r.theta = rope.theta;
-  r.scaling = rope.scaling;
-  r.eps = static_cast<float>(c.number("rms_norm_eps", 1e-6));
-  r.tied = c.flag("tie_word_embeddings", false);
   r.activation = hf_activation(c, "hidden_act", "silu");
-  r.attention_dropout = c.number("attention_dropout", 0);
   r.qk_norm = qwen3;
   if (qwen2) r.attention_bias = Biases::qkv;
   else if (!mistral && c.flag("attention_bias", false)) r.attention_bias = Biases::all;
@@ -132,20 +106,8 @@ void LlamaConfig::to_hf(HfConfig& c) const {
        "layer_types");
   need(kind != "llama" || embed % heads == 0, "head_size");
   auto name = kind == "llama" ? "Llama" : kind == "mistral" ? "Mistral" : kind == "qwen2" ? "Qwen2" : "Qwen3";
-  c.set("architectures", std::vector<std::string>{std::string(name) + "ForCausalLM"});
-  c.set("model_type", kind);
-  c.set("num_hidden_layers", layers);
-  c.set("hidden_size", embed);
-  c.set("num_attention_heads", heads);
-  c.set("num_key_value_heads", key_heads());
-  c.set("head_dim", size_of_head());
-  c.set("intermediate_size", hidden_units());
-  c.set("max_position_embeddings", positions);
-  rope_to_hf({theta, scaling}, c);
-  c.set("rms_norm_eps", eps);
-  c.set("tie_word_embeddings", tied);
+  decoder_to_hf(*this, c, name, kind);
   c.set("hidden_act", hf_word(activation));
-  c.set("attention_dropout", attention_dropout);
   if (kind == "llama" || kind == "qwen3") c.set("attention_bias", attention_bias == Biases::all);
   if (kind == "llama") c.set("mlp_bias", mlp_bias);
   if (kind == "mistral") c.set("sliding_window", window);

@@ -93,15 +93,17 @@ Task<Any> task(const AnyModelPtr& model, const ModelOptions& options) {
     return [=](const Any& m, const Example& rows, const std::optional<Array>& key) {
       auto e = in_context(rows);
       auto computing = policy.cast_to_compute(m);
-      auto of_tokens = [&](const NamedArray& x) {
-        return nn::linear_cross_entropy(model->head(computing), x, e.targets, loss_weights(e, how.normalize),
-                                        {.scores = policy.output, .loss = how.terms()});
-      };
+      nn::RowsLoss of_tokens{
+          [&, head = model->head(computing)](const NamedArray& x, const std::vector<NamedArray>& rows) {
+            return nn::linear_cross_entropy(head, x, rows[0], rows[1],
+                                            {.scores = policy.output, .loss = how.terms()});
+          },
+          {e.targets, loss_weights(e, how.normalize)}};
       if (training && model->has_extra_loss()) {
         auto [x, report] = model->hidden_and_report(computing, e, key, remat);
-        return of_tokens(x) + model->extra_loss(report) * sum(loss_divisor(e, how.normalize));
+        return of_tokens.of(x, of_tokens.rows) + model->extra_loss(report) * sum(loss_divisor(e, how.normalize));
       }
-      return of_tokens(model->hidden(computing, e, key, remat));
+      return model->loss(computing, e, key, remat, of_tokens);
     };
   };
   Task<Any> t{.init = [model, policy = options.policy](

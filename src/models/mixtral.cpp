@@ -1,6 +1,5 @@
 // Mixtral (Jiang et al. 2024): Mistral with experts in place of the MLP, of which each token passes a few.
 #include "bora/nn/moe.h"
-#include "models/hf_size.h"
 #include "models/rotary_decoder.h"
 
 namespace bora::models {
@@ -76,7 +75,6 @@ struct MixtralConfig {
   static inline const std::vector<LayerType> layer_types = {LayerType::sliding};
   std::int64_t key_heads() const { return kv_heads ? kv_heads : heads; }
   std::int64_t hidden_units() const { return hidden ? hidden : embed * 7 / 2; }
-  std::int64_t size_of_head() const { return head_size ? head_size : embed / heads; }
   bool draws() const { return attention_dropout > 0; }
   void check() const {
     check_decoder(*this);
@@ -87,27 +85,16 @@ struct MixtralConfig {
       config::domain(std::isfinite(x) && x >= 0, name, x, "0 or more");
   }
   std::vector<AxisSize> axes() const {
-    return {{nn::kHeads, "model.kv_heads", key_heads(), "head of keys"},
-            {nn::kMlp, "model.hidden", hidden_units(), "hidden unit"},
-            {nn::kExperts, "model.experts", experts, "expert"},
-            {nn::kEmbed, "model.embed", embed, "number", " of a vector"}};
+    auto all = decoder_axes(*this);
+    all.push_back({nn::kExperts, "model.experts", experts, "expert"});
+    return all;
   }
   DecoderOptions options() const {
-    return {.layers = layers,
-            .embed = embed,
-            .heads = heads,
-            .kv_heads = key_heads(),
-            .head_size = size_of_head(),
-            .hidden = hidden_units(),
-            .theta = theta,
-            .scaling = scaling.options(),
-            .eps = eps,
-            .activation = activation,
-            .tied = tied,
-            .windows = layer_windows(window, layer_types, layers),
-            .attention_dropout = attention_dropout,
-            .experts = experts,
-            .chosen = chosen};
+    auto o = decoder_options(*this);
+    o.activation = activation;
+    o.experts = experts;
+    o.chosen = chosen;
+    return o;
   }
   NamedArray extra_loss(const nn::RouterReport& report) const {
     return nn::load_balancing_loss(report) * router_loss + nn::router_z_loss(report) * router_z_loss;
@@ -118,48 +105,24 @@ struct MixtralConfig {
 };
 MixtralConfig MixtralConfig::from_hf(HfConfig& c) {
   MixtralConfig r;
-  r.layers = layers_from_hf(c);
-  r.embed = hf_size(c, "hidden_size");
-  r.heads = hf_size(c, "num_attention_heads");
-  r.kv_heads = hf_size(c, "num_key_value_heads", c.is_null("num_key_value_heads") ? r.heads : 8);
-  r.hidden = hf_size(c, "intermediate_size");
-  r.positions = hf_size(c, "max_position_embeddings", 131072);
-  r.head_size = hf_size(c, "head_dim", r.embed / r.heads);
+  decoder_from_hf(r, c, {.kv_heads = c.is_null("num_key_value_heads") ? 0 : 8, .positions = 131072, .eps = 1e-5});
   if (r.head_size * r.heads == r.embed) r.head_size = 0;
   r.experts = hf_size(c, "num_local_experts", 8);
   r.chosen = hf_size(c, "num_experts_per_tok", 2);
   auto rate = c.number("router_aux_loss_coef", 1e-3);
   r.router_loss = c.flag("output_router_logits", false) ? rate : 0;  // transformers adds it only then
   c.expect("router_jitter_noise", 0.0);
-  auto rope = rope_from_hf(c, r.positions);
-  r.theta = rope.theta;
-  r.scaling = rope.scaling;
-  r.eps = static_cast<float>(c.number("rms_norm_eps", 1e-5));
-  r.tied = c.flag("tie_word_embeddings", false);
   r.activation = hf_activation(c, "hidden_act", "silu");
-  r.attention_dropout = c.number("attention_dropout", 0);
   r.window = hf_size(c, "sliding_window", 0);
   return r;
 }
 void MixtralConfig::to_hf(HfConfig& c) const {
-  c.set("architectures", std::vector<std::string>{"MixtralForCausalLM"});
-  c.set("model_type", "mixtral");
-  c.set("num_hidden_layers", layers);
-  c.set("hidden_size", embed);
-  c.set("num_attention_heads", heads);
-  c.set("num_key_value_heads", key_heads());
-  c.set("head_dim", size_of_head());
-  c.set("intermediate_size", hidden_units());
-  c.set("max_position_embeddings", positions);
+  decoder_to_hf(*this, c, "Mixtral", "mixtral");
   c.set("num_local_experts", experts);
   c.set("num_experts_per_tok", chosen);
   c.set("output_router_logits", router_loss > 0);
   if (router_loss > 0) c.set("router_aux_loss_coef", router_loss);
-  rope_to_hf({theta, scaling}, c);
-  c.set("rms_norm_eps", eps);
-  c.set("tie_word_embeddings", tied);
   c.set("hidden_act", hf_word(activation));
-  c.set("attention_dropout", attention_dropout);
   c.set("sliding_window", window > 0 ? HfConfig::Value(window) : HfConfig::Value());
 }
 [[maybe_unused]] const bool added = config::add<ModelOf<RotaryDecoder<MixtralConfig, ExpertsBlock>>>();

@@ -241,7 +241,8 @@ struct Opt {
     auto y = norm ? (*norm)(x) : x;
     return project_out ? rename((*project_out)(y), {{kWordEmbed, nn::kEmbed}}) : y;
   }
-  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat) const {
+  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat,
+                    const nn::RowsLoss& loss) const {
     auto& position = e.tokens.axis(nn::kPosition);
     auto known = wpe.axis(nn::kPosition).size - kOffset;
     bora::check<AxisError>(position.size <= known, "Opt: ", position.size, " positions, but the model knows ", known);
@@ -252,7 +253,8 @@ struct Opt {
     auto one = [](const OptBlock& block, const NamedArray& v, const std::optional<Array>& part,
                   const nn::AttentionMask& mask,
                   const std::optional<Array>& k) { return block(v, mask, nn::key_of_part(k, part)); };
-    return before_head(nn::through(blocks, one, x, {.checkpoint = remat})(causal_mask(e), nn::per_layer(keys)));
+    auto last = [this](const NamedArray& y) { return before_head(y); };
+    return nn::through(blocks, one, x, {.checkpoint = remat}, last, loss)(causal_mask(e), nn::per_layer(keys));
   }
   nn::Head head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight)}; }
   Cache cache(const Axis& batch, std::int64_t length) const {

@@ -6,6 +6,7 @@
 #include "bora/nn/layers.h"
 #include "bora/nn/pipeline.h"
 #include "models/hf_activation.h"
+#include "models/hf_size.h"
 #include "models/rope.h"
 
 namespace bora::models {
@@ -31,6 +32,7 @@ struct DecoderOptions {
 };
 /// The tensors of Hugging Face's folders that hold the model's leaves.
 std::vector<HfWeight> decoder_weights(const DecoderOptions&);
+template <class C> std::int64_t decoder_head_size(const C& c) { return c.head_size ? c.head_size : c.embed / c.heads; }
 /// Throws ConfigError for a setting that all of these models have.
 template <class C> void check_decoder(const C& c) {
   for (auto [name, size] :
@@ -54,6 +56,66 @@ template <class C> void check_decoder(const C& c) {
   try {
     (void)remat::parse(c.checkpoint);
   } catch (const ConfigError& e) { fail<ConfigError>("checkpoint: ", e.text()); }
+}
+
+/// The options that the fields of all of these models' settings say.
+template <class C> DecoderOptions decoder_options(const C& c) {
+  return {.layers = c.layers,
+          .embed = c.embed,
+          .heads = c.heads,
+          .kv_heads = c.key_heads(),
+          .head_size = decoder_head_size(c),
+          .hidden = c.hidden_units(),
+          .theta = c.theta,
+          .scaling = c.scaling.options(),
+          .eps = c.eps,
+          .tied = c.tied,
+          .windows = layer_windows(c.window, c.layer_types, c.layers),
+          .attention_dropout = c.attention_dropout};
+}
+template <class C> std::vector<AxisSize> decoder_axes(const C& c) {
+  return {{nn::kHeads, "model.kv_heads", c.key_heads(), "head of keys"},
+          {nn::kMlp, "model.hidden", c.hidden_units(), "hidden unit"},
+          {nn::kEmbed, "model.embed", c.embed, "number", " of a vector"}};
+}
+/// Numbers that a config.json may lack, as transformers fills them in; head_size of 0: embed / heads.
+struct AbsentInHf {
+  std::int64_t kv_heads, positions, head_size = 0;
+  double eps = 1e-6;
+  bool tied = false;
+};
+/// Sets the fields that all of these models have from the keys that they share, in one file's layout.
+template <class C> void decoder_from_hf(C& r, HfConfig& c, const AbsentInHf& absent) {
+  r.layers = layers_from_hf(c);
+  r.embed = hf_size(c, "hidden_size");
+  r.heads = hf_size(c, "num_attention_heads");
+  r.kv_heads = hf_size(c, "num_key_value_heads", absent.kv_heads > 0 ? absent.kv_heads : r.heads);
+  r.hidden = hf_size(c, "intermediate_size");
+  r.positions = hf_size(c, "max_position_embeddings", absent.positions);
+  r.head_size = hf_size(c, "head_dim", absent.head_size > 0 ? absent.head_size : r.embed / r.heads);
+  auto rope = rope_from_hf(c, r.positions);
+  r.theta = rope.theta;
+  r.scaling = rope.scaling;
+  r.eps = static_cast<float>(c.number("rms_norm_eps", absent.eps));
+  r.tied = c.flag("tie_word_embeddings", absent.tied);
+  r.attention_dropout = c.number("attention_dropout", 0);
+}
+/// And back. architecture: "Llama" of LlamaForCausalLM.
+template <class C>
+void decoder_to_hf(const C& m, HfConfig& c, const std::string& architecture, const std::string& kind) {
+  c.set("architectures", std::vector<std::string>{architecture + "ForCausalLM"});
+  c.set("model_type", kind);
+  c.set("num_hidden_layers", m.layers);
+  c.set("hidden_size", m.embed);
+  c.set("num_attention_heads", m.heads);
+  c.set("num_key_value_heads", m.key_heads());
+  c.set("head_dim", decoder_head_size(m));
+  c.set("intermediate_size", m.hidden_units());
+  c.set("max_position_embeddings", m.positions);
+  rope_to_hf({m.theta, m.scaling}, c);
+  c.set("rms_norm_eps", m.eps);
+  c.set("tie_word_embeddings", m.tied);
+  c.set("attention_dropout", m.attention_dropout);
 }
 
 nn::Attention decoder_attention(const DecoderOptions&, const Array& key);
@@ -131,14 +193,16 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
     if (windows.empty()) return none;
     return asarray(windows).astype(i32);
   }
-  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat) const {
+  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat,
+                    const nn::RowsLoss& loss = {}) const {
     auto one = [](const Block& block, const NamedArray& v, const std::optional<Array>& part,
                   const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
                   const std::optional<Array>& window, const std::optional<Array>& k) {
       return block(v, mask, positions, window, nn::key_of_part(k, part));
     };
-    return norm(nn::through(blocks, one, embedded(e.tokens), {.checkpoint = remat})(
-        causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(layer_keys(key))));
+    auto last = [this](const NamedArray& y) { return norm(y); };
+    return nn::through(blocks, one, embedded(e.tokens), {.checkpoint = remat}, last, loss)(
+        causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(layer_keys(key)));
   }
   /// hidden(), and each layer's report of its router on the tokens, along the layers; of blocks with experts.
   auto hidden_and_report(const training::Example& e, const std::optional<Array>& key,

@@ -14,10 +14,13 @@
 namespace bora::nn {
 namespace {
 thread_local std::int64_t microbatches_in_force = 0;
-/// jit keys depend on it, since pipeline reads it while staging.
-std::size_t microbatches_hash() { return static_cast<std::size_t>(microbatches_in_force); }
-const bool registered = (fx::register_context(microbatches_hash), true);
-constexpr std::int64_t kSame = -1, kOfPart = -2;
+thread_local Schedule schedule = Schedule::gpipe;
+/// jit keys depend on them, since pipelines read them while staging.
+std::size_t context_hash() {
+  return static_cast<std::size_t>(microbatches_in_force) * 2 + static_cast<std::size_t>(schedule);
+}
+const bool registered = (fx::register_context(context_hash), true);
+Array constrained(const Array& a, const Spec& spec) { return here().mesh ? with_sharding_constraint(a, spec) : a; }
 Shape with_first(std::int64_t n, Shape shape) {
   shape.insert(0, n);
   return shape;
@@ -42,12 +45,19 @@ UseMicrobatches::UseMicrobatches(std::int64_t n) : saved_(microbatches_in_force)
   microbatches_in_force = n;
 }
 UseMicrobatches::~UseMicrobatches() { microbatches_in_force = saved_; }
+Schedule parse_schedule(std::string_view word) {
+  check<ConfigError>(word == "gpipe" || word == "1f1b", "schedule: there is no '", word, "'; there are gpipe, 1f1b");
+  return word == "gpipe" ? Schedule::gpipe : Schedule::one_forward_one_backward;
+}
+UseSchedule::UseSchedule(Schedule s) : saved_(schedule) { schedule = s; }
+UseSchedule::~UseSchedule() { schedule = saved_; }
 std::optional<Array> key_of_part(const std::optional<Array>& key, const std::optional<Array>& microbatch) {
   if (!key || !microbatch) return key;
   return random::fold_in(*key, *microbatch);
 }
 
 namespace detail {
+Schedule schedule_in_force() { return schedule; }
 std::string stage_axis(const Axis& layers) {
   if (!here().mesh) return {};
   auto axes = placement_of({layers}, current_mapping(), *here().mesh).spec[0];
@@ -86,8 +96,8 @@ Pipeline::Pipeline(const Axis& layers, const NamedArray& x, const PipelineOption
   axes_ = x.axes();
   axes_[static_cast<std::size_t>(x.position(kBatch))] = rows_;
 }
-/// x as [M, ..] of which every rank along the stages has all parts; axes: the others.
-Array Pipeline::cut(const NamedArray& x, std::vector<Axis>& axes) const {
+/// x as [M, ..] of which the mapping splits the axes behind; these become `axes`.
+Array Pipeline::cut(const NamedArray& x, std::vector<Axis>& axes, const AxisMapping& mapping) const {
   check<AxisError>(x.axis(kBatch).size == rows_.size * parts_.size, "pipeline: an argument has axes ", x.axes(),
                    ", but x has ", rows_.size * parts_.size, " rows");
   auto at = x.position(kBatch);
@@ -99,7 +109,7 @@ Array Pipeline::cut(const NamedArray& x, std::vector<Axis>& axes) const {
   shape.insert(at, rows_.size);
   auto y = moveaxis(reshape(x.array(), shape), at + 1, 0);
   if (!here().mesh) return y;
-  auto spec = spec_for(axes, inside_);
+  auto spec = spec_for(axes, mapping);
   spec.insert(0, MeshAxes{});
   return with_sharding_constraint(y, spec);
 }
@@ -126,7 +136,7 @@ void Pipeline::take(tree::Node argument, bool per_layer) {
       positions_.push_back(at);
     } else if (x && x->has_axis(kBatch)) {
       std::vector<Axis> axes;
-      leaves_.push_back(cut(*x, axes));
+      leaves_.push_back(cut(*x, axes, inside_));
       positions_.push_back(kOfPart);
       *x = tree::Leaf<NamedArray>::with_axes(x->array(), axes);
     } else {
@@ -135,30 +145,41 @@ void Pipeline::take(tree::Node argument, bool per_layer) {
     }
   }
 }
-/// Each stage gets what the one before it held; the first one gets nothing of use.
-Array Pipeline::shifted(const Array& held, const Spec& spec) const {
+Spec Pipeline::spec() const {
+  Spec r = here().mesh ? spec_for(axes_, inside_) : Spec::replicated(axes_.size());
+  r.insert(0, on_mesh_ ? MeshAxes(std::string_view(stage_.name)) : MeshAxes());
+  return r;
+}
+Array Pipeline::numbers() const { return constrained(arange(stage_.size).astype(i32), Spec{spec()[0]}); }
+/// Whether a number is of that stage; the stages' dimension is the one before a microbatch's.
+Array Pipeline::is(std::int64_t stage, const Shape& shape) const {
+  Dims column(shape.size(), 1);
+  column[shape.size() - axes_.size() - 1] = stage_.size;
+  return broadcast_to(reshape(numbers() == constant(stage, i32), Shape(column)), shape);
+}
+/// Each stage gets what the one before it held, or on the way back the one behind it; the first one, or the last, gets
+/// nothing of use.
+Array Pipeline::shifted(const Array& held, Way way) const {
+  bool back = way == Way::back;
   auto pass = [&](const Arrays& in) {
     auto k = in[0].shape(0);
-    auto last = slice_in_dim(in[0], 0, k - 1, k);
+    auto leaves = back ? slice_in_dim(in[0], 0, 0, 1) : slice_in_dim(in[0], 0, k - 1, k);
     std::vector<std::pair<int, int>> next;
-    for (int i = 0; i + 1 < static_cast<int>(ranks_); ++i) next.emplace_back(i, i + 1);
-    if (ranks_ > 1) last = ppermute(last, MeshAxes(std::string_view(stage_.name)), next);
-    return Arrays{k == 1 ? last : concatenate({last, slice_in_dim(in[0], 0, 0, k - 1)}, 0)};
+    for (int i = 0; i + 1 < static_cast<int>(ranks_); ++i) next.emplace_back(back ? i + 1 : i, back ? i : i + 1);
+    if (ranks_ > 1) leaves = ppermute(leaves, MeshAxes(std::string_view(stage_.name)), next);
+    if (k == 1) return Arrays{leaves};
+    return Arrays{back ? concatenate({slice_in_dim(in[0], 0, 1, k), leaves}, 0)
+                       : concatenate({leaves, slice_in_dim(in[0], 0, 0, k - 1)}, 0)};
   };
   if (ranks_ == 1) return pass({held})[0];
-  return fx::shard_map_flat(pass, {held}, {spec}, [&] { return std::vector<fx::OutSpec>{{"", spec}}; })[0];
+  auto split = spec();
+  return fx::shard_map_flat(pass, {held}, {split}, [&] { return std::vector<fx::OutSpec>{{"", split}}; })[0];
 }
 NamedArray Pipeline::run(const FlatFn& stage) const {
   auto stages = stage_.size, parts = parts_.size;
-  auto constrained = [](const Array& a, const Spec& spec) {
-    return here().mesh ? with_sharding_constraint(a, spec) : a;
-  };
-  MeshAxes along;
-  if (on_mesh_) along.push_back(AxisName(stage_.name));
-  Spec spec = here().mesh ? spec_for(axes_, inside_) : Spec::replicated(axes_.size());
-  spec.insert(0, along);
   std::vector<Axis> axes;
-  auto x = cut(x_, axes);
+  auto x = cut(x_, axes, inside_);
+  auto spec = this->spec();
   auto at = [&](std::int64_t m, std::int64_t times) {
     auto shape = x.shape();
     shape.erase(0);
@@ -167,18 +188,13 @@ NamedArray Pipeline::run(const FlatFn& stage) const {
   // While a stage has none of its own, it computes some microbatch, whose numbers no one reads: no NaN arises there.
   auto held = constrained(stop_gradient(at(0, stages)), spec);
   auto fed = stages > 1 ? concatenate({x, stop_gradient(at(parts - 1, stages - 1))}, 0) : x;
-  auto number = constrained(arange(stages).astype(i32), Spec{along});
-  auto is = [&](std::int64_t s, const Shape& shape) {
-    Dims column(shape.size(), 1);
-    column[shape.size() - held.shape().size()] = stages;
-    return broadcast_to(reshape(number == constant(s, i32), Shape(column)), shape);
-  };
+  auto number = numbers();
   Dims positions{0, 0};
   for (auto p : positions_) positions.push_back(p == kOfPart ? 0 : p);
   auto tick = [&](const Array& before, const std::pair<Array, Array>& in) {
     auto mine = stages == 1 ? expand_dims(in.first, 0)
                             : where(is(0, held.shape()), broadcast_to(expand_dims(in.first, 0), held.shape()),
-                                    shifted(before, spec));
+                                    shifted(before, Way::forward));
     auto part = minimum(maximum(in.second - number, constant(0, i32)), constant(parts - 1, i32));
     Arrays all{constrained(mine, spec), part};
     for (std::size_t i = 0; i < leaves_.size(); ++i)

@@ -104,6 +104,21 @@ Partial whole_ring(const Ring& ring, const Array& q, const Keys& mine, const Way
   }
   return all;
 }
+/// Of step t: the first one where the keys are of rank r - t, before this rank r; else they are of one after it.
+class Either {
+ public:
+  Either(const Way& way, std::int64_t t) : before_(axis_index(way.axes) >= constant(t, i32)) {}
+  Array operator()(const Array& a, const Array& b) const { return where(broadcast_to(before_, a.shape()), a, b); }
+  std::optional<Array> operator()(const std::optional<Array>& a, const std::optional<Array>& b) const {
+    return a ? std::optional((*this)(*a, *b)) : std::nullopt;
+  }
+  Keys operator()(const Keys& a, const Keys& b) const {
+    return {(*this)(a.k, b.k), (*this)(a.v, b.v), (*this)(a.segments, b.segments)};
+  }
+
+ private:
+  Array before_;
+};
 /// This rank r has chunks r and 2 n - 1 - r. Of the keys of rank s the second chunk's queries meet all of chunk s, and:
 /// if s < r the first chunk's queries meet them too, else the second chunk's meet chunk 2 n - 1 - s. Both are one block
 /// of the same size, so each rank computes as much, without a mask.
@@ -117,18 +132,13 @@ Partial causal_ring(const Ring& ring, const Array& q, const Keys& mine, const Wa
   auto q1 = ring.part(q, lead, 0), q2 = ring.part(q, lead, 1);
   std::optional<Array> s1, s2;
   if (mine.segments) s1 = ring.part(*mine.segments, lead, 0), s2 = ring.part(*mine.segments, lead, 1);
-  auto rank = axis_index(way.axes);
   auto keys = mine;
   for (std::int64_t t = 1; t < way.n; ++t) {
     keys = passed_on(keys, way);
+    Either either(way, t);
     auto early = ring.half(keys, 0), late = ring.half(keys, 1);
     second = merged(second, ring.attend(q2, s2, early, false));
-    auto before = rank >= constant(t, i32);  // the keys are of rank r - t, else of one after r
-    auto either = [&](const Array& a, const Array& b) { return where(broadcast_to(before, a.shape()), a, b); };
-    Keys chosen{either(early.k, late.k), either(early.v, late.v), none};
-    std::optional<Array> s;
-    if (s1) s = either(*s1, *s2), chosen.segments = either(*early.segments, *late.segments);
-    auto other = ring.attend(either(q1, q2), s, chosen, false);
+    auto other = ring.attend(either(q1, q2), either(s1, s2), either(early, late), false);
     auto nothing = full_of(other.lse.type(), -std::numeric_limits<double>::infinity());
     first = merged(first, {other.out, either(other.lse, nothing)});
     second = merged(second, {other.out, either(nothing, other.lse)});
@@ -154,19 +164,14 @@ Arrays causal_gradient(const Ring& ring, const Array& q, const Keys& mine, const
   auto of1 = ring.half(of, 0), of2 = ring.half(of, 1);
   std::optional<Array> s1, s2;
   if (mine.segments) s1 = ring.part(*mine.segments, lead, 0), s2 = ring.part(*mine.segments, lead, 1);
-  auto rank = axis_index(way.axes);
   auto keys = mine;
   for (std::int64_t t = 1; t < way.n; ++t) {
     keys = passed_on(keys, way);
+    Either either(way, t);
     auto early = ring.half(keys, 0), late = ring.half(keys, 1);
-    auto before = rank >= constant(t, i32);
-    auto either = [&](const Array& a, const Array& b) { return where(broadcast_to(before, a.shape()), a, b); };
-    Keys chosen{either(early.k, late.k), either(early.v, late.v), none};
-    std::optional<Array> s;
-    if (s1) s = either(*s1, *s2), chosen.segments = either(*early.segments, *late.segments);
     auto a = ring.gradient(q2, s2, early, of2, false);
     Ring::Cotangent of_it{either(of1.d_out, of2.d_out), either(of1.lse, of2.lse), either(of1.delta, of2.delta)};
-    auto b = ring.gradient(either(q1, q2), s, chosen, of_it, false);
+    auto b = ring.gradient(either(q1, q2), either(s1, s2), either(early, late), of_it, false);
     // Of the second product first halves, of queries and of keys, have the gradient if the keys are of a rank before.
     auto both = [&](const Array& x, std::int64_t first) {
       auto nothing = zeros_like(x);

@@ -166,6 +166,7 @@ void MeshSettings::check() const {
          "from 1 to 4096 (or 0 for this rank's share of the cores)");
   domain(microbatches >= 0 && microbatches <= 1 << 20, "microbatches", microbatches,
          "from 1 to 2^20 (or 0 for up to 4 a stage)");
+  domain(schedule == "gpipe" || schedule == "1f1b", "schedule", schedule, "gpipe or 1f1b");
 }
 Wire WireSettings::wire() const {
   constexpr Codec codecs[] = {Codec::f32, Codec::bf16, Codec::int8, Codec::int4, Codec::f32};  // as Gradients has them

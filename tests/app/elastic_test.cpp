@@ -1,5 +1,7 @@
 // Elastic jobs: ranks are killed at moments of their own, and the run ends as if nobody had been.
+#include <chrono>
 #include <random>
+#include <thread>
 #include "command.h"
 
 namespace fs = std::filesystem;
@@ -44,6 +46,43 @@ TEST_F(ElasticTest, ThreeKillsChangeNothing) {
   constexpr auto words = "; going on from step ";
   for (auto at = r.err.find(words); at != r.err.npos; at = r.err.find(words, at + 1)) ++losses_said;
   EXPECT_EQ(losses_said, 3U) << r.err;
+  EXPECT_EQ(losses(out), losses(folder + "/calm"));
+  EXPECT_EQ(losses(out, "eval/loss"), losses(folder + "/calm", "eval/loss"));
+}
+/// Ranks that were not lost stay the processes that they were: also when several are lost at once, rank 0 among them,
+/// and when another is lost while they meet again.
+TEST_F(ElasticTest, OthersGoOnInTheirProcesses) {
+  auto undisturbed = run("launch -n 4 --layout dp --out " + folder + "/calm train " + settings);
+  ASSERT_EQ(undisturbed.code, 0) << undisturbed.err;
+  auto out = folder + "/hit";
+  auto r = run("launch --elastic 2:4 --layout dp --out " + out + " train " + settings, [&](pid_t launcher) {
+    auto processes = [&] {
+      std::vector<pid_t> all;
+      for (int rank = 0; rank < 4; ++rank) {
+        pid_t p = 0;
+        until([&] { return (p = process_of(launcher, rank)) > 0; });
+        all.push_back(p);
+      }
+      return all;
+    };
+    auto step = [&](std::size_t n) { until([&] { return losses(out).size() >= n; }); };
+    step(60);
+    auto first = processes();
+    for (int lost : {0, 2}) ::kill(first[static_cast<std::size_t>(lost)], SIGKILL);
+    step(140);
+    auto second = processes();
+    EXPECT_EQ(second[1], first[1]);
+    EXPECT_EQ(second[3], first[3]);
+    EXPECT_NE(second[0], first[0]);
+    ::kill(second[1], SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    ::kill(second[0], SIGKILL);
+    step(220);
+    auto third = processes();
+    EXPECT_NE(third[1], second[1]);
+    EXPECT_EQ(third[3], first[3]);
+  });
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_EQ(losses(out), losses(folder + "/calm"));
   EXPECT_EQ(losses(out, "eval/loss"), losses(folder + "/calm", "eval/loss"));
 }

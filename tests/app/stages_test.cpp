@@ -25,7 +25,8 @@ TEST_F(StagesTest, TheLossesAreThoseOfOneRank) {
       std::string flags, parts;
     };
     for (auto& c : {Case{"-n 2 --mesh stage=2", "0"}, {"-n 2 --mesh stage=2 --layout dp", "3"},
-                    {"-n 4 --mesh stage=2,data=2", "2"}}) {
+                    {"-n 4 --mesh stage=2,data=2", "2"}, {"-n 2 --mesh stage=2", "4 mesh.schedule=1f1b"},
+                    {"-n 4 --mesh stage=2,data=2", "3 mesh.schedule=1f1b accumulate=2"}}) {
       auto out = at(name + std::to_string(runs));
       auto r = run("launch " + c.flags + " --out " + out + " train " + job + model + " mesh.microbatches=" + c.parts);
       ASSERT_EQ(r.code, 0) << r.err;
@@ -49,10 +50,38 @@ TEST_F(StagesTest, ARunContinuesOnAnotherMesh) {
     expect_near(losses(out), {all.begin() + 4, all.end()}, flags);
   }
 }
+TEST_F(StagesTest, ARunContinuesInAnotherOrder) {
+  auto flags = "launch -n 2 --mesh stage=2 ";
+  auto first = run(flags + ("--out " + at("first")) + " train " + job + "model.dropout=0.1 mesh.microbatches=3");
+  ASSERT_EQ(first.code, 0) << first.err;
+  auto all = losses(at("first"));
+  auto out = at("more");
+  fs::create_directories(out + "/checkpoints");
+  fs::copy(at("first") + "/checkpoints/step-4", out + "/checkpoints/step-4", fs::copy_options::recursive);
+  auto more = run(flags + ("--out " + out) + " train " + job +
+                  "model.dropout=0.1 mesh.microbatches=3 mesh.schedule=1f1b");
+  ASSERT_EQ(more.code, 0) << more.err;
+  EXPECT_NE(more.out.find("continuing from step 4"), more.out.npos) << more.out;
+  expect_near(losses(out), {all.begin() + 4, all.end()}, "1f1b");
+}
+TEST_F(StagesTest, TheSameBitsEveryTime) {
+  auto losses_of = [&](const std::string& name) {
+    auto r = run("launch -n 2 --mesh stage=2 --out " + at(name) + " train " + config +
+                 " steps=3 batch=12 mesh.schedule=1f1b wire=bf16");
+    EXPECT_EQ(r.code, 0) << r.err;
+    return losses(at(name));
+  };
+  auto once = losses_of("once");
+  EXPECT_EQ(once.size(), 3U);
+  EXPECT_EQ(losses_of("again"), once);
+}
 TEST_F(StagesTest, ThePlanNamesTheBubble) {
   auto r = run("plan " + job + "--mesh stage=2 mesh.microbatches=4 --out " + at("plan"));
   EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_EQ(r.line("  pipeline: "), "2 stages, 4 microbatches of 3 rows; of the layers' time a rank waits 20 %");
+  EXPECT_EQ(r.line("  pipeline: "), "gpipe, 2 stages, 4 microbatches of 3 rows; of the layers' time a rank waits 20 %");
+  r = run("plan " + job + "--mesh stage=2 mesh.microbatches=4 mesh.schedule=1f1b --out " + at("plan2"));
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.line("  pipeline: "), "1f1b, 2 stages, 4 microbatches of 3 rows; of the layers' time a rank waits 20 %");
 }
 TEST_F(StagesTest, BadStagesEndTheCommandBeforeRanksStart) {
   struct Case {
@@ -63,6 +92,8 @@ TEST_F(StagesTest, BadStagesEndTheCommandBeforeRanksStart) {
         {"-n 2 --mesh stage=2", "mesh.microbatches=5", "mesh.microbatches: 12 rows cannot be cut into 5 equal"},
         {"-n 2 --mesh stage=2", "accumulate=2 mesh.microbatches=4", "6 rows in each part of the batch cannot be cut"},
         {"-n 2 --mesh stage=2", "mesh.microbatches=-1", "mesh.microbatches: "},
+        {"-n 2 --mesh stage=2", "mesh.schedule=1b1f", "mesh.schedule: "},
+        {"-n 2 --mesh stage=2", "mesh.schedule=1f1b precision=p=f32,c=f16,o=f32", "mesh.schedule: 1f1b computes"},
         {"-n 2 --mesh stage=2", "model=mixtral", "the model mixtral cannot be the stages of a pipeline"},
         {"-n 4 --mesh stage=2,replica=2", "local=diloco", "leave axis stage or local out"},
         {"-n 2 --mesh stage=2", "reproducible.virtual=4", "reproducible.virtual: "}}) {

@@ -71,9 +71,9 @@ struct Gpt2 {
   /// vocabulary: number of tokens.
   static Gpt2 init(const Gpt2Config& config, std::int64_t vocabulary, const Array& key);
   /// Vectors before the head: [batch, position, embed]. key: for dropout; none: without. remat: values of a block that
-  /// are kept for the backward pass, besides its input.
+  /// are kept for the backward pass, besides its input. loss: asks for the loss of these vectors in their place.
   NamedArray hidden(const training::Example&, const std::optional<Array>& key = none,
-                    const remat::Policy& remat = remat::nothing) const;
+                    const remat::Policy& remat = remat::nothing, const nn::RowsLoss& loss = {}) const;
   nn::Head head() const;
   /// Of each layer's attention, beside 1 / sqrt(head_size): f32 [layers]; none: 1.
   std::optional<Array> scales() const;

@@ -6,6 +6,8 @@
 //     axes(): the logical axes that a layout may split, each with the key and the noun of its size
 //   static M init(const Config&, std::int64_t vocabulary, const Array& key);
 //   NamedArray hidden(const training::Example&, key, remat) const;   [batch, position, embed], before the head
+//     Where its layers can be stages of a pipeline: in_stages is true, and a last parameter `const nn::RowsLoss& loss`
+//     (nn/pipeline.h) asks for the loss of these vectors in their place, {} for the vectors.
 //   nn::Head head() const;                                  the scores of all tokens from a vector
 //   Cache cache(const Axis& batch, std::int64_t length) const;      of no token yet
 //   std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache&) const;   hidden() of the next tokens
@@ -20,6 +22,7 @@
 #include "bora/models/hugging_face.h"
 #include "bora/nn/axes.h"
 #include "bora/nn/attention.h"
+#include "bora/nn/pipeline.h"
 #include "bora/models/loss.h"
 #include "bora/models/tuning.h"
 #include "bora/nn/policy.h"
@@ -125,6 +128,9 @@ class AnyModel {
   virtual std::string checkpoint() const = 0;
   virtual NamedArray hidden(const tree::Any& model, const training::Example&, const std::optional<Array>& key,
                             const remat::Policy&) const = 0;
+  /// loss.of(hidden(..), loss.rows), in the order of nn::UseSchedule where layers are stages.
+  virtual NamedArray loss(const tree::Any& model, const training::Example&, const std::optional<Array>& key,
+                          const remat::Policy&, const nn::RowsLoss&) const = 0;
   virtual nn::Head head(const tree::Any& model) const = 0;
   /// Whether training adds a loss of the model's own: extra_loss of the report.
   virtual bool has_extra_loss() const = 0;
@@ -155,6 +161,7 @@ template <class M> concept HasExtraLoss = requires(const M& m, const typename M:
                                                    const remat::Policy& remat) {
   c.extra_loss(m.hidden_and_report(e, key, remat).second);
 };
+template <class M> concept StagesOf = requires { requires M::in_stages; };
 template <class M> concept EncoderDecoder = requires(const M& m) { m.cache(Axis(), 1, NamedArray()); };
 template <class M> class AnyModelOf final : public AnyModel {
   using Any = tree::Any;
@@ -167,7 +174,13 @@ template <class M> class AnyModelOf final : public AnyModel {
   std::int64_t positions() const override { return config_.positions; }
   std::string checkpoint() const override { return config_.checkpoint; }
   NamedArray hidden(const Any& m, const Example& e, const Key& key, const remat::Policy& remat) const override {
-    return m.get<M>().hidden(e, key, remat);
+    if constexpr (StagesOf<M>) return m.get<M>().hidden(e, key, remat, {});
+    else return m.get<M>().hidden(e, key, remat);
+  }
+  NamedArray loss(const Any& m, const Example& e, const Key& key, const remat::Policy& remat,
+                  const nn::RowsLoss& loss) const override {
+    if constexpr (StagesOf<M>) return m.get<M>().hidden(e, key, remat, loss);
+    else return loss.of(hidden(m, e, key, remat), loss.rows);
   }
   nn::Head head(const Any& m) const override { return m.get<M>().head(); }
   bool has_extra_loss() const override { return HasExtraLoss<M>; }
@@ -261,7 +274,7 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
     if constexpr (requires { M::hf_types; }) return M::hf_weights(this->fields);
     else return {};
   }
-  bool in_stages() const override { return requires { requires M::in_stages; }; }
+  bool in_stages() const override { return StagesOf<M>; }
 
  private:
   AnyModelPtr model(std::int64_t vocabulary) const {

@@ -1,10 +1,18 @@
 // pipeline.h -- equal layers in stages along a mesh axis: each rank holds layers / stages of them, and parts of the
 // batch go from one stage to the next.
 #pragma once
+#include <functional>
 #include "bora/nn/axes.h"
 #include "bora/nn/stacked.h"
 
 namespace bora::nn {
+/// The order of a stage's work where the pipeline computes the losses of microbatches itself (pipeline_loss).
+enum class Schedule : std::uint8_t {
+  gpipe,                     // the forward passes of all microbatches, then their losses, then the backward passes
+  one_forward_one_backward,  // 1F1B: the backward pass of a microbatch as soon as it can be
+};
+/// By its word in settings: gpipe or 1f1b. Throws ConfigError for another one.
+Schedule parse_schedule(std::string_view word);
 struct PipelineOptions {
   std::string axis = "stage";      // of the mesh
   std::int64_t microbatches = 0;   // equal parts of the rows; 0: UseMicrobatches', else default_microbatches()
@@ -27,6 +35,24 @@ class [[nodiscard]] UseMicrobatches {
  private:
   std::int64_t saved_;
 };
+/// While it lives, through(..) of this thread with a loss works in this order; else in that of gpipe.
+class [[nodiscard]] UseSchedule {
+ public:
+  [[nodiscard]] explicit UseSchedule(Schedule schedule);
+  ~UseSchedule();
+  UseSchedule(const UseSchedule&) = delete;
+  UseSchedule& operator=(const UseSchedule&) = delete;
+
+ private:
+  Schedule saved_;
+};
+/// A loss that is a sum over rows: of(y, rows) is a floating-point scalar for any part of the rows of y and of `rows`,
+/// all with the axis batch, and the sum over parts is that of all.
+struct RowsLoss {
+  std::function<NamedArray(const NamedArray& y, const std::vector<NamedArray>& rows)> of = {};
+  std::vector<NamedArray> rows = {};
+  explicit operator bool() const { return of != nullptr; }
+};
 /// key for part `microbatch` of the rows, whose draws are its own; key itself where the rows are one part.
 std::optional<Array> key_of_part(const std::optional<Array>& key, const std::optional<Array>& microbatch);
 
@@ -45,10 +71,18 @@ class Pipeline {
   NamedArray part(const Array& x) const { return tree::Leaf<NamedArray>::with_axes(x, axes_); }
   /// stage: {a microbatch, its number, the arguments' leaves} -> {the microbatch after the stage's layers}.
   NamedArray run(const FlatFn& stage) const;
+  /// The loss of what run() gives, in the order of 1F1B.
+  NamedArray loss(const FlatFn& stage, const RowsLoss&) const;
 
  private:
-  Array cut(const NamedArray& x, std::vector<Axis>& axes) const;
-  Array shifted(const Array& held, const Spec& spec) const;
+  friend class Interleaved;
+  static constexpr std::int64_t kSame = -1, kOfPart = -2;
+  enum class Way : std::uint8_t { forward, back };
+  Array cut(const NamedArray& x, std::vector<Axis>& axes, const AxisMapping& mapping) const;
+  Spec spec() const;     // of what the stages hold: [S, a microbatch]
+  Array numbers() const;  // of the stages: i32 [S]
+  Array is(std::int64_t stage, const Shape& shape) const;
+  Array shifted(const Array& held, Way way) const;
   Axis layers_, stage_, parts_, rows_;
   std::int64_t ranks_;
   bool on_mesh_;
@@ -56,11 +90,41 @@ class Pipeline {
   std::vector<Axis> axes_;  // of a microbatch
   AxisMapping inside_;
   Arrays leaves_;
-  Dims positions_;  // of the stages in the leaves; -1: the same for all; -2: microbatches come first
+  Dims positions_;  // of the stages in the leaves; kSame: the same for all; kOfPart: microbatches come first
 };
+Schedule schedule_in_force();
 template <class Block, class F> auto layer_step(const F& f) {
   return [&f](const Block& layer, const NamedArray& x, const std::optional<Array>& part, const auto&... args) {
     return std::pair<NamedArray, std::nullopt_t>(f(layer, x, part, args...), none);
+  };
+}
+/// run(the Pipeline of these arguments, what a stage does with a microbatch).
+template <class Block, class F, class Run>
+auto in_stages(const Stacked<Block>& stack, const F& f, const NamedArray& x, const PipelineOptions& options,
+               const Run& run) {
+  return [&stack, f, x, options, run](const auto&... args) {
+    Pipeline p(stack.axis, x, options);
+    std::tuple<Block, std::remove_cvref_t<decltype(args)>...> one{stack.layer, args...};
+    std::apply(
+        [&](auto& layer, auto&... a) {
+          p.take(tree::node(layer), true);
+          (p.take(tree::node(a), is_per_layer<std::remove_cvref_t<decltype(a)>>), ...);
+        },
+        one);
+    FlatFn stage = [&](const Arrays& in) {
+      auto mine = one;
+      tree::replace(tree::node(mine), in.data() + 2, in.size() - 2);
+      std::optional<Array> number;
+      if (p.parts()) number = in[1];
+      auto y = std::apply(
+          [&](const Block& layer, const auto&... a) {
+            Stacked<Block> layers{layer, p.layers()};
+            return scan(layers, layer_step<Block>(f), p.part(in[0]), {.checkpoint = options.checkpoint})(number, a...);
+          },
+          mine);
+      return Arrays{y.first.array()};
+    };
+    return run(p, stage);
   };
 }
 }  // namespace detail
@@ -77,31 +141,23 @@ template <class Block, class F> auto layer_step(const F& f) {
 /// Throws ValueError if the stages do not divide the layers, or the microbatches the rows.
 template <class Block, class F>
 auto pipeline(const Stacked<Block>& stack, const F& f, const NamedArray& x, const PipelineOptions& options = {}) {
-  return [&stack, f, x, options](const auto&... args) {
-    detail::Pipeline p(stack.axis, x, options);
-    std::tuple<Block, std::remove_cvref_t<decltype(args)>...> one{stack.layer, args...};
-    std::apply(
-        [&](auto& layer, auto&... a) {
-          p.take(tree::node(layer), true);
-          (p.take(tree::node(a), detail::is_per_layer<std::remove_cvref_t<decltype(a)>>), ...);
-        },
-        one);
-    FlatFn stage = [&](const Arrays& in) {
-      auto mine = one;
-      tree::replace(tree::node(mine), in.data() + 2, in.size() - 2);
-      std::optional<Array> number;
-      if (p.parts()) number = in[1];
-      auto y = std::apply(
-          [&](const Block& layer, const auto&... a) {
-            Stacked<Block> layers{layer, p.layers()};
-            return scan(layers, detail::layer_step<Block>(f), p.part(in[0]), {.checkpoint = options.checkpoint})(number,
-                                                                                                              a...);
-          },
-          mine);
-      return Arrays{y.first.array()};
-    };
-    return p.run(stage);
-  };
+  auto run = [](const detail::Pipeline& p, const FlatFn& stage) { return p.run(stage); };
+  return detail::in_stages(stack, f, x, options, run);
+}
+/// loss.of(y, loss.rows) for that y, in the order of 1F1B (Narayanan et al. 2019, PipeDream; 2021, with a flush at the
+/// end): in a tick each stage passes one microbatch forward and another one back, and what the last stage gave becomes
+/// a loss and its gradient in between. S - 1 ticks before have forward passes alone, S - 1 behind backward ones, so the
+/// bubble is that of pipeline(). For the backward pass stage s (from 0) keeps its layers' inputs of 2 (S - 1 - s) + 1
+/// microbatches, S in the mean, where pipeline() keeps those of all M.
+///   The gradients are computed with the loss and multiplied by its cotangent, so those of a loss that is scaled
+///   against underflow are not: no f16. Sums of gradients of halves are f32 until then.
+/// Throws as pipeline() does, and AxisError if a row argument lacks the axis batch; ValueError if the loss is no
+/// floating-point scalar.
+template <class Block, class F>
+auto pipeline_loss(const Stacked<Block>& stack, const F& f, const NamedArray& x, const RowsLoss& loss,
+                   const PipelineOptions& options = {}) {
+  auto run = [loss](const detail::Pipeline& p, const FlatFn& stage) { return p.loss(stage, loss); };
+  return detail::in_stages(stack, f, x, options, run);
 }
 /// y = through(stack, f, x, {.checkpoint})(args...): x through f(layer, x, microbatch, args...) for each layer in turn.
 /// A pipeline if the current mapping splits the stack's axis over a mesh axis ({"layers", "stage"}), else a fold, with
@@ -112,6 +168,22 @@ auto through(const Stacked<Block>& stack, const F& f, const NamedArray& x, const
     if (auto axis = detail::stage_axis(stack.axis); !axis.empty() && !options.reverse)
       return pipeline(stack, f, x, {.axis = axis, .checkpoint = options.checkpoint})(args...);
     return scan(stack, detail::layer_step<Block>(f), x, options)(std::optional<Array>(), args...).first;
+  };
+}
+/// last(y) for that y; with a loss loss.of(last(y), loss.rows), by pipeline_loss where UseSchedule says so. last may
+/// not mix rows.
+template <class Block, class F, class Last>
+auto through(const Stacked<Block>& stack, const F& f, const NamedArray& x, const FoldOptions& options, const Last& last,
+             const RowsLoss& loss) {
+  return [&stack, f, x, options, last, loss](const auto&... args) {
+    auto ending = loss;
+    if (loss)
+      ending.of = [&](const NamedArray& y, const std::vector<NamedArray>& rows) { return loss.of(last(y), rows); };
+    auto axis = detail::stage_axis(stack.axis);
+    if (loss && !axis.empty() && detail::schedule_in_force() == Schedule::one_forward_one_backward)
+      return pipeline_loss(stack, f, x, ending, {.axis = axis, .checkpoint = options.checkpoint})(args...);
+    auto y = through(stack, f, x, options)(args...);
+    return loss ? ending.of(y, loss.rows) : last(y);
   };
 }
 }  // namespace bora::nn

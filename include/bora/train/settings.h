@@ -58,6 +58,7 @@ struct MeshSettings {
   std::optional<std::int64_t> activation_dims = {}, parameter_dims = {};
   RuleSettings rules = {};
   std::int32_t threads = 0, microbatches = 0;
+  std::string schedule = "gpipe";
   static constexpr std::string_view named = "axes";
   static constexpr config::Meaning meanings[] = {
       {"axes", "data=2,model=1 or {data: 2, context: 2}; -1: what is left; empty: from the layout"},
@@ -66,7 +67,8 @@ struct MeshSettings {
       {"parameter_dims", "beside it: dimensions of parameters that are split, as in T5X: 0, 1, 2"},
       {"rules", ""},
       {"threads", "of each rank; 0: this rank's share of the cores"},
-      {"microbatches", "equal parts of the rows that go through the stages of mesh axis stage; 0: up to 4 a stage"}};
+      {"microbatches", "equal parts of the rows that go through the stages of mesh axis stage; 0: up to 4 a stage"},
+      {"schedule", "of the stages: gpipe, or 1f1b, whose memory does not grow with microbatches"}};
   bool has_dims() const { return activation_dims || parameter_dims; }
   void check() const;
 };

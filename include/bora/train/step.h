@@ -7,6 +7,7 @@
 #include "bora/fx/grad.h"
 #include "bora/fx/jit.h"
 #include "bora/named/functions.h"
+#include "bora/named/index.h"
 #include "bora/named/mapping.h"
 #include "bora/named/transforms.h"
 #include "bora/ops/creation.h"
@@ -108,14 +109,24 @@ template <class Example, class F> NamedArray sum_of(const F& f, const Example& e
   auto zero = NamedArray(full_of({{}, f32}, 0), {});
   return virtual_sum(virtual_ranks, example, zero, [&](const Example& e, const Array&) { return sum(f(e)); });
 }
-/// The example with its axis batch cut into `parts`: [batch / parts, accumulate, ...]. Every rank keeps its rows.
-template <class Example> Example in_parts(Example e, std::int64_t parts) {
-  for (auto& slot : tree::slots(tree::node(e))) {
-    auto x = slot.leaf.template as<NamedArray>();
-    if (!x || !slot.leaf.defined()) continue;
-    *x = unflatten_axis(*x, "batch", {Axis{"batch", x->axis("batch").size / parts}, Axis{"accumulate", parts}});
-  }
+/// The example with f of every array that it has in its place.
+template <class Example, class F> Example each_array(Example e, const F& f) {
+  for (auto& slot : tree::slots(tree::node(e)))
+    if (auto x = slot.leaf.template as<NamedArray>(); x && slot.leaf.defined()) *x = f(*x);
   return e;
+}
+/// The example with its axis batch cut into `parts`: [batch / parts, accumulate, ...]. Every rank keeps its rows.
+template <class Example> Example in_parts(const Example& e, std::int64_t parts) {
+  return each_array(e, [&](const NamedArray& x) {
+    return unflatten_axis(x, "batch", {Axis{"batch", x.axis("batch").size / parts}, Axis{"accumulate", parts}});
+  });
+}
+/// Of such parts the first n, and part i alone.
+template <class Example> Example first_parts(const Example& e, std::int64_t n) {
+  return each_array(e, [&](const NamedArray& x) { return slice(x, {{"accumulate", 0, n}}); });
+}
+template <class Example> Example part_of_batch(const Example& e, std::int64_t i) {
+  return each_array(e, [&](const NamedArray& x) { return take(x, "accumulate", i); });
 }
 /// One update: {next state, report}. The gradient of a sum of losses is divided by the sum of all weights of the batch,
 /// so parts of a batch add up exactly; gradients of bf16 parameters are summed in f32. The optimizer gets gradients of
@@ -155,16 +166,24 @@ std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, co
         return Sum{one.first, tree::map(widened, one.second)};
       });
     if (options.accumulate == 1) return gradient(example, full_of({{}, i32}, 0));
-    Axis parts{"accumulate", options.accumulate};
-    auto body = [&](const Sum& total, const std::pair<Example, NamedArray>& part) {
-      auto one = gradient(part.first, part.second.array());
-      return std::pair{
-          Sum{total.first + one.first, tree::map([](const Array& x, const Array& y) {
-                return accumulate(x, widened(y));
-              }, total.second, one.second)},
-          none};
+    auto add = [](const Sum& total, const Sum& one) {
+      return Sum{total.first + one.first,
+                 tree::map([](const Array& x, const Array& y) { return accumulate(x, widened(y)); }, total.second,
+                           one.second)};
     };
-    return scan(body, parts)(zero(), std::pair{in_parts(example, options.accumulate), arange(parts)}).first;
+    auto body = [&](const Sum& total, const std::pair<Example, NamedArray>& part) {
+      return std::pair{add(total, gradient(part.first, part.second.array())), none};
+    };
+    auto all = in_parts(example, options.accumulate);
+    auto sum_over = [&](std::int64_t parts) {
+      Axis axis{"accumulate", parts};
+      return scan(body, axis)(zero(), std::pair{first_parts(all, parts), arange(axis)}).first;
+    };
+    if (gradient_axes().empty()) return sum_over(options.accumulate);
+    // The last part stands alone, so that the ranks' sums of gradients begin while it goes backward.
+    auto last = options.accumulate - 1;
+    auto others = sum_over(last);  // first: the order of the Program
+    return add(others, gradient(part_of_batch(all, last), full_of({{}, i32}, last)));
   };
   auto carried = s.carried;
   auto [loss, gradients] = [&] {

@@ -4,6 +4,7 @@
 #include "app/local_every.h"
 #include "app/options.h"
 #include "bora/models/peft.h"
+#include "launch/epoch.h"
 
 namespace bora::app {
 namespace {
@@ -41,7 +42,7 @@ struct Train {
       options.step->compile.pipeline = pipeline;
       auto model = s.model->trainable(options);
       auto loop = loop_settings(s, mesh.shape(), tokenizer);
-      loop.resume = resume_of(resume);
+      loop.resume = launch::epochs_behind() > 0 ? Resume::good : resume_of(resume);
       if (!s.init_from.path.empty() || !s.lora.from.empty())
         loop.initial = [&](tree::Node parameters) {
           std::vector<std::string> said;

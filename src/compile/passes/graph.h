@@ -101,6 +101,8 @@ ProgramPtr narrow(const ProgramPtr&);
 ProgramPtr components(const ProgramPtr&);
 /// Reductions over dimensions that are not neighbours, one after the other: loops take each.
 ProgramPtr stepwise(const ProgramPtr&);
+/// Sums over ranks of stacked results move into the bodies of their scans.
+ProgramPtr sink(const ProgramPtr&);
 /// Instructions -> nodes. nested: every output becomes a variable of its own that a node defines. fused: elementwise
 /// operations and row reductions are gathered into loops. sections: first instructions of new sections; code in front
 /// of the first belongs to the next iteration, code from the last on to the one before; no loop crosses sections.

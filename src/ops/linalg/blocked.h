@@ -5,9 +5,12 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <type_traits>
 #include <vector>
 #include "bora/kernels/gemm.h"
+#include "bora/kernels/memory.h"
 
 namespace bora::linalg {
 using Index = std::int64_t;
@@ -46,14 +49,24 @@ template <class T> Real<T> larger_part(T x) {
   if constexpr (kComplex<T>) return std::max(std::abs(x.real()), std::abs(x.imag()));
   else return std::abs(x);
 }
-/// A matrix of its own, column after column.
+/// x / by for a by > 0, part by part.
+template <class T> T scaled(T x, Real<T> by) {
+  if constexpr (kComplex<T>) return {x.real() / by, x.imag() / by};
+  else return x / by;
+}
+enum class Fill { zeros, none };
+/// A matrix of its own, column after column, in memory of the pool.
 template <class T> struct Owned {
-  std::vector<T> memory;
+  std::shared_ptr<void> memory;
   Block<T> block;
-  Owned(Index rows, Index columns)
-      : memory(static_cast<std::size_t>(rows * columns)), block(by_columns(memory.data(), rows, columns)) {}
+  Owned(Index rows, Index columns, Fill fill = Fill::zeros)
+      : memory(kernels::allocate(static_cast<std::size_t>(rows * columns) * sizeof(T))),
+        block(by_columns(static_cast<T*>(memory.get()), rows, columns)) {
+    if (fill == Fill::zeros) std::fill_n(block.data, rows * columns, T(0));
+  }
   Owned(Owned&&) = default;  // the numbers stay where they are
   Owned& operator=(Owned&&) = default;
+  std::span<T> numbers() const { return {block.data, static_cast<std::size_t>(block.rows * block.columns)}; }
 };
 
 /// Sum of the products of n numbers each, those of x conjugated.

@@ -93,20 +93,7 @@ std::vector<Complex> conjugates_of(Block<const Complex> x, Index row, Index coun
 }
 }  // namespace
 
-void ReflectionProduct::apply(Block<Complex> x) const {
-  const auto n = columns.block.rows, count = n - shift;
-  for (auto begin = (count - 1) / kPanel * kPanel; count > 0 && begin >= 0; begin -= kPanel) {
-    auto width = std::min(kPanel, count - begin), first = begin + shift, m = n - first;
-    Owned<Complex> v(m, width), t(width, width);
-    for (Index j = 0; j < width; ++j) {
-      v.block(j, j) = 1;
-      for (auto i = j + 1; i < m; ++i) v.block(i, j) = columns.block(first + i, begin + j);
-    }
-    join_reflections<Complex>(v.block, factors.data() + begin, t.block);
-    Panel<Complex>{v.block, t.block}.apply(x.part(first, 0, m, x.columns), false);
-  }
-}
-RealForm tridiagonal_form(Owned<Complex> given) {
+RealForm<Complex> tridiagonal_form(Owned<Complex> given) {
   auto a = given.block;
   const auto n = a.rows;
   std::vector<double> diagonal(size(n)), below(size(std::max<Index>(n - 1, 0)));
@@ -138,7 +125,7 @@ RealForm tridiagonal_form(Owned<Complex> given) {
   }
   return {std::move(diagonal), std::move(below), {std::move(given), std::move(factors), 1}, {{0, 0}, {}, 0}};
 }
-RealForm bidiagonal_form(Owned<Complex> given) {
+RealForm<Complex> bidiagonal_form(Owned<Complex> given) {
   auto a = given.block;
   const auto n = a.rows;
   std::vector<double> diagonal(size(n)), above(size(std::max<Index>(n - 1, 0)));

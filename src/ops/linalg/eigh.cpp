@@ -27,9 +27,9 @@ Eigenpairs eigen_of(Eigen::MatrixXd m) {
 /// Of a Hermitian matrix, which becomes real on the way; x [n, n] takes the vectors. The matrix is finite.
 Eigen::VectorXd eigen_of(Owned<Complex> m, Block<Complex> x) {
   double largest = 0;
-  for (auto& z : m.memory) largest = std::max(largest, larger_part(z));
+  for (auto& z : m.numbers()) largest = std::max(largest, larger_part(z));
   auto scale = largest > 0 ? largest : 1;
-  for (auto& z : m.memory) z = {z.real() / scale, z.imag() / scale};
+  for (auto& z : m.numbers()) z = {z.real() / scale, z.imag() / scale};
   auto form = tridiagonal_form(std::move(m));
   using Map = Eigen::Map<const Eigen::VectorXd>;
   auto r = eigen_of_tridiagonal(Map(form.diagonal.data(), x.rows), Map(form.beside.data(), x.rows - 1));

@@ -49,6 +49,28 @@ template <class F> void each_of_numbers(const Type& t, F f) {
     }
   });
 }
+/// to = from, in tiles for the lines of a matrix that is turned; false, and a part of it, if a number is not finite.
+template <class From, class To> bool convert_finite(Reads<From> from, Block<To> to) {
+  constexpr Index tile = 16;
+  Real<From> nothing = 0;  // NaN where a number is not finite
+  for (Index i0 = 0; i0 < to.rows; i0 += tile)
+    for (Index j0 = 0; j0 < to.columns; j0 += tile)
+      for (auto j = j0; j < std::min(j0 + tile, to.columns); ++j)
+        for (auto i = i0; i < std::min(i0 + tile, to.rows); ++i) {
+          const auto x = from(i, j);
+          to(i, j) = To(x);
+          nothing += real_part(x) * 0;
+          if constexpr (kComplex<From>) nothing += x.imag() * 0;
+        }
+  return nothing == 0;
+}
+template <class From, class To> void convert(Block<From> from, Block<To> to) {
+  constexpr Index tile = 16;
+  for (Index i0 = 0; i0 < to.rows; i0 += tile)
+    for (Index j0 = 0; j0 < to.columns; j0 += tile)
+      for (auto j = j0; j < std::min(j0 + tile, to.columns); ++j)
+        for (auto i = i0; i < std::min(i0 + tile, to.rows); ++i) to(i, j) = static_cast<To>(from(i, j));
+}
 inline Array t(const Array& x) { return swapaxes(x, -1, -2); }
 /// Derivatives of complex numbers are transposed without conjugation (bora/ops/complex.h): rules in terms of adjoints
 /// take conjugated cotangents and give conjugated results.

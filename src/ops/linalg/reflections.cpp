@@ -84,12 +84,26 @@ template <class T> void join_reflections(Reads<T> v, const T* factors, Block<T> 
 template <class T> void Panel<T>::apply(Block<T> c, bool turned) const {
   if (c.columns == 0) return;
   auto k = v.columns, n = c.columns;
-  std::vector<T> memory(size(2 * k * n));
-  auto part = by_rows(memory.data(), k, n), joined = by_rows(memory.data() + k * n, k, n);
+  Owned<T> both(n, 2 * k, Fill::none);  // rows of two matrices [k, n]
+  auto part = by_rows(both.block.data, k, n), joined = by_rows(both.block.data + k * n, k, n);
   multiply_adjoint<T>(v, c, part);
   if (turned) multiply_adjoint<T>(t, part, joined);
   else multiply<T>(t, part, joined);
   multiply<T>(v, joined, c, Into::subtract);
+}
+
+template <class T> void ReflectionProduct<T>::apply(Block<T> x) const {
+  const auto n = columns.block.rows, count = n - shift;
+  for (auto begin = (count - 1) / kPanel * kPanel; count > 0 && begin >= 0; begin -= kPanel) {
+    auto width = std::min(kPanel, count - begin), first = begin + shift, m = n - first;
+    Owned<T> v(m, width), t(width, width);
+    for (Index j = 0; j < width; ++j) {
+      v.block(j, j) = 1;
+      for (auto i = j + 1; i < m; ++i) v.block(i, j) = columns.block(first + i, begin + j);
+    }
+    join_reflections<T>(v.block, factors.data() + begin, t.block);
+    Panel<T>{v.block, t.block}.apply(x.part(first, 0, m, x.columns), false);
+  }
 }
 
 template <class T> Reflections<T>::Reflections(Block<T> a)
@@ -127,6 +141,7 @@ template <class T> void Reflections<T>::columns(Block<T> q) const {
   template T reflect(T*, Index);                                 \
   template void join_reflections(Reads<T>, const T*, Block<T>);  \
   template struct Panel<T>;                                      \
+  template struct ReflectionProduct<T>;                          \
   template class Reflections<T>;
 BORA_REFLECTIONS(float)
 BORA_REFLECTIONS(double)

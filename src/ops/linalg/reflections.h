@@ -17,6 +17,16 @@ template <class T> struct Panel {
 /// t of the reflections with columns v and these factors.
 template <class T> void join_reflections(Reads<T> v, const T* factors, Block<T> t);
 
+/// q, a product of reflections: number k has its vector in column k of `columns`, a 1 in row k + shift, and what
+/// follows below it.
+template <class T> struct ReflectionProduct {
+  Owned<T> columns;
+  std::vector<T> factors;
+  Index shift;
+  /// x [n, any] becomes q x.
+  void apply(Block<T> x) const;
+};
+
 /// a [m, n] = q r. The r is left in a, on and above the diagonal.
 template <class T> class Reflections {
  public:

@@ -1,64 +1,42 @@
-// a = u diag(s) vt, in f64 and complex128. A tall matrix is q r first; a complex one becomes real and bidiagonal.
+// a = u diag(s) vt, in f64 and complex128. A tall matrix is q r first; then it becomes real and bidiagonal.
+#include "ops/linalg/bidiagonal.h"
 #include "ops/linalg/complex_reduction.h"
-#include "ops/linalg/eigen_maps.h"
+#include "ops/linalg/matrix.h"
 #include "ops/linalg/reflections.h"
-#include "ops/linalg/svd_square.h"
 
 namespace bora {
 namespace ops {
 using namespace linalg;
 namespace {
-using Eigen::MatrixXd;
-/// Of a finite matrix with at least as many rows as columns: it becomes q r, and r's factors are those looked for.
-SvdFactors tall_svd(MatrixXd a) {
-  auto m = a.rows(), n = a.cols();
-  auto largest = a.cwiseAbs().maxCoeff();
-  if (largest > 0) a /= largest;
-  SvdFactors f;
-  if (m == n) f = square_svd(a);
-  else {
-    Reflections<double> q(by_columns(a.data(), m, n));
-    f = square_svd(a.topRows(n).triangularView<Eigen::Upper>());
-    MatrixXd u = MatrixXd::Zero(m, n);
-    u.topRows(n) = f.u;
-    q.apply(by_columns(u.data(), m, n));
-    f.u = std::move(u);
-  }
-  f.s *= largest;
-  return f;
-}
-/// The same of complex numbers.
-struct ComplexFactors {
-  Owned<Complex> u, v;
-  Eigen::VectorXd s;
+/// a = u diag(s) v^H of a finite matrix with at least as many rows as columns.
+template <class T> struct Factors {
+  Owned<T> u, v;
+  std::vector<double> s;
 };
-ComplexFactors tall_svd(Owned<Complex> a) {
+template <class T> Factors<T> tall_svd(Owned<T> a) {
   auto m = a.block.rows, n = a.block.columns;
   double largest = 0;
-  for (auto& z : a.memory) largest = std::max(largest, larger_part(z));
+  for (auto& x : a.numbers()) largest = std::max(largest, larger_part(x));
   if (largest > 0)
-    for (auto& z : a.memory) z = {z.real() / largest, z.imag() / largest};
-  ComplexFactors f{{m, n}, {n, n}, {}};
-  // A square matrix takes this way too: it costs little beside the rest.
-  Reflections<Complex> q(a.block);
-  Owned<Complex> r(n, n);
-  for (Index j = 0; j < n; ++j) std::copy_n(&a.block(0, j), j + 1, &r.block(0, j));
-  auto form = bidiagonal_form(std::move(r));
-  MatrixXd b = MatrixXd::Zero(n, n);
-  for (Index i = 0; i < n; ++i) {
-    b(i, i) = form.diagonal[static_cast<std::size_t>(i)];
-    if (i + 1 < n) b(i, i + 1) = form.beside[static_cast<std::size_t>(i)];
+    for (auto& x : a.numbers()) x = scaled(x, largest);
+  Factors<T> f{{m, n}, {n, n, Fill::none}, {}};
+  auto finish = [&](RealForm<T> form) {
+    auto real = singular_of_bidiagonal(form.diagonal, form.beside);
+    convert(real.u.block, f.u.block.part(0, 0, n, n));
+    convert(real.v.block, f.v.block);
+    form.left.apply(f.u.block.part(0, 0, n, n));
+    form.right.apply(f.v.block);
+    f.s = std::move(real.s);
+  };
+  if (m == n) finish(bidiagonal_form(std::move(a)));
+  else {
+    Reflections<T> q(a.block);
+    Owned<T> r(n, n);
+    for (Index j = 0; j < n; ++j) std::copy_n(&a.block(0, j), j + 1, &r.block(0, j));
+    finish(bidiagonal_form(std::move(r)));
+    q.apply(f.u.block);
   }
-  auto real = square_svd(b);
-  for (Index j = 0; j < n; ++j)
-    for (Index i = 0; i < n; ++i) {
-      f.u.block(i, j) = real.u(i, j);
-      f.v.block(i, j) = real.v(i, j);
-    }
-  form.left.apply(f.u.block.part(0, 0, n, n));
-  form.right.apply(f.v.block);
-  q.apply(f.u.block);
-  f.s = real.s * largest;
+  for (auto& s : f.s) s *= largest;
   return f;
 }
 }  // namespace
@@ -72,60 +50,30 @@ struct Svd {
     return {with(in[0], {m, k}), values, with(in[0], {k, n})};
   }
   void eval(Inputs in, Outputs out) const {
-    if (is_complex(in[0].type.dtype)) return eval_complex(in, out);
-    each(in[0].type, [&](auto zero, Index i) {
-      using T = decltype(zero);
-      auto a = eigen_matrix<T>(in[0], i);
-      auto k = std::min(a.rows(), a.cols());
-      auto u = eigen_matrix<T>(out[0], i), v = eigen_matrix<T>(out[2], i);
-      Eigen::Map<Eigen::Matrix<T, -1, 1>> s(out[1].as<T>() + i * k, k);
-      if (!a.allFinite()) {
-        u.setConstant(kNan<T>);
-        s.setConstant(kNan<T>);
-        v.setConstant(kNan<T>);
-        return;
-      }
-      bool wide = a.rows() < a.cols();
-      MatrixXd tall = wide ? MatrixXd(a.transpose().template cast<double>()) : MatrixXd(a.template cast<double>());
-      auto f = tall_svd(std::move(tall));
-      s = f.s.template cast<T>();
-      u = (wide ? f.v : f.u).template cast<T>();
-      v = (wide ? f.u : f.v).transpose().template cast<T>();
-    });
-  }
-  static void eval_complex(Inputs in, Outputs out) {
     each_of_numbers(in[0].type, [&](auto zero, Index i) {
       using T = decltype(zero);
-      if constexpr (kComplex<T>) {
-        auto a = matrix<T>(in[0], i);
-        auto u = matrix<T>(out[0], i), vt = matrix<T>(out[2], i);
-        auto k = std::min(a.rows, a.columns);
-        auto s = out[1].as<Real<T>>() + i * k;
-        // a^H has the factors v and u; a wide matrix is turned without conjugation: its factors are those of a^T.
-        bool wide = a.rows < a.columns;
-        auto from = wide ? a.turned() : a;
-        Owned<Complex> tall(from.rows, from.columns);
-        double nothing = 0;  // NaN where a number is not finite
-        for (Index j = 0; j < from.columns; ++j)
-          for (Index row = 0; row < from.rows; ++row) {
-            Complex z(from(row, j));
-            tall.block(row, j) = z;
-            nothing += z.real() * 0 + z.imag() * 0;
-          }
-        if (nothing != 0) {
-          std::fill_n(u.data, u.rows * u.columns, T(kNan<Real<T>>));
-          std::fill_n(s, k, kNan<Real<T>>);
-          std::fill_n(vt.data, vt.rows * vt.columns, T(kNan<Real<T>>));
-          return;
-        }
-        auto f = tall_svd(std::move(tall));
-        auto left = wide ? vt.turned() : u, right = wide ? u.turned() : vt;
-        for (Index j = 0; j < k; ++j) {
-          s[j] = static_cast<Real<T>>(f.s(j));
-          for (Index row = 0; row < left.rows; ++row) left(row, j) = T(f.u.block(row, j));
-          for (Index row = 0; row < k; ++row) right(j, row) = T(std::conj(f.v.block(row, j)));
-        }
+      using Wide = std::conditional_t<kComplex<T>, Complex, double>;
+      auto a = matrix<T>(in[0], i);
+      auto u = matrix<T>(out[0], i), vt = matrix<T>(out[2], i);
+      auto k = std::min(a.rows, a.columns);
+      auto s = out[1].as<Real<T>>() + i * k;
+      // a^H has the factors v and u; a wide matrix is turned without conjugation: its factors are those of a^T.
+      bool wide = a.rows < a.columns;
+      auto from = wide ? a.turned() : a;
+      Owned<Wide> tall(from.rows, from.columns, Fill::none);
+      if (!convert_finite<T, Wide>(from, tall.block)) {
+        std::fill_n(u.data, u.rows * u.columns, T(kNan<Real<T>>));
+        std::fill_n(s, k, kNan<Real<T>>);
+        std::fill_n(vt.data, vt.rows * vt.columns, T(kNan<Real<T>>));
+        return;
       }
+      auto f = tall_svd(std::move(tall));
+      auto left = wide ? vt.turned() : u, right = wide ? u.turned() : vt;
+      for (Index j = 0; j < k; ++j) s[j] = static_cast<Real<T>>(f.s[static_cast<std::size_t>(j)]);
+      convert<Wide, T>(f.u.block, left);
+      if constexpr (kComplex<T>)
+        for (auto& z : f.v.numbers()) z = std::conj(z);
+      convert<Wide, T>(f.v.block.turned(), right);
     });
   }
   /// Complex vectors are unique up to a phase in u and v together: its change is given to u, as JAX does.

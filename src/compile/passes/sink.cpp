@@ -1,0 +1,234 @@
+// sink.cpp -- sums over ranks of results that a scan stacks move into its body. The gradients of a model's layers are
+// such results: their sums would begin when the whole backward pass has ended; in the body a layer's sum is on its way
+// while the next layer computes (pipeline.cpp). A sum over ranks adds numbers one by one in group order, so the bits
+// stay. The structure of the Program and global shapes decide, so every rank gets the same collectives in the same
+// order.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include "bora/ops/collective_primitives.h"
+#include "compile/passes/graph.h"
+
+namespace bora::exec {
+namespace {
+/// Bytes of a sum, by its global shape: smaller ones are packed into one behind the loop (coalesce.cpp).
+constexpr std::size_t kLeast = std::size_t{256} << 10;
+
+/// A collective that moves.
+struct Sum {
+  std::size_t at;                       // its instruction
+  std::size_t output = 0;               // of the scan
+  std::vector<std::size_t> steps = {};  // elementwise instructions from that output to its operand
+};
+/// Without the first dimension.
+Shape slice(const Shape& s) { return Dims(s.begin() + 1, s.end()); }
+
+class Sinker {
+ public:
+  Sinker(const Program& p, std::size_t k, const ops::Scan& s)
+      : p_(p), k_(k), s_(s), maker_(p.vars.size(), -1), reads_(p.vars.size()),
+        depends_(p.vars.size()) {
+    for (std::size_t j = 0; j < p.code.size(); ++j) {
+      auto& i = p.code[j];
+      bool later = j == k || std::any_of(i.in.begin(), i.in.end(), [&](int v) { return depends_[idx(v)]; });
+      for (int v : i.out) {
+        maker_[idx(v)] = static_cast<int>(j);
+        depends_[idx(v)] = later;
+      }
+      for (int v : i.in) ++reads_[idx(v)];
+    }
+    for (int v : p.out) ++reads_[idx(v)];
+  }
+  /// The Program with all sums of the scan's results that can be in its body there; null if there are none.
+  std::shared_ptr<Program> run() {
+    for (std::size_t j = k_ + 1; j < p_.code.size(); ++j)
+      if (auto sum = sum_at(j)) sums_.push_back(std::move(*sum));
+    if (sums_.empty()) return nullptr;
+    return rewritten();
+  }
+  /// How many instructions from behind the scan are in front of it now.
+  std::size_t moved() const { return earlier_.size(); }
+
+ private:
+  const Type& type(int v) const { return p_.vars[idx(v)]; }
+  bool stacked(int v) const {
+    auto& t = type(v);
+    return !t.shape.empty() && t.shape[0] == s_.length;
+  }
+  std::optional<Sum> sum_at(std::size_t j) {
+    auto& i = p_.code[j];
+    auto c = i.primitive->traits.collective ? ops::collective_params(*i.primitive) : std::nullopt;
+    if (!c || (c->kind != CollectiveKind::all_reduce && c->kind != CollectiveKind::reduce_scatter)) return std::nullopt;
+    auto& t = type(i.in[0]);
+    bool fits = depends_[idx(i.in[0])] && stacked(i.in[0]) && !c->of.empty() && c->of[0] == s_.length &&
+                (c->kind == CollectiveKind::all_reduce || c->dim > 0) &&
+                idx(volume(c->of)) * dtype_size(t.dtype) >= kLeast;
+    // Blocks that share a scale must be the same in a slice as in the whole.
+    if (fits && c->wire.blocks())
+      fits = c->kind == CollectiveKind::all_reduce && c->of == t.shape && volume(slice(t.shape)) % c->wire.block == 0;
+    Sum sum{j};
+    if (!fits || !follow(i.in[0], sum)) return std::nullopt;
+    std::sort(sum.steps.begin(), sum.steps.end());
+    return sum;
+  }
+  /// Does v come from one stacked result alone, which nothing else reads, by elementwise operations?
+  bool follow(int v, Sum& sum) {
+    if (reads_[idx(v)] != 1 || !stacked(v)) return false;
+    auto m = static_cast<std::size_t>(maker_[idx(v)]);
+    auto& i = p_.code[m];
+    if (m == k_) {
+      sum.output = static_cast<std::size_t>(std::find(i.out.begin(), i.out.end(), v) - i.out.begin());
+      return sum.output >= idx(s_.carries);
+    }
+    auto role = i.primitive->traits.loop;
+    if ((role != LoopRole::op && role != LoopRole::cast) || i.out.size() != 1) return false;
+    int from = -1;  // the operand that the scan computes
+    for (int u : i.in) {
+      if (type(u).shape != type(v).shape) return false;
+      if (!depends_[idx(u)]) {
+        if (!ready(u)) return false;
+        continue;
+      }
+      if (from >= 0) return false;
+      from = u;
+    }
+    sum.steps.push_back(m);
+    return follow(from, sum);
+  }
+  /// Can v be computed in front of the scan? Marks what has to move there.
+  bool ready(int v) {
+    auto m = maker_[idx(v)];
+    if (m < static_cast<int>(k_) || earlier_.contains(idx(m))) return true;
+    auto& i = p_.code[idx(m)];
+    if (!i.primitive->traits.plain() || !std::all_of(i.in.begin(), i.in.end(), [&](int u) { return ready(u); }))
+      return false;
+    earlier_.insert(idx(m));
+    return true;
+  }
+
+  /// The variable of the body for an operand that was computed in front of the loop: a constant of the loop that is
+  /// broadcast, or a scanned input.
+  int operand(int v) {
+    auto made = maker_[idx(v)] < 0 ? nullptr : broadcast(p_.code[idx(maker_[idx(v)])]);
+    auto rest = slice(type(v).shape);
+    if (made && std::find(made->dims.begin(), made->dims.end(), 0) == made->dims.end()) {
+      auto u = p_.code[idx(maker_[idx(v)])].in[0];
+      auto [at, fresh] = consts_.try_emplace(u, -1);
+      if (fresh) at->second = variable(type(u));
+      auto dims = made->dims;
+      for (auto& d : dims) --d;
+      auto t = type(v);
+      t.shape = rest;
+      auto out = variable(t);
+      body_->code.push_back({primitive(ops::BroadcastInDim{rest, dims}), {at->second}, {out}, {}});
+      return out;
+    }
+    auto [at, fresh] = xs_.try_emplace(v, -1);
+    if (fresh) {
+      auto t = type(v);
+      t.shape = rest;
+      at->second = variable(t);
+    }
+    return at->second;
+  }
+  int variable(const Type& t) {
+    body_->vars.push_back(t);
+    return static_cast<int>(body_->vars.size()) - 1;
+  }
+  void append(const Sum& sum) {
+    std::map<int, int> number{{p_.code[k_].out[sum.output], body_->out[sum.output]}};
+    for (auto m : sum.steps) {
+      auto i = p_.code[m];
+      for (int& u : i.in) u = depends_[idx(u)] ? number.at(u) : operand(u);
+      Types types;
+      for (int u : i.in) types.push_back(body_->vars[idx(u)]);
+      auto out = variable(i.primitive->infer(types)[0]);
+      number[i.out[0]] = out;
+      i.out = {out};
+      body_->code.push_back(std::move(i));
+    }
+    auto& i = p_.code[sum.at];
+    auto c = *ops::collective_params(*i.primitive);
+    auto whole = slice(c.of);
+    auto part = [&](const Arrays& x) -> Arrays {
+      if (c.kind == CollectiveKind::all_reduce) return {ops::all_reduce(x[0], c.axes, c.reduce, whole, c.wire)};
+      return {ops::reduce_scatter(x[0], c.axes, c.dim - 1, c.sizes, whole, c.wire)};
+    };
+    auto x = number.at(i.in[0]);
+    auto first = body_->code.size();
+    auto out = inline_into(*body_, *stage(part, {body_->vars[idx(x)]}).program, {x});
+    for (auto n = first; n < body_->code.size(); ++n) body_->code[n].source = i.source;
+    body_->out[sum.output] = out[0];
+  }
+  std::shared_ptr<Program> rewritten() {
+    body_ = std::make_shared<Program>(*s_.body);
+    auto loop = p_.code[k_];
+    Mask gone(p_.code.size());
+    for (auto& sum : sums_) {
+      append(sum);
+      for (auto m : sum.steps) gone[m] = true;
+      gone[sum.at] = true;
+      loop.out[sum.output] = p_.code[sum.at].out[0];
+    }
+    std::vector<int> inputs, operands;
+    for (auto [outer, inner] : consts_) {
+      operands.push_back(outer);
+      inputs.push_back(inner);
+    }
+    body_->labels.clear();
+    body_->in.insert(body_->in.begin() + s_.consts, inputs.begin(), inputs.end());
+    loop.in.insert(loop.in.begin() + s_.consts, operands.begin(), operands.end());
+    for (auto [outer, inner] : xs_) {
+      loop.in.push_back(outer);
+      body_->in.push_back(inner);
+    }
+    loop.primitive = primitive(
+        ops::Scan{body_, s_.consts + static_cast<std::int64_t>(operands.size()), s_.carries, s_.length, s_.reverse});
+    auto r = std::make_shared<Program>(p_);
+    r->code.clear();
+    for (std::size_t k = 0; k < p_.code.size(); ++k) {
+      if (k == k_) {
+        for (auto m : earlier_) r->code.push_back(p_.code[m]);
+        r->code.push_back(loop);
+      } else if (!gone[k] && !earlier_.contains(k)) r->code.push_back(p_.code[k]);
+    }
+    return r;
+  }
+
+  const Program& p_;
+  std::size_t k_;
+  const ops::Scan& s_;
+  std::vector<int> maker_;  // of each variable: its instruction, or -1
+  std::vector<std::size_t> reads_;
+  Mask depends_;  // of each variable: on a result of the scan
+  std::vector<Sum> sums_ = {};
+  std::set<std::size_t> earlier_ = {};       // instructions that move in front of the scan
+  std::map<int, int> consts_ = {}, xs_ = {};  // new inputs of the scan, and of its body
+  std::shared_ptr<Program> body_ = {};
+};
+}  // namespace
+
+ProgramPtr sink(const ProgramPtr& p) {
+  if (std::none_of(p->code.begin(), p->code.end(), communicates)) return p;
+  auto r = std::make_shared<Program>(*p);
+  bool any = false;
+  for (auto& i : r->code) i.primitive = with_programs(i.primitive, sink);
+  for (std::size_t k = 0; k < r->code.size(); ++k) {
+    auto held = r->code[k].primitive;
+    ops::visit_control(
+        *held,
+        [&](const ops::Scan& s) {
+          if (s.length < 2) return;
+          Sinker sinker(*r, k, s);
+          auto with_sums = sinker.run();
+          if (!with_sums) return;
+          r = with_sums;
+          k += sinker.moved();
+          any = true;
+        },
+        [](const ops::Cond&) {}, [](const ops::While&) {});
+  }
+  return any ? sweep(*r, true) : r;
+}
+}  // namespace bora::exec

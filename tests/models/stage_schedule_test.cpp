@@ -1,0 +1,92 @@
+// Models in stages: 1F1B is GPipe and one rank, in f64, for every model whose layers can be stages.
+#include "bora/models/lm.h"
+#include "bora/nn/pipeline.h"
+#include "laws/laws.h"
+
+namespace bora::laws {
+namespace {
+using models::Model;
+constexpr std::int64_t kRows = 16, kPositions = 8, kVocabulary = 13;
+std::vector<config::Choice<Model>> in_stages() {
+  std::vector<config::Choice<Model>> all;
+  for (auto& row : config::rows<Model>()) {
+    if (!config::Choice<Model>(row.type)->in_stages()) continue;
+    std::vector<std::string> items{"layers=4", "embed=16", "positions=8", "heads=4"};
+    if (row.type == "llama" || row.type == "gemma") items.emplace_back("kv_heads=2");
+    auto d = config::parse_items(items);
+    d.at("type") = config::scalar(std::string(row.type));
+    config::Choice<Model> choice;
+    choice.read(d, "model", {});
+    choice.check("model");
+    all.push_back(choice);
+  }
+  return all;
+}
+/// All weights are 1 and their number is a power of 2, so that dividing by it rounds nothing: scores are f32.
+data::Rows rows(std::int64_t begin, std::int64_t end) {
+  auto r = data::Rows::zeros(begin, end, {.positions = kPositions});
+  for (std::size_t i = 0; i < r.tokens.size(); ++i) {
+    auto at = begin * kPositions + static_cast<std::int64_t>(i);
+    r.tokens[i] = static_cast<std::int32_t>(at * 7 % kVocabulary);
+    r.targets[i] = static_cast<std::int32_t>((at + 1) * 5 % kVocabulary);
+    r.weights[i] = 1;
+  }
+  return r;
+}
+struct Result {
+  Arrays parameters;
+  double loss = 0;
+};
+/// Of one step of plain gradient descent.
+Result after_step(const Model& model, const std::vector<MeshAxis>& axes, const std::string& layout,
+                  std::int64_t microbatches, nn::Schedule schedule) {
+  Result r;
+  local_mesh(axes, [&](const Mesh& mesh) {
+    auto mappings = layout_mappings(parse_layout(layout), mesh.shape());
+    UseMapping split(mappings.compute);
+    nn::UseMicrobatches cut(microbatches);
+    nn::UseSchedule order(schedule);
+    models::ModelOptions options{kVocabulary,
+                                 {f64, f64, f64},
+                                 StepOptions{.optimizer = optim::sgd({.learning_rate = 1.0}),
+                                             .learning_rate = 1.0,
+                                             .storage = mappings.storage}};
+    auto t = model.trainable(options);
+    t->init(random::key(5));
+    auto mine = rows_of_rank(kRows, mesh);
+    auto report = t->step(make_batch(rows(mine.begin, mine.end), kRows, mesh)).to_vector<float>();
+    Arrays all;
+    for (auto& slot : tree::slots(t->parameters()))
+      if (slot.leaf.defined()) all.push_back(slot.leaf.get());
+    all = gathered(all);
+    if (mesh.rank() == 0) r = {all, report[0]};
+  });
+  return r;
+}
+TEST(StageSchedule, EveryModelStepsAsOneRankDoes) {
+  std::string names;
+  for (auto& model : in_stages()) {
+    names += std::string(model->type()) + " ";
+    auto want = after_step(*model, {{"data", 1}}, "dp", 0, nn::Schedule::gpipe);
+    struct Case {
+      std::vector<MeshAxis> mesh;
+      std::string layout;
+      std::vector<std::int64_t> microbatches;
+    };
+    for (auto& c : {Case{{{"stage", 2}}, "dp", {2, 4, 8}},
+                    {{{"stage", 4}}, "fsdp", {4, 16}},
+                    {{{"stage", 2}, {"data", 2}}, "fsdp", {2, 8}}})
+      for (auto m : c.microbatches)
+        for (auto schedule : {nn::Schedule::gpipe, nn::Schedule::one_forward_one_backward}) {
+          if (schedule == nn::Schedule::gpipe && m != c.microbatches[0]) continue;
+          auto got = after_step(*model, c.mesh, c.layout, m, schedule);
+          auto what = std::string(model->type()) + " " + name(c.mesh) + ", microbatches " + std::to_string(m) +
+                      (schedule == nn::Schedule::gpipe ? ", gpipe" : ", 1f1b");
+          close(got.parameters, want.parameters, 1e-12, what);
+          EXPECT_NEAR(got.loss, want.loss, 2e-6) << what;
+        }
+  }
+  EXPECT_EQ(names, "gemma gpt2 gptj llama opt ");
+}
+}  // namespace
+}  // namespace bora::laws

@@ -1,0 +1,210 @@
+// 1F1B against layers one after another and the loss of all rows.
+#include "bora/fx/lower.h"
+#include "bora/nn/linear.h"
+#include "bora/nn/pipeline.h"
+#include "laws/laws.h"
+
+namespace bora::laws {
+namespace {
+using nn::PipelineOptions;
+const Axis kRows{nn::kBatch, 16}, kPlaces{nn::kPosition, 4}, kEmbed{nn::kEmbed, 6}, kLayers{nn::kLayers, 4};
+struct Block {
+  nn::Linear up;
+  static Block init(const Array& key) { return {nn::Linear::init(kEmbed, kEmbed.alias("out"), key)}; }
+  /// shift [batch]: of a row, scale: of a layer, gain: of all, noise: a key for draws.
+  NamedArray operator()(const NamedArray& x, const NamedArray& shift, const std::optional<Array>& scale,
+                        const NamedArray& gain, const std::optional<Array>& key) const {
+    auto y = rename(tanh(up(auto_sharded(x))), {{"out", nn::kEmbed}}) * gain;
+    if (scale) y = y * NamedArray(*scale, {});
+    if (key) y = y * NamedArray(random::uniform(*key, shape_of(y.axes())).astype(y.dtype()), y.axes());
+    return auto_sharded(x + y + shift);
+  }
+};
+struct Inputs {
+  nn::Stacked<Block> blocks;
+  NamedArray x, shift;
+  Array scale;
+  NamedArray gain, head, weights;  // [embed], [embed], [batch, position]
+};
+Inputs inputs(Dtype dtype = f64, Axis rows = kRows) {
+  auto blocks = nn::Stacked<Block>::init(kLayers, nn::per_layer(random::split(random::key(3), kLayers.size)));
+  Inputs in{blocks,
+            {rnd({4, rows.size, 6}, 1), {kPlaces, rows, kEmbed}},
+            {rnd({rows.size}, 2), {rows}},
+            rnd({4}, 4) + 1.5,
+            {rnd({6}, 5), {kEmbed}},
+            {rnd({6}, 6), {kEmbed}},
+            {rnd({rows.size, 4}, 7), {rows, kPlaces}}};
+  return tree::map([&](const Array& a) { return a.astype(dtype); }, in);
+}
+auto layer() {
+  return [](const Block& b, const NamedArray& x, const std::optional<Array>& part, const NamedArray& shift,
+            const std::optional<Array>& scale, const NamedArray& gain, const std::optional<Array>& key) {
+    return b(x, shift, scale, gain, nn::key_of_part(key, part));
+  };
+}
+/// It closes over head.
+nn::RowsLoss loss_of(const Inputs& in) {
+  return {[head = in.head](const NamedArray& y, const std::vector<NamedArray>& rows) {
+            return sum(square(dot(y, head, nn::kEmbed) - 0.5) * rows[0]);
+          },
+          {in.weights}};
+}
+NamedArray in_order(const Inputs& in, const PipelineOptions& o, const std::optional<Array>& keys = none) {
+  return nn::pipeline_loss(in.blocks, layer(), in.x, loss_of(in), o)(in.shift, nn::per_layer(std::optional(in.scale)),
+                                                                     in.gain, nn::per_layer(keys));
+}
+NamedArray after_all(const Inputs& in, const PipelineOptions& o, const std::optional<Array>& keys = none) {
+  auto y = nn::pipeline(in.blocks, layer(), in.x, o)(in.shift, nn::per_layer(std::optional(in.scale)), in.gain,
+                                                     nn::per_layer(keys));
+  auto loss = loss_of(in);
+  return loss.of(y, loss.rows);
+}
+/// {the loss, its gradients}: a third of the loss is differentiated, and its square.
+template <class F> Arrays with_gradients(const F& f, const Inputs& in) {
+  auto g = grad([&](const Inputs& x) {
+    auto loss = f(x).array();
+    return loss * constant(1.0 / 3, loss.dtype()) + square(loss);
+  });
+  return joined({f(in).array()}, tree::leaves(g(in)));
+}
+Arrays wanted(const Inputs& in) {
+  return with_gradients([](const Inputs& x) { return after_all(x, {.microbatches = 1, .stages = 1}); }, in);
+}
+struct Layout {
+  std::vector<MeshAxis> mesh;
+  AxisMapping storage, compute;
+};
+std::vector<Layout> layouts() {
+  Rule layers{nn::kLayers, "stage"}, rows{nn::kBatch, "data"}, both{nn::kBatch, {"data", "stage"}};
+  return {{{{"stage", 1}}, {layers}, {layers}},
+          {{{"stage", 2}}, {layers}, {layers}},
+          {{{"stage", 4}}, {layers}, {layers, both}},
+          {{{"stage", 2}, {"data", 2}}, {layers, {nn::kEmbed, "data"}}, {layers, both}},
+          {{{"stage", 2}, {"data", 2}}, {layers}, {layers, rows}},
+          {{{"stage", 2}, {"model", 2}}, {layers, {nn::kEmbed, "model"}}, {layers, {"out", "model"}, both}}};
+}
+TEST(Interleaved, IsTheLossOfAllRows) {
+  auto in = inputs();
+  auto want = wanted(in);
+  for (auto& layout : layouts()) {
+    auto stages = static_cast<std::int64_t>(layout.mesh[0].size);
+    for (std::int64_t parts : {std::int64_t{1}, stages, 2 * stages, 4 * stages})
+      for (bool staged : {false, true})
+        local_mesh(layout.mesh, [&](const Mesh&) {
+          if (!staged && parts > stages) return;
+          UseMapping split(layout.compute);
+          auto f = [&](const Inputs& x) {
+            return with_gradients([&](const Inputs& y) { return in_order(y, {.microbatches = parts}); }, x);
+          };
+          auto mine = sharded(in, layout.storage);
+          close(gathered(staged ? jit(f)(mine) : f(mine)), want, 1e-12,
+                name(layout.mesh) + ", microbatches " + std::to_string(parts) + (staged ? ", staged" : ""));
+        });
+  }
+}
+TEST(Interleaved, AnyNumberOfStagesAndPartsInOneProcess) {
+  auto in = inputs();
+  auto want = wanted(in);
+  for (std::int64_t stages : {1, 2, 4})
+    for (std::int64_t parts : {1, 2, 4, 8, 16})
+      for (auto remat : {remat::nothing, remat::everything}) {
+        PipelineOptions o{.microbatches = parts, .stages = stages, .checkpoint = remat};
+        auto f = jit([&](const Inputs& x) {
+          return with_gradients([&](const Inputs& y) { return in_order(y, o); }, x);
+        });
+        close(f(in), want, 1e-12, std::to_string(stages) + " stages, " + std::to_string(parts) + " parts");
+      }
+  local_mesh({{"stage", 2}}, [&](const Mesh&) {  // two stages on each rank
+    auto f = jit([&](const Inputs& x) {
+      return with_gradients([&](const Inputs& y) { return in_order(y, {.microbatches = 4, .stages = 4}); }, x);
+    });
+    close(gathered(f(in)), want, 1e-12, "four stages on two ranks");
+  });
+}
+TEST(Interleaved, DrawsAsGpipeDoes) {
+  auto in = inputs();
+  auto keys = random::split(random::key(9), kLayers.size);
+  for (std::int64_t parts : {1, 4, 8}) {
+    PipelineOptions o{.microbatches = parts, .stages = 4};
+    auto want = with_gradients([&](const Inputs& x) { return after_all(x, o, keys); }, in);
+    local_mesh({{"stage", 4}}, [&](const Mesh&) {
+      UseMapping split({{nn::kLayers, "stage"}});
+      auto f = jit([&](const Inputs& x) {
+        return with_gradients([&](const Inputs& y) { return in_order(y, o, keys); }, x);
+      });
+      close(gathered(f(sharded(in, current_mapping()))), want, 1e-12, std::to_string(parts) + " parts");
+    });
+  }
+}
+TEST(Interleaved, GradientsOfWhatIsAskedForAlone) {
+  auto in = inputs();
+  auto want = wanted(in);
+  auto names = tree::paths(in);
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    auto f = [&](const Array& one) {
+      auto all = tree::leaves(in);
+      all[k] = one;
+      auto loss = in_order(tree::unflatten(in, all), {.microbatches = 4, .stages = 2}).array();
+      return loss * constant(1.0 / 3, loss.dtype()) + square(loss);
+    };
+    close({jit([&](const Array& a) { return grad(f)(a); })(tree::leaves(in)[k])}, {want[k + 1]}, 1e-12, names[k]);
+  }
+}
+TEST(Interleaved, MemoryGrowsWithStagesNotWithMicrobatches) {
+  auto temporaries = [](const auto& f, std::int64_t parts, std::int64_t stages) {
+    auto in = inputs(f32, {nn::kBatch, 8 * parts});
+    auto g = [&](const Inputs& x) {
+      return grad([&](const Inputs& y) { return f(y, PipelineOptions{.microbatches = parts, .stages = stages}); })(x);
+    };
+    return static_cast<double>(lower(g, in).compile().memory().temporaries);
+  };
+  auto gpipe = [](const Inputs& x, const PipelineOptions& o) { return after_all(x, o); };
+  auto one = [](const Inputs& x, const PipelineOptions& o) { return in_order(x, o); };
+  double microbatch = 4 * 8 * 4 * 6;  // bytes of its vectors
+  for (std::int64_t stages : {2, 4}) {
+    std::vector<double> few, many;
+    for (std::int64_t parts : {4, 8, 16, 32}) {
+      few.push_back(temporaries(one, parts, stages) / microbatch);
+      many.push_back(temporaries(gpipe, parts, stages) / microbatch);
+      std::printf("%2d stages, %2d microbatches: gpipe %6.1f, 1f1b %6.1f microbatches' vectors\n",
+                  static_cast<int>(stages), static_cast<int>(parts), many.back(), few.back());
+    }
+    // x cut into microbatches, and its gradient: each row once. gpipe keeps the 4 layers' inputs beside.
+    EXPECT_LE(few[3] - few[1], 24 * 3.0);
+    EXPECT_GE(many[3] - many[1], 24 * 6.0);
+    EXPECT_LT(few[1], many[1]);
+  }
+}
+TEST(Interleaved, ATickPassesOneMicrobatchEachWay) {
+  auto in = inputs();
+  local_mesh({{"stage", 4}}, [&](const Mesh& mesh) {
+    UseMapping split({{nn::kLayers, "stage"}, {nn::kBatch, "stage"}});
+    auto mine = sharded(in, AxisMapping{{nn::kLayers, "stage"}});
+    auto f = jit([](const Inputs& x) {
+      return grad([](const Inputs& y) { return in_order(y, {.microbatches = 4}); })(x);
+    });
+    auto text = explain_program(program_of(f, mine), f.inputs(mine));
+    if (mesh.rank() > 0) return;
+    // 3 + 4 forward ticks, 4 + 3 backward ones; at both ends the rows of a microbatch, once in each direction.
+    for (auto words : {"14 x ppermute stage f64[1, 4, 4, 6]", "12 x all_gather stage f64[4, 4, 6]",
+                       "11 x reduce_scatter stage f64[4, 1, 6]"})
+      EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  });
+}
+TEST(Interleaved, ErrorsNameWhatIsWrong) {
+  auto in = inputs();
+  auto says = [&](const nn::RowsLoss& loss, const std::string& words) {
+    try {
+      (void)nn::pipeline_loss(in.blocks, layer(), in.x, loss, {.microbatches = 2, .stages = 2})(
+          in.shift, nn::per_layer(std::optional(in.scale)), in.gain, nn::per_layer(std::optional<Array>()));
+      ADD_FAILURE() << words;
+    } catch (const Error& e) { EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what(); }
+  };
+  auto loss = loss_of(in);
+  says({loss.of, {in.head}}, "pipeline_loss: rows 0 are");
+  says({[](const NamedArray& y, const auto&) { return y; }, {}}, "it must be a floating-point scalar");
+  EXPECT_THROW(nn::parse_schedule("1b1f"), ConfigError);
+}
+}  // namespace
+}  // namespace bora::laws
