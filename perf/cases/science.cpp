@@ -226,5 +226,12 @@ void add_science(Cases& to) {
   to["sum_middle"] = [] {
     return compiled([](const Arrays& a) { return Arrays{sum(a[0] * a[0], 1)}; }, {uniform(1, {256, 1024, 64})});
   };
+  to["sum_two_axes"] = [] {
+    return compiled([](const Arrays& a) { return Arrays{sum(a[0] * a[0], {0, 2, 3})}; },
+                    {uniform(1, {64, 64, 56, 56})});
+  };
+  to["softmax_short"] = [] {
+    return compiled([](const Arrays& a) { return Arrays{softmax(a[0] * 2, -1)}; }, {uniform(1, {131072, 8})});
+  };
 }
 }  // namespace cases

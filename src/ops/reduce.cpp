@@ -7,6 +7,7 @@
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
 #include "ops/dims.h"
+#include "ops/reduce_steps.h"
 
 namespace bora::ops {
 namespace {
@@ -67,7 +68,33 @@ Type Reduce::infer(const Types& in) const {
   }
   return with_shape(x, pick(x.shape, others(x.ndim(), dims)));
 }
+std::vector<Dims> reduction_steps(const Type& x, const Dims& dims) {
+  if (is_half(x.dtype)) return {dims};
+  std::vector<Dims> r;
+  auto runs = runs_of(x.shape, dims);
+  for (auto k = runs.size(); k-- > 0;) {
+    r.emplace_back();
+    for (auto d : dims)
+      if ((k == 0 || d >= runs[k].from) && (k + 1 == runs.size() || d < runs[k + 1].from)) r.back().push_back(d);
+  }
+  return r.size() > 1 ? r : std::vector<Dims>{dims};
+}
 void Reduce::eval(Inputs in, Outputs out) const {
+  if (auto steps = reduction_steps(in[0].type, dims); steps.size() > 1) {
+    Types types{in[0].type};
+    const void* from = in[0].data;
+    std::vector<std::shared_ptr<void>> made;
+    for (auto& d : steps) types.push_back(Reduce{kind, d}.infer({types.back()}));
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      auto last = k + 1 == steps.size();
+      if (!last) made.push_back(kernels::allocate(types[k + 1].nbytes()));
+      InputView x{types[k], from};
+      OutputView y{types[k + 1], last ? out[0].data : made.back().get()};
+      Reduce{kind, steps[k]}.eval({&x, 1}, {&y, 1});
+      from = y.data;
+    }
+    return;
+  }
   const auto& shape = in[0].type.shape;
   auto dtype = in[0].type.dtype;
   auto nd = in[0].type.ndim();
@@ -85,8 +112,8 @@ void Reduce::eval(Inputs in, Outputs out) const {
       return;
     }
   }
-  // Several runs: transposed to the end, then one reduction along rows, so that bf16 rounds once. A few long columns
-  // too: rows as short as that leave most lanes empty.
+  // Several runs of a half: transposed to the end, then one reduction along rows, so that it rounds once. A few long
+  // columns too: rows as short as that leave most lanes empty.
   auto perm = joined(others(nd, dims), dims);
   auto moved = pick(shape, perm);
   auto scratch = kernels::allocate(in[0].type.nbytes());

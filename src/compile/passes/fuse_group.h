@@ -11,13 +11,14 @@ struct Item {
     cast,
     bitcast,
     reduce,
-    sum,  // a reduction over the leading dimensions: over rows, one result per column
+    sum,  // a reduction over dimensions before the last: over rows, one result per column
     random
   };
   const Instruction* code = nullptr;
   Kind kind = Kind::other;
   std::int64_t elements = 0;  // of the iteration space in which it computes
   std::int64_t columns = 0;   // reduce, sum: elements of a row
+  std::int64_t rows = 0;      // sum: rows that are added up to one row of the result
   int width = 0;              // bytes of its lanes: 4, 8, or 0 if all are bool
   int to_width = 0;           // cast: of the result
   int cost = 1;

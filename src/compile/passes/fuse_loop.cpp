@@ -14,7 +14,9 @@ using kernels::Instr;
 constexpr std::size_t kMostMembers = 96, kTried = 2;
 constexpr int kFewRows = 16, kCheapRow = 16, kLeastBlocks = 8;
 constexpr int kCheapHalf = 70;  // cost of 32-bit operations in 64-bit lanes: above, registers run out
-constexpr std::int64_t kLittleSpace = 4096, kLargeSpace = 65536, kLongestKeptRow = 262144, kShortestSum = 16;
+constexpr std::int64_t kLittleSpace = 4096, kLargeSpace = 65536, kLongestKeptRow = 262144, kShortestSum = 16,
+                       kLeastBlock = 1024;  // elements of a run of the loop
+constexpr std::size_t kStreamed = std::size_t{32} << 20;  // bytes of a result whose stores bypass the caches
 
 class Builder {
  public:
@@ -268,14 +270,20 @@ class Builder {
         if (made < 0) return no("the loop does not read what a sum adds up");
         store(idx(made));
         ++fused_->unkept;
+      } else if (k >= loads_ && k < fused_->kept() &&
+                 s_.graph.type(it.code->in[0]).nbytes() >= kStreamed) {
+        return no("what a sum adds up is so large a result that it bypasses the caches");
       }
+      if (!fused_->sums.empty() && fused_->sum_rows != it.rows) return no("their sums are of different lengths");
+      fused_->sum_rows = it.rows;
       fused_->sums.push_back({it.reduction, k, it.code->out[0]});
     }
     auto &f = *fused_;
     if (f.sums.empty()) return true;
-    auto rows = g_.elements / g_.columns;
-    bool parallel = !f.whole_rows || rows >= kLeastBlocks * kernels::kBlockRows || g_.elements <= kLargeSpace;
+    auto rows = g_.elements / g_.columns, block = std::min(f.sum_rows, kernels::kBlockRows);
+    bool parallel = !f.whole_rows || rows >= kLeastBlocks * block || g_.elements <= kLargeSpace;
     if (!parallel) return no("there are too few blocks of rows for all threads");
+    if (f.sum_rows < rows && block * g_.columns < kLeastBlock) return no("a sum has too few rows");
     return (f.operands.size() > f.unkept && g_.columns >= kShortestSum && g_.members.size() > f.sums.size()) ||
            no("the rows of a sum are too short");
   }

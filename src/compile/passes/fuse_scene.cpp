@@ -8,19 +8,18 @@ namespace bora::exec {
 namespace {
 int width_of(Dtype d) { return d == Dtype::boolean ? 0 : dtype_size(d) == 8 ? 8 : 4; }
 
-/// Reductions over the last dimensions, or over the first.
+/// Reductions over dimensions next to each other: the last ones, or others.
 void describe_reduction(Item& it, const ops::Reduce& r, const Type& in) {
-  auto first = in.ndim() - static_cast<std::int64_t>(r.dims.size());
-  bool trailing = true, leading = true;
-  for (std::size_t k = 0; k < r.dims.size(); ++k) {
-    trailing = trailing && r.dims[k] == first + static_cast<std::int64_t>(k);
-    leading = leading && r.dims[k] == static_cast<std::int64_t>(k);
-  }
+  auto first = r.dims.empty() ? 0 : r.dims.front(), end = first + static_cast<std::int64_t>(r.dims.size());
   auto reduced = in.size() / it.elements;
-  if (reduced <= 1 || !(trailing || leading)) return;
+  if (reduced <= 1 || r.dims.back() != end - 1) return;
+  bool trailing = end == in.ndim();
+  std::int64_t behind = 1;
+  for (auto d = end; d < in.ndim(); ++d) behind *= in.shape[idx(d)];
   it.kind = trailing ? Item::Kind::reduce : Item::Kind::sum;
   it.reduction = r.kind;
-  it.columns = trailing ? reduced : it.elements;
+  it.columns = trailing ? reduced : behind;
+  it.rows = reduced;
   it.elements = in.size();
   it.width = width_of(in.dtype);
 }

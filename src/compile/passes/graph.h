@@ -38,6 +38,7 @@ struct Fused {
     const char* why;
   };
   std::vector<Apart> apart;
+  std::int64_t sum_rows = 0;  // of sums: rows that are added up to one row of their results
   std::size_t kept() const { return operands.size() - unkept; }
 };
 struct Node {
@@ -84,6 +85,7 @@ inline std::size_t idx(std::int64_t v) { return static_cast<std::size_t>(v); }
 
 /// The parameters of a reduction or a broadcast; null for other instructions.
 inline const ops::Reduce* reduction(const Instruction& i) { return as<ops::Reduce>(i.primitive); }
+inline bool is_constant(const Instruction& i) { return as<ops::Constant>(i.primitive) != nullptr; }
 inline const ops::BroadcastInDim* broadcast(const Instruction& i) { return as<ops::BroadcastInDim>(i.primitive); }
 
 /// Appends the instructions of `from` to `to`, held calls inlined; its inputs are the variables `in`. Returns the
@@ -97,6 +99,8 @@ ProgramPtr hoist(const ProgramPtr&);
 ProgramPtr narrow(const ProgramPtr&);
 /// Reductions of arrays of short vectors, computed from broadcast operands, component by component.
 ProgramPtr components(const ProgramPtr&);
+/// Reductions over dimensions that are not neighbours, one after the other: loops take each.
+ProgramPtr stepwise(const ProgramPtr&);
 /// Sums over ranks of stacked results move into the bodies of their scans.
 ProgramPtr sink(const ProgramPtr&);
 /// Instructions -> nodes. nested: every output becomes a variable of its own that a node defines. fused: elementwise

@@ -8,15 +8,21 @@ namespace bora::exec {
 namespace {
 using I = std::int64_t;
 constexpr I kRowsBytes = 128 * 1024;  // of values stored for sums only: they stay in the second-level cache
-constexpr I kChunk = 512;             // columns processed separately, where rows need not be whole
+constexpr I kChunk = 2048;            // columns processed separately, where rows need not be whole
 constexpr double kElement = 0.3;       // ns
 
 struct Shape {
-  I rows, columns, blocks;
-  explicit Shape(const kernels::LoopArgs& a) : rows(1), columns(a.extent[a.ndim - 1]) {
+  I rows, columns;    // of the loop
+  I each, of, count;  // rows of a sum; blocks of one; sums
+  I blocks;           // of all sums
+  Shape(const kernels::LoopArgs& a, const Fused& f) : rows(1), columns(a.extent[a.ndim - 1]), each(f.sum_rows) {
     for (int d = 0; d + 1 < a.ndim; ++d) rows *= a.extent[d];
-    blocks = (rows + kernels::kBlockRows - 1) / kernels::kBlockRows;
+    of = (each + kernels::kBlockRows - 1) / kernels::kBlockRows;
+    count = (rows + each - 1) / each;  // a part of the loop that is timed may end within a sum
+    blocks = count * of;
   }
+  I begin(I block) const { return std::min(rows, block / of * each + block % of * kernels::kBlockRows); }
+  I end(I block) const { return std::min({rows, begin(block) + kernels::kBlockRows, (block / of + 1) * each}); }
 };
 Dtype dtype_of(const Fused& f, std::size_t operand) { return f.loop.operands[operand].dtype; }
 /// Bytes of the partial results of a sum, [blocks, columns].
@@ -101,15 +107,19 @@ class Part {
 };
 }  // namespace
 
+std::int64_t sum_elements(const Fused& f, const kernels::LoopArgs& a) {
+  Shape shape(a, f);
+  return shape.count * shape.columns;
+}
 std::size_t partial_bytes(const Fused& f) {
-  Shape shape(f.args);
+  Shape shape(f.args, f);
   std::size_t bytes = 0;
   for (auto& s : f.sums) bytes += sum_bytes(f, s, shape);
   return bytes;
 }
 void run_with_sums(const kernels::LoopKernel& k, const kernels::LoopArgs& a, const Fused& f, void* const* sums,
                    void* partials) {
-  Shape shape(a);
+  Shape shape(a, f);
   std::vector<char*> first;  // of each sum: its partial results, [blocks, columns]
   auto* memory = static_cast<char*>(partials);
   for (auto& s : f.sums) {
@@ -131,12 +141,20 @@ void run_with_sums(const kernels::LoopKernel& k, const kernels::LoopArgs& a, con
         for (std::size_t s = 0; s < f.sums.size(); ++s)
           partial[s] = first[s] + (b * shape.columns + c0) *
                                       static_cast<I>(kernels::partial_bytes(dtype_of(f, f.sums[s].operand)));
-        part.block(b * kernels::kBlockRows, std::min(shape.rows, (b + 1) * kernels::kBlockRows), partial.data());
+        part.block(shape.begin(b), shape.end(b), partial.data());
       }
     }
   });
-  for (std::size_t s = 0; s < f.sums.size(); ++s)
-    kernels::combine_blocks(f.sums[s].kind, dtype_of(f, f.sums[s].operand), first[s], sums[s], shape.blocks,
-                            shape.columns);
+  auto combine = grain_for(kElement * static_cast<double>(shape.of * shape.columns));
+  for (std::size_t s = 0; s < f.sums.size(); ++s) {
+    auto dtype = dtype_of(f, f.sums[s].operand);
+    auto from = shape.of * shape.columns * static_cast<I>(kernels::partial_bytes(dtype)),
+         to = shape.columns * static_cast<I>(dtype_size(dtype));
+    parallel_for(shape.count, combine, [&](I begin, I end) {
+      for (I k = begin; k < end; ++k)
+        kernels::combine_blocks(f.sums[s].kind, dtype, first[s] + k * from, static_cast<char*>(sums[s]) + k * to,
+                                shape.of, shape.columns);
+    });
+  }
 }
 }  // namespace bora::exec

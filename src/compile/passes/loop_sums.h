@@ -3,6 +3,8 @@
 #include "compile/passes/graph.h"
 
 namespace bora::exec {
+/// Elements of the result of one of its sums.
+std::int64_t sum_elements(const Fused&, const kernels::LoopArgs&);
 /// Bytes of the partial results of its sums.
 std::size_t partial_bytes(const Fused&);
 /// Runs the loop a few rows at a time and adds them to the sums while they are in cache: the bits of kernels::reduce.

@@ -86,7 +86,7 @@ Graph lower(const Program& p, bool nested, bool fused, const std::vector<std::si
     auto& i = p.code[k];
     if (shares_memory(i, g))
       for (std::size_t o = 0; o < i.out.size(); ++o) g.root[idx(i.out[o])] = g.root[idx(i.in[o])];
-    else if (as<ops::Constant>(i.primitive) && !is_complex(g.type(i.out[0]).dtype) &&
+    else if (is_constant(i) && !is_complex(g.type(i.out[0]).dtype) &&
              g.type(i.out[0]).dtype != u64)
       g.constants[i.out[0]] = bits_of(i, g.type(i.out[0]));
     else parts.back().push_back(&i);

@@ -68,7 +68,8 @@ struct Counter {
     }
     for (auto& s : x.fused->sums) {
       info.flops += times * rows * columns;
-      info.moved_bytes += times * columns * static_cast<double>(dtype_size(x.fused->loop.operands[s.operand].dtype));
+      info.moved_bytes += times * rows / static_cast<double>(x.fused->sum_rows) * columns *
+                          static_cast<double>(dtype_size(x.fused->loop.operands[s.operand].dtype));
     }
   }
   void add(const CopyStep& x) {
@@ -162,6 +163,12 @@ struct Printer {
       text += "\n";
     }
   }
+  /// Which rows a sum adds up, if not all.
+  static std::string groups(const Fused& f) {
+    std::int64_t rows = 1;
+    for (int d = 0; d + 1 < f.args.ndim; ++d) rows *= f.args.extent[d];
+    return f.sum_rows < rows ? "groups of " + std::to_string(f.sum_rows) + " " : "";
+  }
   void more(const LoopStep& x) {
     auto& a = x.fused->args;
     text += tab() + "  " + (x.fused->begin.empty() ? "" : box(*x.fused) + " ") + "over";
@@ -176,7 +183,7 @@ struct Printer {
       text += tab() + "  apart from the loop that makes or reads %" + std::to_string(a.var) + ": " + a.why + "\n";
     for (auto& s : x.fused->sums)
       text += tab() + "  | %" + std::to_string(s.var) + " = " + std::string(word(s.kind)) + " of #" +
-              std::to_string(s.operand) + " over rows" +
+              std::to_string(s.operand) + " over " + groups(*x.fused) + "rows" +
               (s.operand >= x.fused->kept() ? ", which is not kept" : "") + "\n";
   }
   template <class T> void more(const T&) {}

@@ -167,7 +167,7 @@ double seconds_of(const LoopStep& x) {
   if (x.sums.empty()) return best_of([&] { kernels::run(*x.kernel, a); }) * part;
   std::vector<void*> sums;
   for (std::size_t k = 0; k < x.sums.size(); ++k)
-    sums.push_back(memory.emplace_back(ones(static_cast<std::size_t>(a.extent[a.ndim - 1]) * 8)).get());
+    sums.push_back(memory.emplace_back(ones(static_cast<std::size_t>(sum_elements(*x.fused, a)) * 8)).get());
   auto partials = ones(partial_bytes(*x.fused));
   return best_of([&] { run_with_sums(*x.kernel, a, *x.fused, sums.data(), partials.get()); }) * part;
 }

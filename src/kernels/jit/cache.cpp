@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include "bora/base/shape.h"
 #include "kernels/jit/loop_code.h"
+#include "kernels/loop/short_rows.h"
 
 namespace bora::kernels {
 namespace {
@@ -84,6 +85,10 @@ const jit::LoopCode* LoopKernel::code(double nanoseconds) const {
 const LoopKernel& LoopKernel::halves() const {
   std::call_once(halves_once_, [this] { halves_ = compile_for(loop, Isa::v3, Code::generated); });
   return *halves_;
+}
+const ShortRows* LoopKernel::short_rows() const {
+  std::call_once(short_once_, [this] { short_ = ShortRows::make(*this, mode_); });
+  return short_.get();
 }
 std::string code_report(const LoopKernel& k) {
   if (k.mode_ == Code::interpreted) return "interpreted: BORA_JIT=off";

@@ -7,6 +7,7 @@
 #include "bora/base/parallel.h"
 #include "bora/kernels/memory.h"
 #include "kernels/jit/loop_code.h"
+#include "kernels/loop/short_rows.h"
 #include "kernels/loop/strided.h"
 
 namespace bora::kernels {
@@ -303,8 +304,10 @@ void run(const LoopKernel& k, const LoopArgs& a) {
   for (int d = 0; d + 1 < a.ndim; ++d)
     if (a.extent[d] == 0) return;
   if (a.extent[a.ndim - 1] == 0 && !k.has_row_store) return;
-  if (const auto strided = strided_operands(k, a); strided != 0) return run_strided(k, a, strided);
+  const auto strided = strided_operands(k, a);
   const Grid g(k, a);
+  if (const auto* s = ShortRows::pays(k, g) ? k.short_rows() : nullptr) return s->run(k, a, g);
+  if (strided != 0) return run_strided(k, a, strided);
   if (const auto* code = code_for(k, g, 1)) return code->run(k, a, g);
   const std::int64_t block = kBlockBytes / k.element_bytes;
   if (g.columns <= block) {

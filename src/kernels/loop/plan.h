@@ -62,6 +62,7 @@ struct Plan {
 namespace jit {
 class LoopCode;
 }
+class ShortRows;
 /// When a kernel gets machine code: once it has run long enough to pay for it, never, or at once. All give the same
 /// bits.
 enum class Code : std::uint8_t { by_work, interpreted, generated };
@@ -73,6 +74,8 @@ class LoopKernel {
   /// The same loop with vectors of half the size, generated on first use, for rows that fit one of those: a full vector
   /// needs no masked store, which could not be forwarded to the load of the next row.
   const LoopKernel& halves() const;
+  /// The loop over tiles of short rows (short_rows.h), made on first use; null: this Loop does not run so.
+  const ShortRows* short_rows() const;
   Loop loop;
   Isa isa;
   bool wide = false, has_reduction = false, has_row_store = false;
@@ -102,6 +105,8 @@ class LoopKernel {
   mutable std::atomic<std::int64_t> spent_{0};  // nanoseconds in the interpreter, roughly
   mutable std::once_flag halves_once_;
   mutable std::shared_ptr<const LoopKernel> halves_;
+  mutable std::once_flag short_once_;
+  mutable std::shared_ptr<const ShortRows> short_;
 };
 /// The kernel for a given instruction set (tests compare them); not cached.
 LoopKernelPtr compile_for(const Loop&, Isa, Code = Code::interpreted);
