@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include "bora/ops/complex.h"
 #include "bora/ops/elementwise.h"
 #include "ops/elementwise_rules.h"
 
@@ -9,13 +10,22 @@ namespace bora {
 using namespace ops;
 namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
+/// log(x) / number. Both parts are divided, as a complex quotient makes inf + i y a NaN.
+Array log_over(const Array& x, double number) {
+  auto y = log(x);
+  return is_complex(y.dtype()) ? complex(real(y) / number, imag(y) / number) : y / number;
 }
+}  // namespace
 Array square(const Array& x) { return x * x; }
 Array reciprocal(const Array& x) { return 1 / x; }
 Array exp2(const Array& x) { return power(2, inexact(x)); }
-Array log2(const Array& x) { return log(x) / std::numbers::ln2; }
-Array log10(const Array& x) { return log(x) / std::numbers::ln10; }
-Array tan(const Array& x) { return sin(x) / cos(x); }
+Array log2(const Array& x) { return log_over(x, std::numbers::ln2); }
+Array log10(const Array& x) { return log_over(x, std::numbers::ln10); }
+Array tan(const Array& x) {
+  if (!is_complex(x.dtype())) return sin(x) / cos(x);
+  auto y = tanh(complex(-imag(x), real(x)));  // tanh(i x) = i tan(x): sine and cosine of large imaginary parts overflow
+  return complex(imag(y), -real(y));
+}
 Array trunc(const Array& x) { return is_inexact(x.dtype()) ? where(x < 0, ceil(x), floor(x)) : x; }
 Array isnan(const Array& x) { return x != x; }
 Array isinf(const Array& x) { return is_inexact(x.dtype()) ? abs(x) == kInf : full_of({x.shape(), boolean}, false); }

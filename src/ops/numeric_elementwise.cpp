@@ -80,11 +80,11 @@ Array hypot(const Array& a, const Array& b) {
 }
 Array logaddexp2(const Array& a, const Array& b) {
   return of_two("logaddexp2", a, b, [](const Array& p, const Array& q) {
-    auto large = maximum(p, q);
-    auto far = -abs(p - q);
+    auto first = p >= q;  // chosen, so that equal operands get half of the derivative each
+    auto large = where(first, p, q), small = where(first, q, p);
     auto finite = abs(large) < kInf;
-    auto more = log1p(exp(where(finite, far, 0) * std::numbers::ln2)) / std::numbers::ln2;
-    return where(finite, large + more, large);
+    auto far = where(finite, small, 0) - where(finite, large, 0);
+    return where(finite, large + log1p(exp(far * std::numbers::ln2)) / std::numbers::ln2, maximum(p, q));
   });
 }
 Array heaviside(const Array& x, const Array& at_zero) {
