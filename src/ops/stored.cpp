@@ -24,8 +24,7 @@ Array quotient(const Array& a, const Array& b) {
   q = where(below(a - q * divisor, divisor), q, q + 1);
   return where(b < 0, where(below(a, b), 0, 1).astype(i64), where(b == 0, -1, q));
 }
-/// a^b modulo 2^64. An exponent of 2^63 or more leaves odd numbers as the rest of it does, since x^(2^63) is 1 for them,
-/// and makes even ones 0.
+/// a^b modulo 2^64. x^(2^63) is 1 for odd x and 0 for even ones: the highest bit of b counts for the latter only.
 Array wrapped_power(const Array& a, const Array& b) {
   auto r = power(a, b & Scalar(std::numeric_limits<std::int64_t>::max()));
   return where((b < 0) & ((a & 1) == 0), 0, r);
