@@ -85,8 +85,8 @@ def main():
                     ("above_edges", np.array([-2, -1.25, 0.25, 1, 1, 1.75, 0.25, -0.5]))):
         counts, edges = np.histogram(x, 5)
         case("histogram/" + name, [x], counts.astype(np.int32), edges)
-    n, x = np.array([1., 2, 3, 1, 2]), np.array([-2.**-33, -2.**-33, -2.**-20, -1 - 2.**-20, -3 + 2.**-19])
-    mp.mp.dps = 40
+    n, x = np.array([1., 2, 3, 1, 2]), np.array([-(2.**-60 + 2.**-80), -1e-10, -2.**-20, -1 - 2.**-20, -3 + 2.**-19])
+    mp.mp.dps = 60
     case("special::polygamma/beside_poles", [n, x],
          np.array([float((-1)**(int(k) + 1) * mp.factorial(int(k)) *
                          (mp.zeta(int(k) + 1, mp.mpf(v) + 5) + sum((mp.mpf(v) + j)**(-int(k) - 1) for j in range(5))))
