@@ -1,12 +1,14 @@
 // Counting by value: searches in sorted vectors, histograms.
 #include "bora/ops/statistics.h"
 #include "ops/composed.h"
+#include "ops/takes.h"
 
 namespace bora {
 using namespace ops;
 Array searchsorted(const Array& a, const Array& v, Side side) {
   check_vector("searchsorted", "the sorted array", a);
   auto d = promote(a.dtype(), v.dtype());
+  takes_ordered("searchsorted", d);
   auto x = stop_gradient(a.astype(d)), y = stop_gradient(v.astype(d));
   auto n = a.size();
   auto position = full_of({v.shape(), i32}, 0);

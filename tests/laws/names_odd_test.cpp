@@ -67,4 +67,28 @@ void add_odd(NamedCases& cases) {
     BORA_CASE(values, std::string("histogram/") + which, parts(histogram(a, 5)));
   BORA_CASE(steps, "special::polygamma/beside_poles", special::polygamma(a, b));
 }
+
+/// What a dtype is refused for is said by the name of the function, not of an operation behind it.
+TEST(Names, RefusalsNameTheFunction) {
+  using F = std::function<Array(const Array&)>;
+#define BORA_OF_ONE(f) {#f, [](const Array& x) { return f(x); }}
+#define BORA_OF_TWO(f) {#f, [](const Array& x) { return f(x, x); }}
+  std::vector<std::pair<std::string, F>> all{
+      BORA_OF_ONE(negative),     BORA_OF_ONE(bitwise_not), BORA_OF_ONE(trunc),       BORA_OF_ONE(floor),
+      BORA_OF_ONE(sign),         BORA_OF_ONE(relu),        BORA_OF_ONE(softplus),    BORA_OF_ONE(gelu),
+      BORA_OF_ONE(signbit),      BORA_OF_ONE(median),      BORA_OF_ONE(arctanh),     BORA_OF_ONE(cumprod),
+      BORA_OF_TWO(subtract),     BORA_OF_TWO(multiply),    BORA_OF_TWO(divide),      BORA_OF_TWO(floor_divide),
+      BORA_OF_TWO(remainder),    BORA_OF_TWO(fmod),        BORA_OF_TWO(power),       BORA_OF_TWO(maximum),
+      BORA_OF_TWO(minimum),      BORA_OF_TWO(logaddexp),   BORA_OF_TWO(logaddexp2),  BORA_OF_TWO(less),
+      BORA_OF_TWO(bitwise_and),  BORA_OF_TWO(bitwise_or),  BORA_OF_TWO(bitwise_xor), BORA_OF_TWO(left_shift),
+      BORA_OF_TWO(right_shift),  BORA_OF_TWO(hypot),       BORA_OF_TWO(heaviside),   BORA_OF_TWO(copysign),
+      BORA_OF_TWO(fmax),         BORA_OF_TWO(fmin),        BORA_OF_TWO(nextafter),   BORA_OF_TWO(gcd),
+      BORA_OF_TWO(lcm),          BORA_OF_TWO(mulhi),       BORA_OF_TWO(searchsorted)};
+#undef BORA_OF_ONE
+#undef BORA_OF_TWO
+  for (auto& [name, f] : all)
+    for (auto d : {boolean, i32, u64, f32, complex64}) try {
+        (void)f(ones({2}, d));
+      } catch (const DtypeError& e) { EXPECT_EQ(e.text().substr(0, name.size() + 1), name + ":") << e.text(); }
+}
 }  // namespace bora::laws
