@@ -186,7 +186,7 @@ Array shift_right_logical(const Array& x, const Array& n) {
 Array mulhi(const Array& a, const Array& b) { return by_integers<Mulhi>("mulhi", a, b); }
 Array gcd(const Array& a, const Array& b) { return by_integers<Gcd>("gcd", a, b); }
 Array lcm(const Array& a, const Array& b) {
-  auto g = gcd(a, b);
+  auto g = by_integers<Gcd>("lcm", a, b);
   auto none = g == 0;
   return abs(where(none, 0, floor_divide(a.astype(g.dtype()), where(none, 1, g)) * b.astype(g.dtype())));
 }

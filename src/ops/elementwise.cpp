@@ -7,6 +7,7 @@
 #include "bora/kernels/complex.h"
 #include "bora/ops/complex.h"
 #include "ops/elementwise_rules.h"
+#include "ops/takes.h"
 
 namespace bora::ops {
 Type infer_elementwise(kernels::OpId op, std::string_view name, const Types& in) {
@@ -271,7 +272,10 @@ Array normal_cdf(A x) { return apply<NormalCdf>(inexact(x)); }
 
 namespace bora {
 using namespace ops;
-Array negative(const Array& x) { return apply<Neg>(x); }
+Array negative(const Array& x) {
+  takes_numbers("negative", x.dtype());
+  return apply<Neg>(x);
+}
 Array exp(const Array& x) { return apply<Exp>(inexact(x)); }
 Array expm1(const Array& x) { return apply<Expm1>(inexact(x)); }
 Array log(const Array& x) { return apply<Log>(inexact(x)); }
@@ -304,7 +308,10 @@ Array round(const Array& x) { return is_inexact(x.dtype()) ? apply<Round>(x) : x
 Array isfinite(const Array& x) {
   return is_inexact(x.dtype()) ? apply<IsFinite>(x) : full_of({x.shape(), boolean}, true);
 }
-Array bitwise_not(const Array& x) { return apply<Not>(x); }
+Array bitwise_not(const Array& x) {
+  takes_bits("bitwise_not", x.dtype());
+  return apply<Not>(x);
+}
 Array operator-(const Array& x) { return negative(x); }
 Array operator!(const Array& x) { return logical_not(x); }
 Array operator~(const Array& x) { return bitwise_not(x); }

@@ -3,6 +3,7 @@
 #include "bora/ops/shape.h"
 #include "ops/elementwise_rules.h"
 #include "ops/keys.h"
+#include "ops/takes.h"
 
 namespace bora::ops {
 namespace {
@@ -213,15 +214,23 @@ template <class F, class X, class Y> Array order(std::string_view what, const X&
   check<DtypeError>(!is_boolean(a) && !is_boolean(b), what,
                     ": booleans have no order; a chain such as 0 < x < 6 is written 0 < x && x < 6");
   auto t = meet(what, a, b);
-  check<DtypeError>(!is_complex(t.a.dtype()), what, ": complex numbers have no order, got ", t.a.dtype(),
-                    "; compare abs() or real() of them");
+  takes_ordered(what, t.a.dtype());
+  return apply<F>(t.a, t.b);
+}
+template <class F> Array extreme(std::string_view what, const Two& t) {
+  takes_ordered(what, t.a.dtype());
   return apply<F>(t.a, t.b);
 }
 /// NumPy: the sum of booleans is `or`, their product `and`.
 template <class F, class Logic> Array numeric_or(const Two& t) {
   return t.a.dtype() == boolean ? apply<Logic>(t.a, t.b) : apply<F>(t.a, t.b);
 }
+Array truncated_remainder(const Two& t) {
+  takes_reals("fmod", t.a.dtype());
+  return apply<Rem>(t.a, t.b);
+}
 Array floor_quotient(const Two& t) {
+  takes_reals("floor_divide", t.a.dtype());
   auto &a = t.a, &b = t.b;
   auto r = apply<Rem>(a, b);
   auto q = is_float(a.dtype()) ? (a - r) / b : apply<Div>(a, b);
@@ -230,10 +239,12 @@ Array floor_quotient(const Two& t) {
   return is_float(a.dtype()) ? round(select(b == 0, a / b, q)) : q;
 }
 Array floor_remainder(const Two& t) {
+  takes_reals("remainder", t.a.dtype());
   auto r = apply<Rem>(t.a, t.b);
   return select((r != 0) & ((r < 0) != (t.b < 0)), r + t.b, r);
 }
 Array shift_right(const Two& t) {
+  takes_integers("right_shift", t.a.dtype());
   return info(t.a.dtype()).kind == Kind::unsigned_integer ? apply<ShrLogical>(t.a, t.b)
                                                           : apply<ShrArithmetic>(t.a, t.b);
 }
@@ -254,6 +265,7 @@ Array whole_power(A x, std::int64_t n) {
 }
 Array to_power(A a, A b) {
   auto t = meet("power", a, b);
+  takes_numbers("power", t.a.dtype());
   return is_inexact(a.dtype()) && !is_inexact(b.dtype()) ? apply<PowWhole>(t.a, t.b) : apply<Pow>(t.a, t.b);
 }
 Array to_power(A a, Scalar b) {
@@ -268,6 +280,7 @@ Array to_power(Scalar a, A b) {
 /// hi + log1p(exp(lo - hi)): equal operands get half the derivative each, at every order. The difference of equal
 /// infinities is NaN: finite numbers take their place, so that no derivative becomes NaN. At inf it is 1 each (JAX's).
 Array log_add_exp(const Two& t) {
+  takes_ordered("logaddexp", t.a.dtype());
   auto zero = zeros_like(t.a), half = full_of(t.a.type(), 0.5);
   auto apart = t.a == t.b && !isfinite(t.a);
   auto a = select(apart, zero, t.a), b = select(apart, zero, t.b);
@@ -290,7 +303,7 @@ using namespace ops;
   BORA_FORMS(function, [](const Two& t) { return expression; }(meet(#function, a, b))) \
   BORA_FORMS(operator op, function(a, b))
 BORA_TWO(add, +, (numeric_or<Add, Or>(t)))
-BORA_TWO(subtract, -, apply<Sub>(t.a, t.b))
+BORA_TWO(subtract, -, (takes_numbers("subtract", t.a.dtype()), apply<Sub>(t.a, t.b)))
 BORA_TWO(multiply, *, (numeric_or<Mul, And>(t)))
 BORA_TWO(divide, /, [](const Two& f) { return apply<Div>(f.a, f.b); }(as_fractions(t)))
 BORA_TWO(remainder, %, floor_remainder(t))
@@ -298,10 +311,10 @@ BORA_TWO(equal, ==, apply<Eq>(t.a, t.b))
 BORA_TWO(not_equal, !=, apply<Ne>(t.a, t.b))
 BORA_TWO(logical_and, &&, [](const Two& f) { return apply<And>(f.a, f.b); }(as_truth("logical_and", t)))
 BORA_TWO(logical_or, ||, [](const Two& f) { return apply<Or>(f.a, f.b); }(as_truth("logical_or", t)))
-BORA_TWO(bitwise_and, &, apply<And>(t.a, t.b))
-BORA_TWO(bitwise_or, |, apply<Or>(t.a, t.b))
-BORA_TWO(bitwise_xor, ^, apply<Xor>(t.a, t.b))
-BORA_TWO(left_shift, <<, apply<Shl>(t.a, t.b))
+BORA_TWO(bitwise_and, &, (takes_bits("bitwise_and", t.a.dtype()), apply<And>(t.a, t.b)))
+BORA_TWO(bitwise_or, |, (takes_bits("bitwise_or", t.a.dtype()), apply<Or>(t.a, t.b)))
+BORA_TWO(bitwise_xor, ^, (takes_bits("bitwise_xor", t.a.dtype()), apply<Xor>(t.a, t.b)))
+BORA_TWO(left_shift, <<, (takes_integers("left_shift", t.a.dtype()), apply<Shl>(t.a, t.b)))
 BORA_TWO(right_shift, >>, shift_right(t))
 #define BORA_ORDER(function, op, tag)                 \
   BORA_FORMS(function, (order<tag>(#function, a, b))) \
@@ -311,11 +324,11 @@ BORA_ORDER(less_equal, <=, Le)
 BORA_ORDER(greater, >, Gt)
 BORA_ORDER(greater_equal, >=, Ge)
 BORA_FORMS(floor_divide, floor_quotient(meet("floor_divide", a, b)))
-BORA_FORMS(fmod, [](const Two& t) { return apply<Rem>(t.a, t.b); }(meet("fmod", a, b)))
+BORA_FORMS(fmod, truncated_remainder(meet("fmod", a, b)))
 BORA_FORMS(power, to_power(a, b))
 BORA_FORMS(pow, to_power(a, b))
-BORA_FORMS(maximum, [](const Two& t) { return apply<Max>(t.a, t.b); }(meet("maximum", a, b)))
-BORA_FORMS(minimum, [](const Two& t) { return apply<Min>(t.a, t.b); }(meet("minimum", a, b)))
+BORA_FORMS(maximum, extreme<Max>("maximum", meet("maximum", a, b)))
+BORA_FORMS(minimum, extreme<Min>("minimum", meet("minimum", a, b)))
 BORA_FORMS(logaddexp, log_add_exp(as_fractions(meet("logaddexp", a, b))))
 #undef BORA_ORDER
 #undef BORA_TWO
@@ -354,7 +367,10 @@ Array where(const Array& condition, Scalar on_true, Scalar on_false) {
   auto d = promote(on_true.dtype(), on_false.dtype());
   return choose(condition, {constant(on_true, d), constant(on_false, d)});
 }
-Array clip(const Array& x, const Array& lo, const Array& hi) { return minimum(maximum(x, lo), hi); }
+Array clip(const Array& x, const Array& lo, const Array& hi) {
+  (void)broadcast_shapes("clip", broadcast_shapes("clip", x.shape(), lo.shape()), hi.shape());
+  return minimum(maximum(x, lo), hi);
+}
 Array clip(const Array& x, Scalar lo, Scalar hi) { return minimum(maximum(x, lo), hi); }
 Array clamp(const Array& lo, const Array& x, const Array& hi) {
   auto [l, y] = promoted_pair("clamp", lo, x);

@@ -1,12 +1,14 @@
 // Counting by value: searches in sorted vectors, histograms.
 #include "bora/ops/statistics.h"
 #include "ops/composed.h"
+#include "ops/takes.h"
 
 namespace bora {
 using namespace ops;
 Array searchsorted(const Array& a, const Array& v, Side side) {
   check_vector("searchsorted", "the sorted array", a);
   auto d = promote(a.dtype(), v.dtype());
+  takes_ordered("searchsorted", d);
   auto x = stop_gradient(a.astype(d)), y = stop_gradient(v.astype(d));
   auto n = a.size();
   auto position = full_of({v.shape(), i32}, 0);
@@ -49,7 +51,7 @@ Array counted(const Array& positions, const Array& weights, std::int64_t n) {
 Array histogram_bin_edges(const Array& x, std::int64_t bins, const HistogramOptions& o) {
   check<ValueError>(bins > 0, "histogram_bin_edges: bins = ", bins, " must be positive");
   auto d = is_float(x.dtype()) ? x.dtype() : f32;
-  auto in = d == f64 ? f64 : f32;
+  auto in = f64;  // NumPy's formula in f64: edges that are exact numbers are hit, and elements on them counted right
   Array lo, hi;
   if (o.range) {
     auto [first, last] = *o.range;
@@ -64,8 +66,8 @@ Array histogram_bin_edges(const Array& x, std::int64_t bins, const HistogramOpti
   auto point = lo == hi;
   auto start = where(point, lo - 0.5, lo), stop = where(point, hi + 0.5, hi);
   auto i = iota({bins + 1}, 0, in);
-  auto t = i / static_cast<double>(bins);
-  return where(i == static_cast<double>(bins), stop, start * (1 - t) + stop * t).astype(d);
+  auto width = (stop - start) / static_cast<double>(bins);
+  return where(i == static_cast<double>(bins), stop, i * width + start).astype(d);
 }
 Histogram histogram(const Array& x, std::int64_t bins, const HistogramOptions& o) {
   check<ValueError>(bins > 0, "histogram: bins = ", bins, " must be positive");

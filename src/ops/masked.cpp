@@ -1,5 +1,6 @@
 // Reductions of the elements for which a condition holds.
 #include "bora/ops/masked.h"
+#include <limits>
 #include "ops/composed.h"
 
 namespace bora::masked {
@@ -48,7 +49,8 @@ Array spread(std::string_view what, const Array& x, const Array& where, const Di
   auto centre = bora::sum(masked(what, v, where, 0), dims, {.keepdims = true}) / n;
   auto far = v - centre;
   auto total = bora::sum(masked(what, far * far, where, 0), dims, {.keepdims = o.keepdims});
-  return total / (counted(v, mask, dims, o.keepdims) - o.ddof);
+  auto freedom = counted(v, mask, dims, o.keepdims) - o.ddof;
+  return bora::where(freedom > 0, total / freedom, std::numeric_limits<double>::quiet_NaN());
 }
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include "bora/ops/functions.h"
 #include "bora/ops/numeric.h"
 #include "ops/composed.h"
+#include "ops/takes.h"
 
 namespace bora {
 using namespace ops;
@@ -13,9 +14,13 @@ std::pair<Array, Array> fractions(std::string_view what, const Array& a, const A
   auto [x, y] = promoted_pair(what, a, b);
   return {inexact(x), inexact(y)};
 }
+std::pair<Array, Array> real_fractions(std::string_view what, const Array& a, const Array& b) {
+  for (auto* x : {&a, &b}) takes_ordered(what, x->dtype());
+  return fractions(what, a, b);
+}
 /// Computes in f32 (or f64) and rounds once.
 template <class F> Array of_two(std::string_view what, const Array& a, const Array& b, F&& f) {
-  auto [x, y] = fractions(what, a, b);
+  auto [x, y] = real_fractions(what, a, b);
   if (!is_half(x.dtype())) return f(x, y);
   return f(x.astype(f32), y.astype(f32)).astype(x.dtype());
 }
@@ -40,6 +45,7 @@ Array fabs(const Array& x) { return abs(inexact(x)); }
 Array rint(const Array& x) { return round(inexact(x)); }
 Array fix(const Array& x) { return trunc(x); }
 Array signbit(const Array& x) {
+  takes_ordered("signbit", x.dtype());
   if (!is_float(x.dtype())) return x.dtype() == boolean ? full_of({x.shape(), boolean}, false) : x < 0;
   auto wide = stop_gradient(is_half(x.dtype()) ? x.astype(f32) : x);
   return bitcast(wide, wide.dtype() == f64 ? i64 : i32) < 0;
@@ -80,28 +86,30 @@ Array hypot(const Array& a, const Array& b) {
 }
 Array logaddexp2(const Array& a, const Array& b) {
   return of_two("logaddexp2", a, b, [](const Array& p, const Array& q) {
-    auto large = maximum(p, q);
-    auto far = -abs(p - q);
+    auto first = p >= q;  // chosen, so that equal operands get half of the derivative each
+    auto large = where(first, p, q), small = where(first, q, p);
     auto finite = abs(large) < kInf;
-    auto more = log1p(exp(where(finite, far, 0) * std::numbers::ln2)) / std::numbers::ln2;
-    return where(finite, large + more, large);
+    auto far = where(finite, small, 0) - where(finite, large, 0);
+    return where(finite, large + log1p(exp(far * std::numbers::ln2)) / std::numbers::ln2, maximum(p, q));
   });
 }
 Array heaviside(const Array& x, const Array& at_zero) {
-  auto [v, z] = fractions("heaviside", x, at_zero);
+  auto [v, z] = real_fractions("heaviside", x, at_zero);
   return where(isnan(v), v, where(v == 0, z, where(v < 0, full_like(z, 0), full_like(z, 1))));
 }
 Array copysign(const Array& a, const Array& b) {
-  auto [x, y] = fractions("copysign", a, b);
+  auto [x, y] = real_fractions("copysign", a, b);
   return where(signbit(x) ^ signbit(y), -x, x);
 }
 Array fmax(const Array& a, const Array& b) {
   auto [x, y] = promoted_pair("fmax", a, b);
+  takes_ordered("fmax", x.dtype());
   if (!is_float(x.dtype())) return maximum(x, y);
   return maximum(where(isnan(x), y, x), where(isnan(y), x, y));
 }
 Array fmin(const Array& a, const Array& b) {
   auto [x, y] = promoted_pair("fmin", a, b);
+  takes_ordered("fmin", x.dtype());
   if (!is_float(x.dtype())) return minimum(x, y);
   return minimum(where(isnan(x), y, x), where(isnan(y), x, y));
 }

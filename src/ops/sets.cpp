@@ -128,7 +128,7 @@ Array chosen_of(std::string_view what, const Array& condition, const Array& x, s
   auto shape = x.shape();
   shape[at(axis)] = n;
   auto filled = broadcast_in_dim(i < 0, shape, {axis});
-  auto value = o.fill.value_or(0);
+  auto value = o.fill.value_or(x.dtype() == boolean ? Scalar(false) : Scalar(0));
   if (x.shape(axis) == 0) return full_of({shape, x.dtype()}, value);
   return where(filled, value, take(x, maximum(i, 0), axis));
 }

@@ -2,6 +2,7 @@
 #include "bora/ops/statistics.h"
 #include "bora/ops/complex.h"
 #include "ops/composed.h"
+#include "ops/takes.h"
 
 namespace bora {
 using namespace ops;
@@ -112,6 +113,7 @@ Array between(const Array& low, const Array& high, const Array& t, Between metho
 Array quantiles(std::string_view what, const Array& x, const Array& q, const Dimensions& axes, const QuantileOptions& o,
                 bool skip) {
   check<DtypeError>(is_numeric(x.dtype()), what, ": keys have no order");
+  takes_ordered(what, x.dtype());
   auto dims = axes.resolve(what, x.ndim());
   auto rest = others(x.ndim(), dims);
   auto rows = pick(x.shape(), rest);

@@ -24,12 +24,17 @@ Array quotient(const Array& a, const Array& b) {
   q = where(below(a - q * divisor, divisor), q, q + 1);
   return where(b < 0, where(below(a, b), 0, 1).astype(i64), where(b == 0, -1, q));
 }
+/// a^b modulo 2^64. x^(2^63) is 1 for odd x and 0 for even ones: the highest bit of b counts for the latter only.
+Array wrapped_power(const Array& a, const Array& b) {
+  auto r = power(a, b & Scalar(std::numeric_limits<std::int64_t>::max()));
+  return where((b < 0) & ((a & 1) == 0), 0, r);
+}
 
-enum class Way { none, bits, order, abs, sign, div, rem };
+enum class Way { none, bits, order, abs, sign, div, rem, pow };
 Way way_of(kernels::OpId op) {
   static const auto table = [] {
     std::map<kernels::OpId, Way> m;
-    for (auto* name : {"neg", "not", "add", "sub", "mul", "pow", "eq", "ne", "and", "or", "xor", "shl", "shr_logical",
+    for (auto* name : {"neg", "not", "add", "sub", "mul", "eq", "ne", "and", "or", "xor", "shl", "shr_logical",
                        "shr_arithmetic", "fma", "select"})
       m[kernels::find_op(name)] = Way::bits;
     for (auto* name : {"max", "min", "lt", "le", "gt", "ge", "clamp"}) m[kernels::find_op(name)] = Way::order;
@@ -37,6 +42,7 @@ Way way_of(kernels::OpId op) {
     m[kernels::find_op("sign")] = Way::sign;
     m[kernels::find_op("div")] = Way::div;
     m[kernels::find_op("rem")] = Way::rem;
+    m[kernels::find_op("pow")] = Way::pow;
     return m;
   }();
   auto it = table.find(op);
@@ -64,9 +70,10 @@ Arrays call_u64(const PrimitivePtr& p, const Arrays& in, const Types& out) {
   if (way == Way::abs) return in;
   if (way == Way::sign) return {(bits[0] != 0).astype(u64)};
   if (way == Way::div) return {bitcast(quotient(bits[0], bits[1]), u64)};
+  if (way == Way::pow) return {bitcast(wrapped_power(bits[0], bits[1]), u64)};
   if (way == Way::rem) {
     auto q = quotient(bits[0], bits[1]);
-    return {bitcast(where(bits[1] == 0, bits[0], bits[0] - q * bits[1]), u64)};
+    return {bitcast(where(bits[1] == 0, 0, bits[0] - q * bits[1]), u64)};
   }
   if (way == Way::order)
     for (std::size_t i = 0; i < in.size(); ++i)

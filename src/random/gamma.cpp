@@ -11,7 +11,7 @@ namespace bora::random {
 namespace {
 /// Marsaglia and Tsang, A simple method for generating gamma variables (2000), with draws ordered as JAX's _gamma_one.
 template <class T> T gamma_scalar(Words key, T a, bool log_space) {
-  if (!(a > 0)) return std::numeric_limits<T>::quiet_NaN();
+  if (!(a >= 0)) return std::numeric_limits<T>::quiet_NaN();  // of 0 it is 0, as in JAX
   const T third = static_cast<T>(1.0 / 3.0);
   T d = (a >= 1 ? a : a + 1) - third, c = third / std::sqrt(d);
   auto k = kernels::threefry(key, 0), boost_key = kernels::threefry(key, 1);

@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 #include "laws/golden.h"
+#include "laws/names_odd.h"
 #include "laws/names_table.h"
 
 namespace bora::laws {
@@ -17,6 +18,7 @@ const GoldenCases& golden() {
     read_golden("special_names.txt", c);
     read_golden("lax_names.txt", c);
     read_golden("open_names.txt", c);
+    read_golden("odd_values.txt", c);
     return c;
   }();
   return r;
@@ -34,6 +36,7 @@ const NamedCases& cases() {
     add_activations(c);
     add_lax(c);
     add_open(c);
+    add_odd(c);
     return c;
   }();
   return r;

@@ -1,4 +1,5 @@
 // Published vectors of Threefry and of JAX, the rules of keys, errors, statistics.
+#include "bora/random/distributions.h"
 #include "bora/random/random.h"
 #include <gtest/gtest.h>
 #include <cmath>
@@ -162,6 +163,21 @@ TEST(Errors, SayWhatToDo) {
   EXPECT_THROW((void)randint(key(0), {2}, 0, 3, f32), DtypeError);
   EXPECT_THROW((void)fold_in(key(0), array(1.5)), DtypeError);
   EXPECT_THROW((void)(key(0) + key(1)), DtypeError);
+}
+/// JAX: the draw of shape 0 is 0, so that dirichlet takes alpha 0; a negative one is NaN.
+TEST(Gamma, OfShapeZeroIsZero) {
+  auto k = key(5);
+  auto a = array({0., -1., 2.});
+  for (auto d : {f32, f64}) {
+    auto g = gamma(k, a, none, d).to_vector<double>(), l = loggamma(k, a, none, d).to_vector<double>();
+    EXPECT_EQ(g[0], 0);
+    EXPECT_EQ(l[0], -HUGE_VAL);
+    EXPECT_TRUE(std::isnan(g[1]) && std::isnan(l[1]));
+    EXPECT_GT(g[2], 0);
+    EXPECT_EQ(dirichlet(k, array({0., 3.}), none, d).to_vector<double>(), (std::vector<double>{0, 1}));
+    EXPECT_EQ(beta(k, array(0., d), array(1., d), none, d).item<double>(), 0);
+    EXPECT_EQ(chisquare(k, array(0., d), none, d).item<double>(), 0);
+  }
 }
 }  // namespace
 }  // namespace bora

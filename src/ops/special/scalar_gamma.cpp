@@ -111,7 +111,8 @@ template <class T> T zeta(T s, T q) {
   if (q > 0) return zeta_sum<T, T>(s, s - 1, q);
   if (s != std::floor(s)) return kNan;
   // The terms below 0 are those of 1 - f, .. with the sign (-1)^s, f being q's fraction.
-  T f = q - std::floor(q), below = zeta_sum<T, T>(s, s - 1, 1 - f) - zeta_sum<T, T>(s, s - 1, 1 - q);
+  T f = q - std::floor(q), g = std::ceil(q) - q;  // 1 - f, which rounding spoils near 0
+  T below = zeta_sum<T, T>(s, s - 1, g) - zeta_sum<T, T>(s, s - 1, 1 - q);
   return zeta_sum<T, T>(s, s - 1, f) + (std::fmod(s, 2) == 0 ? below : -below);
 }
 template <class T> T zeta_by_s(T s, T q) {

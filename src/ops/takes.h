@@ -1,0 +1,26 @@
+// takes.h -- refusals of dtypes by the name of the function that was called: the operations behind it have others.
+#pragma once
+#include "bora/base/dtype.h"
+#include "bora/base/error.h"
+
+namespace bora::ops {
+inline void takes_numbers(std::string_view what, Dtype d) {
+  check<DtypeError>(d != boolean, what, ": takes numbers, got bool; cast it, as by x.astype(i32)");
+}
+inline void takes_ordered(std::string_view what, Dtype d) {
+  check<DtypeError>(!is_complex(d), what, ": complex numbers have no order, got ", d,
+                    "; compare abs() or real() of them");
+}
+inline void takes_reals(std::string_view what, Dtype d) {
+  takes_numbers(what, d);
+  check<DtypeError>(!is_complex(d), what, ": not defined for complex numbers, got ", d,
+                    "; take real(), imag() or abs() of them");
+}
+inline void takes_integers(std::string_view what, Dtype d) {
+  check<DtypeError>(is_integer(d), what, ": takes integers, got ", d, "; cast it, as by x.astype(i32)");
+}
+inline void takes_bits(std::string_view what, Dtype d) {
+  check<DtypeError>(is_integer(d) || d == boolean, what, ": takes integers or booleans, got ", d,
+                    "; cast it, as by x.astype(i32)");
+}
+}  // namespace bora::ops
