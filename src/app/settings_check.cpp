@@ -213,6 +213,7 @@ namespace {
 constexpr std::string_view kMark = "# Written by bora: the settings of the run in this folder.\n";
 using Leaves = std::vector<std::pair<std::string, std::string>>;
 std::string text_of(const config::Document& d) {
+  if (d.form == config::Document::Form::list && d.items.empty()) return "[]";
   auto text = d.text;
   for (auto& item : d.items)
     text += (text.empty() ? "" : ", ") +
@@ -220,9 +221,15 @@ std::string text_of(const config::Document& d) {
   return text;
 }
 void append_leaves(const config::Document& d, const std::string& key, Leaves& all) {
+  bool groups = std::any_of(d.items.begin(), d.items.end(),
+                            [](auto& item) { return item.form == config::Document::Form::group; });
   if (d.form == config::Document::Form::group)
     for (auto& [name, member] : d.members) append_leaves(member, config::below(key, name), all);
-  else { all.emplace_back(key, d.quoted ? "\"" + text_of(d) + "\"" : text_of(d)); }
+  else if (groups) {  // as many, and each of them: data.sources[1].path
+    all.emplace_back(key, std::to_string(d.items.size()) + (d.items.size() == 1 ? " entry" : " entries"));
+    for (std::size_t i = 0; i < d.items.size(); ++i)
+      append_leaves(d.items[i], key + "[" + std::to_string(i + 1) + "]", all);
+  } else { all.emplace_back(key, d.quoted ? "\"" + text_of(d) + "\"" : text_of(d)); }
 }
 Leaves leaves_of(const config::Document& d) {
   Leaves all;

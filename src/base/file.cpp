@@ -1,5 +1,6 @@
 #include "bora/base/file.h"
 #include <cstdio>
+#include <string_view>
 
 namespace bora {
 void File::failed(const char* verb) const { fail<IoError>("cannot ", verb, " ", path_, ": ", std::strerror(errno)); }
@@ -75,7 +76,39 @@ void File::close() {
   fd_ = -1;
   if (fd >= 0 && ::close(fd) != 0) failed("close");
 }
+namespace {
+/// A descriptor for what a file cannot take the place of: standard output or error, whatever it is, a device, a FIFO;
+/// -1 for anything else. To rename a file onto /dev/null would take it from the whole machine.
+int open_stream(const std::string& path) {
+  struct ::stat link {
+  }, there{}, standard{};
+  if (::lstat(path.c_str(), &link) != 0 || ::stat(path.c_str(), &there) != 0) return -1;
+  for (int fd : {1, 2})
+    if (S_ISLNK(link.st_mode) && ::fstat(fd, &standard) == 0 && standard.st_dev == there.st_dev &&
+        standard.st_ino == there.st_ino) {
+      if (fd == 1) std::fflush(stdout);
+      return ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    }
+  if (S_ISREG(there.st_mode) || S_ISDIR(there.st_mode)) return -1;
+  int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);  // a FIFO may have no reader
+  check<IoError>(fd >= 0 && ::fcntl(fd, F_SETFL, O_WRONLY) == 0, "cannot write ", path, ": ", std::strerror(errno));
+  return fd;
+}
+bool write_stream(const std::string& path, std::string_view text) {
+  int fd = open_stream(path), reason = 0;
+  if (fd < 0) return false;
+  while (!text.empty() && reason == 0) {
+    auto done = ::write(fd, text.data(), text.size());
+    if (done >= 0) text.remove_prefix(static_cast<std::size_t>(done));
+    else if (errno != EINTR) reason = errno;
+  }
+  if (::close(fd) != 0 && reason == 0) reason = errno;
+  check<IoError>(reason == 0, "cannot write ", path, ": ", std::strerror(reason));
+  return true;
+}
+}  // namespace
 void write_file(const std::string& path, const std::string& text, WriteOptions options) {
+  if (write_stream(path, text)) return;
   auto beside = path + ".new";
   try {
     auto file = File::create(beside);

@@ -1,7 +1,9 @@
 #include "bora/config/document.h"
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 #include <algorithm>
 #include <set>
+#include <sstream>
 #include "bora/base/error.h"
 #include "bora/config/braces.h"
 
@@ -63,6 +65,40 @@ std::string told(const YAML::Exception& e) {
   bool alias = e.msg.find("alias") != e.msg.npos || e.msg.find("anchor") != e.msg.npos;
   return e.msg + (alias ? R"(; text that begins with * or & needs quotes, as in "*.bias")" : "");
 }
+/// Whether a document says anything, and where.
+struct Contents final : YAML::EventHandler {
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { end = mark; }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { found(mark); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t, const std::string&) override {
+    found(mark);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    found(mark);
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    found(mark);
+  }
+  void OnMapEnd() override {}
+  void found(const YAML::Mark& mark) {
+    if (!any) any = true, end = mark;
+  }
+  bool any = false;
+  YAML::Mark end = {};
+};
+/// The only document of a text. YAML::Load leaves out what follows its end, whatever it says; YAML::LoadAll does not
+/// return where a comma follows it.
+YAML::Node only_document(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Contents first, second, third;
+  bool more = parser.HandleNextDocument(first) && parser.HandleNextDocument(second);
+  if (more && (second.any || parser.HandleNextDocument(third)))  // a second one may be empty: a line `---` at the end
+    throw YAML::ParserException(second.end, "text follows its end, and would not be read");
+  return YAML::Load(text);
+}
 }  // namespace
 
 const Document* Document::find(std::string_view key) const {
@@ -88,7 +124,7 @@ Document scalar(std::string text, bool quoted) {
 
 Document parse_yaml(const std::string& yaml, const std::string& name) {
   try {
-    auto root = YAML::Load(yaml);
+    auto root = only_document(yaml);
     if (root.IsNull()) return {.where = name};
     check<ConfigError>(root.IsMap(), name,
                        ":1: expected lines of `key: value`; a text to train on is named by data=FILE");
@@ -100,7 +136,7 @@ Document parse_flow(const Document& d) {
   if (d.form != Document::Form::scalar || !d.text.starts_with('[')) return d;
   try {
     Limits limits;
-    auto list = from_yaml(YAML::Load(d.text), d.where, d.where, limits);
+    auto list = from_yaml(only_document(d.text), d.where, d.where, limits);
     list.written = d.written;
     return list;
   } catch (const YAML::Exception& e) { fail<ConfigError>(d.where, ": broken list '", d.text, "': ", told(e)); }
@@ -121,10 +157,9 @@ Document parse_braces(const Document& d) {
                              std::all_of(node.begin(), node.end(), null));
   };
   try {
-    auto node = YAML::Load(d.text);
-    if (pattern(node)) return d;
+    if (pattern(YAML::Load(d.text))) return d;
     Limits limits;
-    auto group = from_yaml(node, d.where, d.where, limits);
+    auto group = from_yaml(only_document(d.text), d.where, d.where, limits);
     place_at(group, d.where);
     group.written = d.written;
     return group;

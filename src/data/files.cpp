@@ -128,8 +128,10 @@ class Glob {
       for (auto i = first; i < files_.size(); ++i) files_[i] = files_[i].substr(2);  // without "./"
   }
   void add(const std::string& path) {
-    std::error_code none;
-    if (fs::is_regular_file(path, none) && (indices_ || !index_of_fortune(path))) files_.push_back(path);
+    std::error_code error;
+    auto status = fs::status(path, error);  // what cannot be seen is not left out in silence
+    check<ConfigError>(status.type() != fs::file_type::none, "data: cannot read ", path, ": ", error.message());
+    if (fs::is_regular_file(status) && (indices_ || !index_of_fortune(path))) files_.push_back(path);
   }
   std::vector<std::string>& files_;
   std::vector<std::string> parts_ = {};

@@ -12,9 +12,13 @@ struct Source {
   std::vector<std::int64_t> sizes;
   std::int64_t bytes = 0;
 };
+/// The text is read in place, at any byte: what is compressed would be trained on as it is stored.
 Source list_source(const std::string& path) {
   Source s;
-  for (auto& file : find_files(path)) {
+  for (auto& file : list_files(path)) {
+    bool packed = file.path.ends_with(".gz") || file.path.ends_with(".zst");
+    check<ConfigError>(!packed, "data: ", file.path, " is compressed, and a text in windows is read in place; give it ",
+                       "as a source, which is decompressed (data.sources=[{path: ", path, "}]), or unpack it");
     s.files.push_back(file.path);
     s.sizes.push_back(file.bytes);
     s.bytes += file.bytes;

@@ -111,19 +111,21 @@ void give_names(Manifest& m, const std::vector<Leaf>& wanted, const Rename& rena
 
 void check_leaves(const std::string& folder, const Manifest& m, const std::vector<Leaf>& wanted,
                   const std::string& subtree) {
-  auto differs = [&](auto&... words) {
-    fail<CheckpointError>("checkpoint ", folder, " is of another model: ", words...);
+  auto differs = [&](const std::string& path, auto&... words) {
+    bool state = path.starts_with("optimizer.");  // as every training state has it
+    fail<CheckpointError>("checkpoint ", folder, " is of another ", state ? "optimizer: " : "model: ", words...,
+                          state ? "; keep its settings of optimizer, freeze and loss_scale, or begin another run" : "");
   };
   for (auto& leaf : wanted) {
     auto stored = m.find(leaf.path);
-    if (!stored) differs("it has no leaf '", leaf.path, "' (", leaf.type, " is wanted)");
+    if (!stored) differs(leaf.path, "it has no leaf '", leaf.path, "' (", leaf.type, " is wanted)");
     else if (stored->type != leaf.type)
-      differs("leaf '", leaf.path, "' is ", stored->type, " there, ", leaf.type, " is wanted");
+      differs(leaf.path, "leaf '", leaf.path, "' is ", stored->type, " there, ", leaf.type, " is wanted");
   }
   for (auto& stored : m.leaves)
     if (below(subtree, stored.path) &&
         std::none_of(wanted.begin(), wanted.end(), [&](auto& l) { return l.path == stored.path; }))
-      differs("it has a leaf '", stored.path, "' (", stored.type, ") that is not wanted");
+      differs(stored.path, "it has a leaf '", stored.path, "' (", stored.type, ") that is not wanted");
 }
 
 void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place,

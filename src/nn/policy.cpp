@@ -1,4 +1,5 @@
 #include "bora/nn/policy.h"
+#include <set>
 #include "bora/base/error.h"
 
 namespace bora {
@@ -13,6 +14,7 @@ Policy Policy::parse(std::string_view text) {
     check<ConfigError>(is_float(p.parameter), "policy '", text, "': not a floating dtype");
     return p;
   }
+  std::set<const Dtype*> given;
   while (!text.empty()) {
     auto comma = text.find(',');
     auto item = text.substr(0, comma);
@@ -25,10 +27,13 @@ Policy Policy::parse(std::string_view text) {
       d = parse_dtype(item.substr(equals + 1));
     } catch (const DtypeError& e) { fail<ConfigError>("policy: '", item, "': ", e.text()); }
     check<ConfigError>(is_float(d), "policy: '", item, "': not a floating dtype");
-    if (name == "p" || name == "params" || name == "parameter") p.parameter = d;
-    else if (name == "c" || name == "compute") p.compute = d;
-    else if (name == "o" || name == "output") p.output = d;
-    else fail<ConfigError>("policy: '", name, "' is none of p (parameter), c (compute), o (output)");
+    Dtype* part = name == "p" || name == "params" || name == "parameter" ? &p.parameter
+                  : name == "c" || name == "compute"                       ? &p.compute
+                  : name == "o" || name == "output"                        ? &p.output
+                                                                           : nullptr;
+    check<ConfigError>(part != nullptr, "policy: '", name, "' is none of p (parameter), c (compute), o (output)");
+    check<ConfigError>(given.insert(part).second, "policy: '", name, "' is given twice");
+    *part = d;
   }
   return p;
 }

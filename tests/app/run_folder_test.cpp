@@ -136,6 +136,20 @@ TEST_F(RunFolderTest, MetricsOfAnEarlierRunAreKept) {
   EXPECT_EQ(slurp(out + "/checkpoints.1/step-6/rank-0"), checkpoint);
   EXPECT_TRUE(fs::exists(out + "/metrics.2.jsonl") && fs::exists(out + "/config.1.yaml"));
 }
+TEST_F(RunFolderTest, WhatDiffersInAListIsSaidToo) {
+  auto a = folder + "/text", b = folder + "/b.txt";
+  fs::copy(a, b);
+  auto source = [](const std::string& path, const std::string& more = "") { return "{path: " + path + more + "}"; };
+  std::vector<std::string> lists = {source(a), source(b), source(b, ", weight: 2"), source(b) + ", " + source(a),
+                                    source(a), source(a, ", weights_at: [{step: 3, weight: 2}]")};
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    auto r = run("train batch=4 steps=1 model.layers=1 model.embed=16 model.heads=2 model.positions=16 eval_rows=4 " +
+                 ("out=" + out) + " \"data.sources=[" + lists[i] + "]\" data.pack=first_fit");
+    ASSERT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(r.out.find("changed: data.sources") != std::string::npos, i > 0) << lists[i] << "\n" << r.out;
+    EXPECT_EQ(fs::exists(out + "/config." + std::to_string(i) + ".yaml"), i > 0) << lists[i];
+  }
+}
 TEST_F(RunFolderTest, ADamagedCheckpointIsNamedAndAnOlderOneOffered) {
   ASSERT_EQ(run(train + "steps=6 checkpoint_every=3").code, 0);
   auto newest = out + "/checkpoints/step-6", older = out + "/checkpoints/step-3";
@@ -145,6 +159,8 @@ TEST_F(RunFolderTest, ADamagedCheckpointIsNamedAndAnOlderOneOffered) {
   is_bad_input(train + "steps=9", offer);
   is_bad_input("launch -n 2 --out " + out + " " + config + " steps=9 --resume latest", offer);
   is_bad_input(train + "steps=9 model.embed=48", "is of another model");
+  for (auto changed : {"optimizer=lion", "optimizer.ema=0.9", "freeze=[wte]", "precision.loss_scale=128"})
+    is_bad_input(train + "steps=9 " + changed, "is of another optimizer");
   for (std::string read : {"eval ", "generate "})
     for (std::string start : {"", "launch -n 2 -- "}) {
       is_bad_input(start + read + out, "leaf '");

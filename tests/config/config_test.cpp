@@ -1,5 +1,6 @@
 // Settings as aggregates: documents, short forms, choices, errors in one line, help, and the way back.
 #include <gtest/gtest.h>
+#include "bora/config/braces.h"
 #include "config/sample.h"
 
 using namespace bora;
@@ -57,6 +58,16 @@ TEST(Config, ErrorsAreOneClearLine) {
   EXPECT_EQ(error("method: [quick]"), "a.yaml:1: method.type: expected a word, got a list");
   EXPECT_EQ(error("words: 3"), "a.yaml:1: words: expected a list, got '3'");
   EXPECT_EQ(error("", {"words=[a"}).substr(0, 32), "command line: broken list '[a': ");
+  // Nothing that is written is left out.
+  for (auto after : {" junk", ", [b]", " [b]", "\n---\n[b]", "\n...\n[b]", ","}) {
+    auto text = std::string("[a]") + after;
+    EXPECT_TRUE(error("", {"words=" + text}).starts_with("command line: broken list '[a]")) << text;
+    EXPECT_TRUE(error("{seed: 1}" + std::string(after)).starts_with("a.yaml:")) << after;
+    EXPECT_TRUE(error("seed: 1\nwords: [a]" + std::string(after)).starts_with("a.yaml:")) << after;
+    EXPECT_THROW((void)config::parse_braces(config::scalar("{lr: 1}" + std::string(after))), ConfigError) << after;
+  }
+  EXPECT_EQ(error("seed: 1\n---\nseed: 2\n"), "a.yaml:3: broken YAML: text follows its end, and would not be read");
+  EXPECT_EQ(error("---\nseed: 1\n---\n"), "no error");
   EXPECT_EQ(error("method: {decay: 3}"), "a.yaml:1: method.decay: expected keys below it (shape, warmup), got '3'");
   EXPECT_EQ(error("", {"warmup=-1"}), "method.decay.warmup: must be 0 or more, got -1");
   EXPECT_EQ(error("", {"lr=1e39"}), "method.lr: must be above 0, got 1e+39");

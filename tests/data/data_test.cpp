@@ -137,6 +137,15 @@ TEST(Text, ErrorsNameThePath) {
   fs::create_directories(f.path / "none");
   EXPECT_EQ(text_of([&] { open_text((f.path / "none").string(), 0.1); }),
             "data: no text files in the folder " + (f.path / "none").string());
+  // What is stored in another form would be trained on as it is stored.
+  for (auto name : {"t.gz", "t.txt.zst", "t.parquet", "t.xz", "t.tar.gz"}) {
+    auto packed = f.write(name, std::string(500, 'x'));
+    for (auto& path : {packed, f.path.string()}) {
+      EXPECT_TRUE(text_of([&] { open_text(path, 0.1); }).starts_with("data: " + packed)) << packed;
+      EXPECT_TRUE(text_of([&] { check_text(path, 0.1, 1); }).starts_with("data: " + packed)) << packed;
+    }
+    fs::remove(packed);
+  }
 }
 TEST(Text, AnyTextIsSplitNearTheShareAndSpread) {
   std::string lines, entries, giant, letters;

@@ -92,6 +92,11 @@ TEST_F(Files, ErrorsSayWhatToDo) {
   EXPECT_EQ(problem("*.bz2"),
             "data: HERE/rows.csv.bz2 is an archive, or compressed by other programs than gzip and "
             "zstd: unpack it");
+  fs::create_directories(folder / "links");
+  fs::create_symlink("nowhere", folder / "links" / "dangling");
+  fs::create_symlink("self", folder / "links" / "self");
+  for (auto all : {"links", "links/*", "links/**", "*/self"})  // what cannot be read is not left out in silence
+    EXPECT_EQ(problem(all), "data: cannot read HERE/links/self: Too many levels of symbolic links") << all;
   std::string braces;
   for (int i = 0; i < 40; ++i) braces += "{a,b}";
   EXPECT_NE(problem(braces).find("more than 10000 alternatives"), std::string::npos);

@@ -187,7 +187,7 @@ TEST(PolicyText, ParsesWhatJmpWrites) {
   EXPECT_EQ(Policy::parse("params=float32,compute=bfloat16,output=float32"), p);
   EXPECT_EQ(Policy::parse("bf16").parameter, bf16);
   EXPECT_EQ(Policy::parse(to_string(p)), p);
-  for (auto bad : {"", "p", "q=f32", "p=f31", "i32", "p=i32"})
+  for (auto bad : {"", "p", "q=f32", "p=f31", "i32", "p=i32", "p=f32,p=bf16", "c=f32,compute=f32"})
     EXPECT_THROW((void)Policy::parse(bad), ConfigError) << bad;
 }
 }  // namespace

@@ -4,6 +4,7 @@
 #include <numeric>
 #include "app/commands.h"
 #include "app/options.h"
+#include "bora/base/file.h"
 #include "bora/base/json.h"
 #include "bora/base/text.h"
 #include "bora/track/chart.h"
@@ -54,12 +55,6 @@ std::string as_plot(const std::vector<Measured>& all, double link) {
       if (m.kind == ops[k]) curve.points.push_back({static_cast<double>(m.bytes), m.bus_bandwidth});
   }
   return track::svg(chart);
-}
-void write_text(const std::string& path, const std::string& text) {
-  auto file = std::fopen(path.c_str(), "w");
-  bool good = file && std::fputs(text.c_str(), file) >= 0;
-  good = (!file || std::fclose(file) == 0) && good;
-  check<IoError>(good, "cannot write ", path);
 }
 void explain_algorithms(int ranks, int hosts, const std::vector<std::int64_t>& sizes) {
   std::printf(
@@ -137,8 +132,8 @@ void Comm::measure() const {
       std::printf("\n");
     }
   context->leave();
-  if (first && !json.empty()) write_text(json, as_json(found, context->size(), link));
-  if (first && !svg.empty()) write_text(svg, as_plot(found, link));
+  if (first && !json.empty()) write_file(json, as_json(found, context->size(), link));
+  if (first && !svg.empty()) write_file(svg, as_plot(found, link));
 }
 [[maybe_unused]] const bool added = add<Comm>({.place = 70, .launched = true});
 }  // namespace

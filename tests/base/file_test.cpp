@@ -1,0 +1,75 @@
+// Files that are replaced, and what must not be.
+#include "bora/base/file.h"
+#include <gtest/gtest.h>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+using namespace bora;
+namespace fs = std::filesystem;
+namespace {
+struct Folder {
+  fs::path path;
+  Folder() {
+    auto pattern = (fs::temp_directory_path() / "file_testXXXXXX").string();
+    path = ::mkdtemp(pattern.data());
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string operator/(const char* name) const { return (path / name).string(); }
+};
+std::string error(const std::string& path) {
+  try {
+    write_file(path, "new");
+  } catch (const IoError& e) { return e.text(); }
+  return "no error";
+}
+}  // namespace
+
+TEST(WriteFile, ReplacesFilesAndLinksToThem) {
+  Folder f;
+  write_file(f / "a", "old");
+  fs::create_symlink("a", f / "link");
+  write_file(f / "link", "new");
+  EXPECT_EQ(read_file(f / "a"), "old");
+  EXPECT_EQ(read_file(f / "link"), "new");
+  write_file(f / "a", "newer");
+  EXPECT_EQ(read_file(f / "a"), "newer");
+  EXPECT_FALSE(fs::exists(f / "a.new"));
+}
+TEST(WriteFile, NeverReplacesDevicesFifosAndFolders) {
+  Folder f;
+  fs::create_symlink("/dev/null", f / "null");
+  fs::create_symlink("/dev/full", f / "full");
+  fs::create_directory(f / "folder");
+  ASSERT_EQ(::mkfifo((f / "fifo").c_str(), 0600), 0);
+  EXPECT_EQ(error(f / "null"), "no error");
+  EXPECT_EQ(error(f / "full"), "cannot write " + (f / "full") + ": No space left on device");
+  EXPECT_NE(error(f / "folder"), "no error");
+  EXPECT_EQ(error(f / "fifo"), "cannot write " + (f / "fifo") + ": No such device or address") << "nobody reads";
+  int reader = ::open((f / "fifo").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  EXPECT_EQ(error(f / "fifo"), "no error");
+  char bytes[8] = {};
+  EXPECT_EQ(::read(reader, bytes, sizeof bytes), 3);
+  EXPECT_EQ(std::string(bytes), "new");
+  ::close(reader);
+  for (auto name : {"null", "full"}) EXPECT_TRUE(fs::is_symlink(f / name)) << name;
+  EXPECT_TRUE(fs::is_fifo(f / "fifo"));
+  EXPECT_TRUE(fs::is_directory(f / "folder"));
+  for (auto& entry : fs::directory_iterator(f.path)) EXPECT_FALSE(entry.path().string().ends_with(".new")) << entry;
+}
+TEST(WriteFile, StandardOutputIsWrittenWhereItIs) {
+  Folder f;
+  fs::create_symlink("/proc/self/fd/1", f / "stdout");
+  std::fflush(stdout);
+  int saved = ::dup(1), file = ::open((f / "out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  ::dup2(file, 1);
+  std::printf("before ");
+  auto problem = error(f / "stdout");
+  std::printf(" after");
+  std::fflush(stdout);
+  ::dup2(saved, 1);
+  ::close(saved), ::close(file);
+  EXPECT_EQ(problem, "no error");
+  EXPECT_EQ(read_file(f / "out"), "before new after");
+  EXPECT_TRUE(fs::is_symlink(f / "stdout"));
+}
