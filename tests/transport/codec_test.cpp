@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 #include <thread>
+#include "bora/base/int4.h"
 #include "schedule/codec.h"
 #include "values.h"
 
@@ -78,6 +79,22 @@ TEST(Codec, AnErrorIsAtMostHalfOfTheWidestGap) {
               << text(w) << " " << kind << " n=" << n << " i=" << i << " x=" << x[at(i)];
         }
       }
+}
+TEST(Codec, IntegersOfInt4BecomeTheNearestLevel) {
+  Numbers x(64, 0.0F);
+  x[63] = 127;  // the scale is 1
+  for (int q = -127; q <= 127; ++q) {
+    x[0] = x[40] = static_cast<float>(q);
+    auto y = there_and_back(Wire::int4(), x);
+    auto nearest = 1000;
+    for (int level : kInt4Levels)
+      if (auto d = std::abs(level - q) - std::abs(nearest - q); d < 0 || (d == 0 && std::abs(level) < std::abs(nearest)))
+        nearest = level;
+    EXPECT_EQ(y[0], static_cast<float>(nearest)) << q;
+    EXPECT_EQ(y[40], y[0]) << q;
+    EXPECT_EQ(y[63], 127);
+    EXPECT_EQ(y[1], 0);
+  }
 }
 TEST(Codec, EveryClassOfInstructionsGivesTheSameBits) {
   std::size_t cases = 0;

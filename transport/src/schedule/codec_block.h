@@ -28,30 +28,12 @@ struct Int8 {
   static void put(std::byte* to, std::int64_t, std::int64_t i, int q) { to[i] = static_cast<std::byte>(q); }
   static int get(const std::byte* from, std::int64_t, std::int64_t i) { return static_cast<std::int8_t>(from[i]); }
 };
-/// Byte k holds the codes of numbers k and block / 2 + k: places of the nearest of kInt4Levels.
-struct Int4 {
-  static constexpr int gap = 39;
-  static constexpr std::int64_t bytes(std::int64_t block) { return 2 + block / 2; }
-  static int code(int q) {
-    int c = 0;
-    for (int k = 1; k < 16; ++k) c += q >= int4_threshold(k);
-    return c;
-  }
-  static void put(std::byte* to, std::int64_t block, std::int64_t i, int q) {
-    auto half = block / 2;
-    auto bits = static_cast<std::byte>(code(q));
-    if (i < half) to[i] = bits;
-    else to[i - half] |= bits << 4;
-  }
-  static int get(const std::byte* from, std::int64_t block, std::int64_t i) {
-    auto half = block / 2;
-    return kInt4Levels[static_cast<std::size_t>(i < half ? from[i] & std::byte{15} : from[i - half] >> 4)];
-  }
-};
-/// The code of q without a search: bucket (q + 128) / 16 has at most two thresholds in it, and the code is `below`, of
-/// those under the bucket, and one more for each of both that q has reached. 127 is never passed: there is none.
+/// The code of q, the place of the nearest of kInt4Levels, without a search: bucket (q + 128) / 16 has at most two
+/// thresholds in it; the code is `below`, the number of those under the bucket, and one more for each of both that q has
+/// passed. Where there is none it is 127, which nothing passes.
 struct Int4Buckets {
   std::array<std::int8_t, 16> below{}, first{}, second{};
+  int most = 0;  // thresholds in a bucket
 };
 constexpr Int4Buckets int4_buckets() {
   Int4Buckets r;
@@ -64,11 +46,32 @@ constexpr Int4Buckets int4_buckets() {
       if (t + 1 <= begin) ++r.below[b];
       else if (t + 1 < begin + 16) (found++ == 0 ? r.first : r.second)[b] = static_cast<std::int8_t>(t);
     }
-    if (found > 2) throw "a bucket with three thresholds";
+    r.most = std::max(r.most, found);
   }
   return r;
 }
 constexpr auto kInt4Buckets = int4_buckets();
+static_assert(kInt4Buckets.most <= 2);
+/// Byte k holds the codes of numbers k and block / 2 + k.
+struct Int4 {
+  static constexpr int gap = 39;  // the first two
+  static constexpr std::int64_t bytes(std::int64_t block) { return 2 + block / 2; }
+  static int code(int q) {
+    auto bucket = static_cast<std::size_t>((q + 128) >> 4);
+    auto& b = kInt4Buckets;
+    return b.below[bucket] + (q > b.first[bucket]) + (q > b.second[bucket]);
+  }
+  static void put(std::byte* to, std::int64_t block, std::int64_t i, int q) {
+    auto half = block / 2;
+    auto bits = static_cast<std::byte>(code(q));
+    if (i < half) to[i] = bits;
+    else to[i - half] |= bits << 4;
+  }
+  static int get(const std::byte* from, std::int64_t block, std::int64_t i) {
+    auto half = block / 2;
+    return kInt4Levels[static_cast<std::size_t>(i < half ? from[i] & std::byte{15} : from[i - half] >> 4)];
+  }
+};
 inline std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 /// The least bf16 that is at least m / kLargest, and normal. m: finite.
 inline float scale_of(std::uint32_t m) {
