@@ -4,6 +4,7 @@
 #include <numeric>
 #include "bora/array/communicator.h"
 #include "bora/base/error.h"
+#include "bora/base/int4.h"
 #include "bora/named/named.h"
 #include "bora/nn/axes.h"
 #include "bora/ops/creation.h"
@@ -34,6 +35,13 @@ MatrixView view_of(const tree::Slot& slot) {
 bool has_factor(const tree::Slot& slot, const Compression& c) { return c.rank > 0 && view_of(slot).gains(c.rank); }
 Array completed(const Array& x) {
   return with_sharding_constraint(x, Spec::replicated(static_cast<std::size_t>(x.ndim())));
+}
+/// The nearest of kInt4Levels to whole numbers.
+Array nearest_levels(const Array& q) {
+  auto y = full_like(q, kInt4Levels[0]);
+  for (std::size_t c = 1; c < kInt4Levels.size(); ++c)
+    y = where(q >= int4_threshold(static_cast<int>(c)), static_cast<float>(kInt4Levels[c]), y);
+  return y;
 }
 /// A boolean scalar, the same on every rank.
 Array all_finite(const Arrays& sums) {
@@ -161,11 +169,12 @@ Array rounded_terms(const Array& terms, const Wire& wire) {
   x = reshape(x, {parts, blocks, block});
   constexpr float normal = std::numeric_limits<float>::min(), most = std::numeric_limits<float>::max();
   auto largest = amax(abs(x), -1);
-  auto least = maximum(largest / (wire.codec == Codec::int8 ? 127.0F : 7.0F), normal);
+  auto least = maximum(largest / 127.0F, normal);
   // The bf16 that is not below it.
   auto scale = bitcast(bitwise_and(bitcast(least, u32) + std::uint32_t{0xffff}, std::uint32_t{0xffff0000}), f32);
   auto inverse = expand_dims(1.0F / scale, -1);
   auto q = round(where(abs(x) < normal, 0.0F, x) * inverse);
+  if (wire.codec == Codec::int4) q = nearest_levels(q);
   auto y = minimum(maximum(q * expand_dims(scale, -1), -most), most);
   y = reshape(y, {parts, blocks * block});
   if (blocks * block > n) y = slice_in_dim(y, 1, 0, n);

@@ -153,7 +153,7 @@ TEST(Compression, WhatIsSentAndWhatIsKeptAreTheGradient) {
           for (auto v : got) largest = std::max(largest, std::abs(static_cast<double>(v)));
           double again = n == 1 || c.compression.rank > 0 ? 0
                          : c.wire.codec == Codec::bf16    ? largest / 256
-                                                          : largest / (c.wire.codec == Codec::int8 ? 250 : 13.5);
+                                                          : largest / (c.wire.codec == Codec::int8 ? 250 : 6.4);
           for (std::size_t i = 0; i < exact.size(); ++i)
             ASSERT_NEAR(got[i] + has[i], exact[i] + had[i], again + 2e-5) << c.name << " on " << n << " at " << i;
           double moved = 0;

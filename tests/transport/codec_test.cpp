@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 #include <thread>
+#include "bora/base/int4.h"
 #include "schedule/codec.h"
 #include "values.h"
 
@@ -17,7 +18,7 @@ std::vector<Wire> wires() {
   std::vector<Wire> r;
   for (auto& row : codecs())
     for (std::uint16_t block : {64, 128, 256, 4096})
-      if (r.empty() || row.largest > 0) r.push_back({row.codec, block});
+      if (r.empty() || row.gap > 0) r.push_back({row.codec, block});
   return r;
 }
 std::string text(const Wire& w) { return std::string(word(w.codec)) + "/" + std::to_string(w.block); }
@@ -58,7 +59,7 @@ bool same_bits(const Numbers& a, const Numbers& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
-TEST(Codec, AnErrorIsAtMostHalfOfTheScale) {
+TEST(Codec, AnErrorIsAtMostHalfOfTheWidestGap) {
   for (auto& w : wires())
     for (auto n : kSizes)
       for (auto& [kind, x] : inputs(n)) {
@@ -71,13 +72,29 @@ TEST(Codec, AnErrorIsAtMostHalfOfTheScale) {
             most = std::max(most, std::abs(static_cast<double>(x[at(k)])));
           double here = x[at(i)];
           // s is rounded up to bf16; where s is the least normal number, smaller ones than that are zero
-          auto bound = row.largest == 0 ? std::max(std::abs(here) / 256, 1e-40)
-                                        : std::max(most / row.largest * (1 + 1.0 / 128), 0x1p-126 * 2) / 2 * (1 + 1e-5);
-          if (row.largest == 0 && std::abs(here) > 3.38e38) continue;  // rounds to infinity
+          auto bound = row.gap == 0 ? std::max(std::abs(here) / 256, 1e-40)
+                                    : row.gap * std::max(most / 127 * (1 + 1.0 / 128), 0x1p-126 * 2) / 2 * (1 + 1e-5);
+          if (row.gap == 0 && std::abs(here) > 3.38e38) continue;  // rounds to infinity
           ASSERT_LE(std::abs(here - static_cast<double>(y[at(i)])), bound)
               << text(w) << " " << kind << " n=" << n << " i=" << i << " x=" << x[at(i)];
         }
       }
+}
+TEST(Codec, IntegersOfInt4BecomeTheNearestLevel) {
+  Numbers x(64, 0.0F);
+  x[63] = 127;  // the scale is 1
+  for (int q = -127; q <= 127; ++q) {
+    x[0] = x[40] = static_cast<float>(q);
+    auto y = there_and_back(Wire::int4(), x);
+    auto nearest = 1000;
+    for (int level : kInt4Levels)
+      if (auto d = std::abs(level - q) - std::abs(nearest - q); d < 0 || (d == 0 && std::abs(level) < std::abs(nearest)))
+        nearest = level;
+    EXPECT_EQ(y[0], static_cast<float>(nearest)) << q;
+    EXPECT_EQ(y[40], y[0]) << q;
+    EXPECT_EQ(y[63], 127);
+    EXPECT_EQ(y[1], 0);
+  }
 }
 TEST(Codec, EveryClassOfInstructionsGivesTheSameBits) {
   std::size_t cases = 0;

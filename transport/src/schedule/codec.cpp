@@ -55,8 +55,8 @@ template <class Block> constexpr CodecKernels kKernels[] = {
 using block_codec::Int4, block_codec::Int8;
 constexpr CodecRow kCodecs[] = {
     {Codec::bf16, 0, [](std::int64_t) { return std::int64_t{1}; }, [](std::int64_t) { return std::int64_t{2}; }, kBf16},
-    {Codec::int8, Int8::largest, [](std::int64_t block) { return block; }, Int8::bytes, kKernels<Int8>},
-    {Codec::int4, Int4::largest, [](std::int64_t block) { return block; }, Int4::bytes, kKernels<Int4>},
+    {Codec::int8, Int8::gap, [](std::int64_t block) { return block; }, Int8::bytes, kKernels<Int8>},
+    {Codec::int4, Int4::gap, [](std::int64_t block) { return block; }, Int4::bytes, kKernels<Int4>},
 };
 }  // namespace
 

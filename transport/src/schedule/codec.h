@@ -17,7 +17,7 @@ struct CodecKernels {
 /// A codec: one row of the table.
 struct CodecRow {
   Codec codec;
-  int largest;  // integer of a block; 0: it has none
+  int gap;  // the widest between the integers of a block, which go to 127; 0: it has none
   std::int64_t (*unit)(std::int64_t block);        // numbers
   std::int64_t (*unit_bytes)(std::int64_t block);  // their bytes
   std::span<const CodecKernels> kernels;           // the plainest first
