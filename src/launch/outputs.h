@@ -7,8 +7,8 @@
 namespace bora::launch {
 inline constexpr std::string_view error_mark = "bora: ";  // begins a line on stderr that is an error
 
-/// Rank 0's output is passed on unchanged, others' by the line, each with its rank, or to the logs alone. Lines that are
-/// errors are kept.
+/// Rank 0's output is passed on unchanged, others' by the line, each with its rank, or to the logs alone. Lines that
+/// are errors are kept.
 class Outputs {
  public:
   struct Line {

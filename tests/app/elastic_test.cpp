@@ -86,7 +86,7 @@ TEST_F(ElasticTest, OthersGoOnInTheirProcesses) {
   EXPECT_EQ(losses(out), losses(folder + "/calm"));
   EXPECT_EQ(losses(out, "eval/loss"), losses(folder + "/calm", "eval/loss"));
 }
-/// The same from snapshots in memory: no checkpoint is written before the end. A second loss comes soon after the first.
+/// The same from snapshots in memory: no checkpoint is written before the end.
 TEST_F(ElasticTest, SnapshotsReplaceCheckpoints) {
   auto words = settings + "checkpoint_every=790 ";
   auto undisturbed = run("launch -n 4 --layout dp --out " + folder + "/calm train " + words);
