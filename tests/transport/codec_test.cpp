@@ -87,9 +87,10 @@ TEST(Codec, IntegersOfInt4BecomeTheNearestLevel) {
     x[0] = x[40] = static_cast<float>(q);
     auto y = there_and_back(Wire::int4(), x);
     auto nearest = 1000;
-    for (int level : kInt4Levels)
-      if (auto d = std::abs(level - q) - std::abs(nearest - q); d < 0 || (d == 0 && std::abs(level) < std::abs(nearest)))
-        nearest = level;
+    for (int level : kInt4Levels) {
+      auto d = std::abs(level - q) - std::abs(nearest - q);
+      if (d < 0 || (d == 0 && std::abs(level) < std::abs(nearest))) nearest = level;
+    }
     EXPECT_EQ(y[0], static_cast<float>(nearest)) << q;
     EXPECT_EQ(y[40], y[0]) << q;
     EXPECT_EQ(y[63], 127);

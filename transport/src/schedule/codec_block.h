@@ -29,8 +29,8 @@ struct Int8 {
   static int get(const std::byte* from, std::int64_t, std::int64_t i) { return static_cast<std::int8_t>(from[i]); }
 };
 /// The code of q, the place of the nearest of kInt4Levels, without a search: bucket (q + 128) / 16 has at most two
-/// thresholds in it; the code is `below`, the number of those under the bucket, and one more for each of both that q has
-/// passed. Where there is none it is 127, which nothing passes.
+/// thresholds in it; the code is `below`, the number of those under the bucket, and one more for each of both that q
+/// has passed. Where there is none it is 127, which nothing passes.
 struct Int4Buckets {
   std::array<std::int8_t, 16> below{}, first{}, second{};
   int most = 0;  // thresholds in a bucket
