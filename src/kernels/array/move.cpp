@@ -171,6 +171,12 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
     });
     return;
   }
+  if (row.n < 4 && column != axes.end() && column->n >= 8) {  // short rows: the longer one of src is the inner loop
+    auto longer = *column;
+    axes.erase(column);
+    axes.push_back(row);
+    row = longer;
+  }
   I outer = 1;
   for (const auto& a : axes) outer *= a.n;
   const I grain = grain_for(kElement);

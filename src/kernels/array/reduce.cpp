@@ -17,79 +17,15 @@
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/memory.h"
+#include "kernels/array/reduction_operators.h"
 
 namespace bora::kernels {
 namespace {
+using namespace reductions;
 using I = std::int64_t;
 // ns per element; per element of a running sum or a search; per row besides its elements
 constexpr double kElement = 0.1, kOrdered = 0.2, kRow = 30;
 constexpr I kColumns = 2048;  // columns at a time: pieces of rows long enough to be prefetched, sums that stay in L1
-
-/// Accumulator type of T. Integers wrap, so they are summed unsigned; bool is handled as bytes.
-template <class T> struct AccOf { using type = std::make_unsigned_t<T>; };
-template <> struct AccOf<bfloat16> { using type = float; };
-template <> struct AccOf<float> { using type = float; };
-template <> struct AccOf<double> { using type = double; };
-template <> struct AccOf<bool> { using type = std::uint8_t; };
-
-/// 32 partials as vectors of 32 bytes.
-template <class A> struct Lanes {
-  typedef A Vec __attribute__((vector_size(32)));
-  static constexpr int width = 32 / sizeof(A), count = 32 / width;
-  Vec v[count];
-};
-/// Loads `width` values in the accumulator type.
-template <class R> auto load_vec(const R* x) {
-  typename Lanes<typename AccOf<R>::type>::Vec v;
-  if constexpr (std::is_same_v<R, bfloat16>) {
-    typedef std::uint16_t Half __attribute__((vector_size(16)));
-    typedef std::uint32_t Word __attribute__((vector_size(32)));
-    Half h;
-    std::memcpy(&h, x, sizeof h);
-    Word w = __builtin_convertvector(h, Word) << 16;
-    std::memcpy(&v, &w, sizeof v);
-  } else std::memcpy(&v, x, sizeof v);
-  return v;
-}
-
-// Operators on scalars and vectors. Of -0 and +0, max and min keep the later one, as fused loops do. S: the type in
-// which max and min compare.
-struct Sum {
-  template <class T, class A> static constexpr A identity() { return A(0); }
-  template <class S, class V> static V apply(V a, V x) { return a + x; }
-};
-struct Prod {
-  template <class T, class A> static constexpr A identity() { return A(1); }
-  template <class S, class V> static V apply(V a, V x) { return a * x; }
-};
-struct Max {
-  template <class T, class A> static constexpr A identity() {
-    if constexpr (std::is_floating_point_v<A>) return -std::numeric_limits<A>::infinity();
-    else return static_cast<A>(std::numeric_limits<T>::min());
-  }
-  template <class S, class V> static V apply(V a, V x) { return ((S(a) > S(x)) | (a != a)) ? a : x; }
-};
-struct Min {
-  template <class T, class A> static constexpr A identity() {
-    if constexpr (std::is_floating_point_v<A>) return std::numeric_limits<A>::infinity();
-    else return static_cast<A>(std::numeric_limits<T>::max());
-  }
-  template <class S, class V> static V apply(V a, V x) { return ((S(a) < S(x)) | (a != a)) ? a : x; }
-};
-/// The type in which values of T compare: T itself for integers, else the accumulator type.
-template <class T, class A> using Compare = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, T, A>;
-template <class S> struct VecOf { typedef S type __attribute__((vector_size(32))); };
-
-template <class T> auto value(T x) {
-  using A = typename AccOf<T>::type;
-  return static_cast<A>(x);
-}
-/// bool is read as bytes.
-template <class T> const auto* raw(const T* x) {
-  if constexpr (std::is_same_v<T, bool>) return reinterpret_cast<const std::uint8_t*>(x);
-  else if constexpr (std::is_integral_v<T>) return reinterpret_cast<const std::make_unsigned_t<T>*>(x);
-  else return x;
-}
 
 template <class A> struct Partials { A v[32]; };
 template <class T, class Op> auto reduce_segment(const T* in, I n) {
@@ -118,7 +54,23 @@ template <class T, class Op, class A> A folded(Partials<A> part, const Partials<
     for (int j = 0; j < half; ++j) part.v[j] = Op::template apply<S>(part.v[j], part.v[j + half]);
   return part.v[0];
 }
+/// A row of less than 32 elements: partials that no element goes into change nothing.
+template <class T, class Op> auto reduce_short_row(const T* in, I n) {
+  using A = typename AccOf<T>::type;
+  using S = Compare<T, A>;
+  const auto* x = raw(in);
+  const auto count = static_cast<I>(std::bit_ceil(static_cast<std::size_t>(std::max<I>(n, 1))));
+  A part[32];
+  for (I j = 0; j < count; ++j) {
+    part[j] = Op::template identity<T, A>();
+    if (j < n) part[j] = Op::template apply<S>(part[j], value(x[j]));
+  }
+  for (auto half = count / 2; half >= 1; half /= 2)
+    for (I j = 0; j < half; ++j) part[j] = Op::template apply<S>(part[j], part[j + half]);
+  return part[0];
+}
 template <class T, class Op> auto reduce_row(const T* in, I n) {
+  if (n <= 16) return reduce_short_row<T, Op>(in, n);
   auto part = reduce_segment<T, Op>(in, n);
   return folded<T, Op>(part, &part, 0);
 }

@@ -29,6 +29,7 @@ struct Leaf {
   static double sum(V v) { return (v[0] + v[1]) + (v[2] + v[3]); }
   double product(Index p, Index q) const {
     V r{};
+#pragma GCC unroll 4
     for (Index i = 0; i < kVectors; ++i) r = fused(columns[p][i], columns[q][i], r);
     return sum(r);
   }
@@ -67,6 +68,7 @@ struct Leaf {
           const auto ratio = (squares[q] - squares[p]) / (2 * shared);
           const auto t = std::copysign(1.0, ratio) / (std::abs(ratio) + std::sqrt(1 + ratio * ratio));
           const auto c = 1 / std::sqrt(1 + t * t), s = c * t;
+#pragma GCC unroll 8
           for (Index i = 0; i < 2 * kVectors; ++i) {
             const auto x = columns[p][i], y = columns[q][i];
             columns[p][i] = c * x - s * y;

@@ -20,21 +20,33 @@ void dots(Block<const double> a, const double* x, double* sums) {
   V r[kColumns] = {};
   Index i = 0;
   for (; i + lanes <= a.rows; i += lanes)
+#pragma GCC unroll 4
     for (Index c = 0; c < kColumns; ++c) r[c] = fused(at<V>(&a(i, c)), at<V>(x + i), r[c]);
   for (Index c = 0; c < kColumns; ++c) {
     sums[c] = (r[c][0] + r[c][1]) + (r[c][2] + r[c][3]);
     for (auto k = i; k < a.rows; ++k) sums[c] += a(k, c) * x[k];
   }
 }
-/// y += a x, of kColumns columns.
+/// y += a x, of kColumns columns. Those that follow are asked for meanwhile.
 void add(Block<const double> a, const double* x, double* y) {
   constexpr auto lanes = Lanes<double>::count;
+  V factors[kColumns];
+  for (Index c = 0; c < kColumns; ++c) factors[c] = V{} + x[c];
   Index i = 0;
-  for (; i + lanes <= a.rows; i += lanes) {
+  auto step = [&] {
     auto sum = at<V>(y + i);
-    for (Index c = 0; c < kColumns; ++c) sum = fused(at<V>(&a(i, c)), V{} + x[c], sum);
+#pragma GCC unroll 4
+    for (Index c = 0; c < kColumns; ++c) sum = fused(at<V>(&a(i, c)), factors[c], sum);
     put(y + i, sum);
+    i += lanes;
+  };
+  while (i + 2 * lanes <= a.rows) {
+#pragma GCC unroll 4
+    for (Index c = 0; c < kColumns; ++c) __builtin_prefetch(&a(i, c + kColumns));
+    step();
+    step();
   }
+  if (i + lanes <= a.rows) step();
   for (; i < a.rows; ++i)
     for (Index c = 0; c < kColumns; ++c) y[i] += a(i, c) * x[c];
 }

@@ -82,6 +82,7 @@ template <class T> T dot(const T* x, const T* y, Index n) {
     V sums[4] = {};
     Index i = 0;
     for (; i + 4 * lanes <= n; i += 4 * lanes)
+#pragma GCC unroll 4
       for (Index s = 0; s < 4; ++s) sums[s] = fused(at<V>(x + i + s * lanes), at<V>(y + i + s * lanes), sums[s]);
     for (; i + lanes <= n; i += lanes) sums[0] = fused(at<V>(x + i), at<V>(y + i), sums[0]);
     auto all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
@@ -90,6 +91,16 @@ template <class T> T dot(const T* x, const T* y, Index n) {
     for (; i < n; ++i) sum += x[i] * y[i];
     return sum;
   }
+}
+template <class T> void add_times(T factor, const T* x, T* y, Index n) {
+  Index i = 0;
+  if constexpr (!kComplex<T>) {
+    using V = typename Lanes<T>::Vector;
+    constexpr auto lanes = Lanes<T>::count;
+    const auto factors = V{} + factor;
+    for (; i + lanes <= n; i += lanes) put(y + i, fused(factors, at<V>(x + i), at<V>(y + i)));
+  }
+  for (; i < n; ++i) y[i] += factor * x[i];
 }
 template <class T> void multiply(Reads<T> a, Reads<T> b, Block<T> c, Into into) {
   if (c.column != 1 && c.columns > 1) return multiply<T>(b.turned(), a.turned(), c.turned(), into);
@@ -151,6 +162,7 @@ template <class T> void solve_triangular(Reads<T> a, Half half, Diagonal diagona
 
 #define BORA_BLOCKED(T)                                               \
   template T dot(const T*, const T*, Index);                          \
+  template void add_times(T, const T*, T*, Index);                    \
   template void multiply(Reads<T>, Reads<T>, Block<T>, Into);         \
   template void multiply_adjoint(Reads<T>, Reads<T>, Block<T>, Into); \
   template void subtract_lower(Reads<T>, Reads<T>, Block<T>);         \

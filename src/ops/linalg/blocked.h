@@ -71,6 +71,8 @@ template <class T> struct Owned {
 
 /// Sum of the products of n numbers each, those of x conjugated.
 template <class T> T dot(const T* x, const T* y, Index n);
+/// y += factor x.
+template <class T> void add_times(T factor, const T* x, T* y, Index n);
 /// c = a b, c + a b or c - a b. Of the strides of each one must be 1.
 template <class T> void multiply(Reads<T> a, Reads<T> b, Block<T> c, kernels::Into into = kernels::Into::set);
 /// The same with a^H for a.

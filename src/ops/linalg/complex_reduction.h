@@ -17,6 +17,7 @@ template <class T> struct RealForm {
 };
 /// Of a finite Hermitian matrix, whose part on and below the diagonal is read.
 RealForm<Complex> tridiagonal_form(Owned<Complex> a);
+RealForm<double> tridiagonal_form(Owned<double> a);
 /// Of a finite square matrix. G. Golub, W. Kahan, "Calculating the singular values and pseudo-inverse of a matrix",
 /// 1965; panels as J. Dongarra, S. Hammarling, D. Sorensen, 1989.
 RealForm<Complex> bidiagonal_form(Owned<Complex> a);

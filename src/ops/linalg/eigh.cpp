@@ -1,6 +1,6 @@
 // Eigenvalues and eigenvectors of symmetric and Hermitian matrices, in f64 and complex128.
 #include "ops/linalg/complex_reduction.h"
-#include "ops/linalg/eigen_maps.h"
+#include "ops/linalg/matrix.h"
 #include "ops/linalg/tridiagonal.h"
 
 namespace bora {
@@ -9,55 +9,35 @@ using namespace linalg;
 namespace {
 constexpr Index kSmall = 48;  // up to this size QL iterations on the whole matrix are as fast
 
-/// Householder reflections to a tridiagonal matrix and back. The matrix is finite.
-Eigenpairs eigen_of(Eigen::MatrixXd m) {
-  auto largest = m.cwiseAbs().maxCoeff();
-  auto scale = largest > 0 ? largest : 1;
-  m /= scale;
-  Eigenpairs r;
-  if (m.rows() <= kSmall) r = eigen_of_small(m);
-  else {
-    auto t = reduced(std::move(m));
-    r = eigen_of_tridiagonal(t.diagonal, t.below);
-    t.apply_q(r.vectors);
-  }
-  r.values *= scale;
-  return r;
-}
-/// Of a Hermitian matrix, which becomes real on the way; x [n, n] takes the vectors. The matrix is finite.
-Eigen::VectorXd eigen_of(Owned<Complex> m, Block<Complex> x) {
+/// Of a finite symmetric or Hermitian matrix, which becomes real on the way: reflections to a tridiagonal matrix and
+/// back. The values; the vectors go to x [n, n].
+template <class T, class Out> std::vector<double> eigen_of(Owned<T> m, Block<Out> x) {
   double largest = 0;
   for (auto& z : m.numbers()) largest = std::max(largest, larger_part(z));
-  auto scale = largest > 0 ? largest : 1;
-  for (auto& z : m.numbers()) z = {z.real() / scale, z.imag() / scale};
-  auto form = tridiagonal_form(std::move(m));
-  using Map = Eigen::Map<const Eigen::VectorXd>;
-  auto r = eigen_of_tridiagonal(Map(form.diagonal.data(), x.rows), Map(form.beside.data(), x.rows - 1));
-  for (Index j = 0; j < x.columns; ++j)
-    for (Index i = 0; i < x.rows; ++i) x(i, j) = r.vectors(i, j);
-  form.left.apply(x);
-  return r.values * scale;
-}
-template <class T> void eval_complex(Block<const T> a, Real<T>* w, Block<T> x) {
-  const auto n = a.rows;
-  Owned<Complex> m(n, n), vectors(n, n);
-  double nothing = 0;  // NaN where a number is not finite
-  for (Index j = 0; j < n; ++j)
-    for (Index i = 0; i < n; ++i) {
-      Complex z(a(i, j));
-      m.block(i, j) = z;
-      nothing += z.real() * 0 + z.imag() * 0;
+  const auto scale = largest > 0 ? largest : 1;
+  for (auto& z : m.numbers()) z = scaled(z, scale);
+  auto finish = [&](std::vector<double> values) {
+    for (auto& w : values) w *= scale;
+    return values;
+  };
+  if constexpr (!kComplex<T>)
+    if (x.rows <= kSmall) {
+      auto r = eigen_of_small(m);
+      convert<double, Out>(r.vectors.block, x);
+      return finish(std::move(r.values));
     }
-  if (nothing != 0) {
-    std::fill_n(w, n, kNan<Real<T>>);
-    std::fill_n(x.data, n * n, T(kNan<Real<T>>));
-    return;
+  auto form = tridiagonal_form(std::move(m));
+  auto r = eigen_of_tridiagonal(form.diagonal, form.beside);
+  if constexpr (kComplex<T>) {
+    Owned<T> vectors(x.rows, x.columns, Fill::none);
+    convert<double, T>(r.vectors.block, vectors.block);
+    form.left.apply(vectors.block);
+    convert<T, Out>(vectors.block, x);
+  } else {
+    form.left.apply(r.vectors.block);
+    convert<T, Out>(r.vectors.block, x);
   }
-  auto values = eigen_of(std::move(m), vectors.block);
-  for (Index j = 0; j < n; ++j) {
-    w[j] = static_cast<Real<T>>(values(j));
-    for (Index i = 0; i < n; ++i) x(i, j) = T(vectors.block(i, j));
-  }
+  return finish(std::move(r.values));
 }
 }  // namespace
 struct Eigh {
@@ -69,25 +49,20 @@ struct Eigh {
     return {values, in[0]};
   }
   void eval(Inputs in, Outputs out) const {
-    if (is_complex(in[0].type.dtype))
-      return each_of_numbers(in[0].type, [&](auto zero, Index i) {
-        using T = decltype(zero);
-        if constexpr (kComplex<T>)
-          eval_complex<T>(matrix<T>(in[0], i), out[0].as<Real<T>>() + i * rows(in[0].type), matrix<T>(out[1], i));
-      });
-    each(in[0].type, [&](auto zero, Index i) {
+    each_of_numbers(in[0].type, [&](auto zero, Index i) {
       using T = decltype(zero);
-      auto a = eigen_matrix<T>(in[0], i);
-      Eigen::Map<Eigen::Matrix<T, -1, 1>> w(out[0].as<T>() + i * a.rows(), a.rows());
-      auto x = eigen_matrix<T>(out[1], i);
-      if (a.allFinite()) {
-        auto r = eigen_of(a.template cast<double>());
-        w = r.values.template cast<T>();
-        x = r.vectors.template cast<T>();
-      } else {
-        w.setConstant(kNan<T>);
-        x.setConstant(kNan<T>);
+      using Wide = std::conditional_t<kComplex<T>, Complex, double>;
+      const auto n = rows(in[0].type);
+      auto w = out[0].as<Real<T>>() + i * n;
+      auto x = matrix<T>(out[1], i);
+      Owned<Wide> a(n, n, Fill::none);
+      if (!convert_finite<T, Wide>(matrix<T>(in[0], i), a.block)) {
+        std::fill_n(w, n, kNan<Real<T>>);
+        std::fill_n(x.data, n * n, T(kNan<Real<T>>));
+        return;
       }
+      auto values = eigen_of(std::move(a), x);
+      for (Index k = 0; k < n; ++k) w[k] = static_cast<Real<T>>(values[static_cast<std::size_t>(k)]);
     });
   }
   Array vjp(const Vjp& v) const {

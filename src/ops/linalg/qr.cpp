@@ -1,5 +1,4 @@
 // a = q r, by Householder reflections.
-#include <vector>
 #include "ops/linalg/matrix.h"
 #include "ops/linalg/reflections.h"
 
@@ -17,8 +16,8 @@ struct Qr {
     each_of_numbers(in[0].type, [&](auto zero, Index i) {
       using T = decltype(zero);
       auto a = matrix<T>(in[0], i);
-      std::vector<T> memory(static_cast<std::size_t>(a.rows * a.columns));
-      auto left = by_rows(memory.data(), a.rows, a.columns);
+      Owned<T> memory(a.columns, a.rows, Fill::none);
+      auto left = memory.block.turned();  // row after row
       copy<T>(a, left);
       Reflections<T> f(left);
       f.columns(matrix<T>(out[0], i));

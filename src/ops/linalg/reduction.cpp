@@ -3,18 +3,15 @@
 #include <cstdint>
 #include <vector>
 #include "bora/base/parallel.h"
+#include "ops/linalg/complex_reduction.h"
 #include "ops/linalg/lanes.h"
-#include "ops/linalg/reflections.h"
-#include "ops/linalg/tridiagonal.h"
 
 namespace bora::linalg {
 namespace {
-using Eigen::MatrixXd;
-using Eigen::VectorXd;
 using kernels::Into;
 constexpr Index kPanel = 32, kColumns = 4, kTile = 512, kParts = 8;
 
-Block<double> block(MatrixXd& a) { return by_columns(a.data(), a.rows(), a.cols()); }
+std::size_t size(Index n) { return static_cast<std::size_t>(n); }
 
 /// below += tile x, beside += tile' y for a tile of some columns, which is read once.
 void multiply_twice(Block<const double> tile, const double* x, const double* y, double* below, double* beside) {
@@ -23,14 +20,16 @@ void multiply_twice(Block<const double> tile, const double* x, const double* y, 
   const auto m = tile.rows;
   Index j = 0;
   for (; j + kColumns <= tile.columns; j += kColumns) {
-    V sums[kColumns] = {};
+    V sums[kColumns] = {}, factors[kColumns];
+    for (Index c = 0; c < kColumns; ++c) factors[c] = V{} + x[j + c];
     Index i = 0;
     for (; i + lanes <= m; i += lanes) {
       auto out = at<V>(below + i);
       const auto in = at<V>(y + i);
+#pragma GCC unroll 4
       for (Index c = 0; c < kColumns; ++c) {
         const auto a = at<V>(&tile(i, j + c));
-        out = fused(a, V{} + x[j + c], out);
+        out = fused(a, factors[c], out);
         sums[c] = fused(a, in, sums[c]);
       }
       put(below + i, out);
@@ -49,23 +48,23 @@ void multiply_twice(Block<const double> tile, const double* x, const double* y, 
     beside[j] += dot(&tile(0, j), y, m);
   }
 }
-/// a times x by the part of a on and below the diagonal, which is read once. The parts are fixed, so that no sum
-/// depends on threads.
-VectorXd symmetric_product(Block<const double> a, const double* x) {
+/// y = a x by the part of a on and below the diagonal, which is read once. The parts are fixed, so that no sum depends
+/// on threads.
+void symmetric_product(Block<const double> a, const double* x, double* y) {
   const auto n = a.rows;
   constexpr Index width = 64;
   const auto blocks = (n + width - 1) / width, parts = n < 4 * width ? 1 : kParts;
-  MatrixXd sums = MatrixXd::Zero(n, parts);
+  Owned<double> sums(n, parts);
   parallel_for(parts, grain_for(0.3 * static_cast<double>(n * n / parts)), [&](Index begin, Index end) {
     for (auto p = begin; p < end; ++p)
       for (auto b = p; b < blocks; b += parts) {
-        auto sum = &sums(0, p);
+        auto sum = &sums.block(0, p);
         const auto first = b * width, w = std::min(width, n - first), below = first + w;
         for (Index j = first; j < below; ++j) {
           auto column = &a(j, j);
           const auto m = below - j - 1;
           sum[j] += column[0] * x[j] + dot(column + 1, x + j + 1, m);
-          for (Index i = 0; i < m; ++i) sum[j + 1 + i] += column[1 + i] * x[j];
+          add_times(x[j], column + 1, sum + j + 1, m);
         }
         for (auto r = below; r < n; r += kTile) {
           const auto rows = std::min(kTile, n - r);
@@ -73,60 +72,45 @@ VectorXd symmetric_product(Block<const double> a, const double* x) {
         }
       }
   });
-  return sums.rowwise().sum();
+  std::copy_n(&sums.block(0, 0), n, y);
+  for (Index p = 1; p < parts; ++p) add_times(1.0, &sums.block(0, p), y, n);
 }
 }  // namespace
 
-Reduced reduced(MatrixXd a) {
-  auto n = a.rows();
-  Reduced r{VectorXd(n), VectorXd(n - 1), {}, VectorXd(n - 1)};
+RealForm<double> tridiagonal_form(Owned<double> given) {
+  auto a = given.block;
+  const auto n = a.rows;
+  std::vector<double> diagonal(size(n)), under(size(std::max<Index>(n - 1, 0))), factors(under.size());
   for (Index begin = 0; begin < n; begin += kPanel) {
-    auto width = std::min<Index>(kPanel, n - begin);
+    const auto width = std::min<Index>(kPanel, n - begin);
     // a -= v w' + w v' as one product: columns v0 w0 v1 w1 .., and the same with each pair turned.
-    MatrixXd pairs = MatrixXd::Zero(n, 2 * width), turned = MatrixXd::Zero(n, 2 * width);
-    VectorXd row(2 * width), y(n);
+    Owned<double> all_pairs(n, 2 * width), all_turned(n, 2 * width);
+    auto pairs = all_pairs.block, turned = all_turned.block;
+    std::vector<double> row(size(2 * width));
     for (Index j = 0; j < width; ++j) {
-      auto c = begin + j, m = n - c - 1, done = 2 * j;
-      auto below = block(pairs).part(c + 1, 0, m, done);
+      const auto c = begin + j, m = n - c - 1, done = 2 * j;
       auto coefficients = by_columns(row.data(), done, 1);
-      copy<double>(block(turned).part(c, 0, 1, done).turned(), coefficients);
-      auto column = block(a).part(c, c, m + 1, 1);
-      multiply<double>(block(pairs).part(c, 0, m + 1, done), coefficients, column, Into::subtract);
-      r.diagonal(c) = a(c, c);
+      copy<double>(turned.part(c, 0, 1, done).turned(), coefficients);
+      multiply<double>(pairs.part(c, 0, m + 1, done), coefficients, a.part(c, c, m + 1, 1), Into::subtract);
+      diagonal[size(c)] = a(c, c);
       if (m == 0) break;
-      r.factors(c) = reflect(&a(c + 1, c), m);
-      r.below(c) = a(c + 1, c);
-      auto x = pairs.col(done).tail(m);
-      x = a.col(c).tail(m);
-      x(0) = 1;
-      y.tail(m) = symmetric_product(block(a).part(c + 1, c + 1, m, m), &x(0));
-      auto z = y.tail(m);
-      multiply<double>(block(turned).part(c + 1, 0, m, done).turned(), by_columns(&x(0), m, 1), coefficients);
-      multiply<double>(below, coefficients, by_columns(&z(0), m, 1), Into::subtract);
-      z *= r.factors(c);
-      z -= 0.5 * r.factors(c) * dot(&z(0), &x(0), m) * x;
-      pairs.col(done + 1).tail(m) = z;
-      turned.col(done).tail(m) = z;
-      turned.col(done + 1).tail(m) = x;
+      const auto factor = factors[size(c)] = reflect(&a(c + 1, c), m);
+      under[size(c)] = a(c + 1, c);
+      auto x = &pairs(c + 1, done), z = &pairs(c + 1, done + 1);
+      std::copy_n(&a(c + 1, c), m, x);
+      x[0] = 1;
+      symmetric_product(a.part(c + 1, c + 1, m, m), x, z);
+      multiply<double>(turned.part(c + 1, 0, m, done).turned(), by_columns(x, m, 1), coefficients);
+      multiply<double>(pairs.part(c + 1, 0, m, done), coefficients, by_columns(z, m, 1), Into::subtract);
+      for (Index i = 0; i < m; ++i) z[i] *= factor;
+      add_times(-0.5 * factor * dot(z, x, m), x, z, m);
+      std::copy_n(z, m, &turned(c + 1, done));
+      std::copy_n(x, m, &turned(c + 1, done + 1));
     }
-    auto end = begin + width, rest = n - end;
-    subtract_lower<double>(block(pairs).part(end, 0, rest, 2 * width), block(turned).part(end, 0, rest, 2 * width),
-                           block(a).part(end, end, rest, rest));
+    const auto end = begin + width, rest = n - end;
+    subtract_lower<double>(pairs.part(end, 0, rest, 2 * width), turned.part(end, 0, rest, 2 * width),
+                           a.part(end, end, rest, rest));
   }
-  r.reflections = std::move(a);
-  return r;
-}
-void Reduced::apply_q(MatrixXd& x) const {
-  auto n = reflections.rows();
-  for (auto begin = (n - 2) / kPanel * kPanel; n > 1 && begin >= 0; begin -= kPanel) {
-    auto width = std::min<Index>(kPanel, n - 1 - begin), m = n - 1 - begin;
-    MatrixXd v = reflections.block(begin + 1, begin, m, width), t(width, width);
-    for (Index j = 0; j < width; ++j) {
-      v.col(j).head(j).setZero();
-      v(j, j) = 1;
-    }
-    join_reflections<double>(block(v), factors.data() + begin, block(t));
-    Panel<double>{block(v), block(t)}.apply(block(x).part(begin + 1, 0, m, x.cols()), false);
-  }
+  return {std::move(diagonal), std::move(under), {std::move(given), std::move(factors), 1}, {{0, 0}, {}, 0}};
 }
 }  // namespace bora::linalg

@@ -2,6 +2,7 @@
 #include "ops/linalg/reflections.h"
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include "bora/base/parallel.h"
 #include "ops/linalg/lanes.h"
 
@@ -32,21 +33,38 @@ template <class T> void factor_panel(Block<T> p, Block<T> v, T* factors, Block<T
       auto y = &p(j, c);
       const auto part = conjugated(factors[j]) * (y[0] + dot(x + 1, y + 1, m - j - 1));
       y[0] -= part;
-      for (Index i = 1; i < m - j; ++i) y[i] -= part * x[i];
+      add_times(-part, x + 1, y + 1, m - j - 1);
     }
   }
   join_reflections<T>(v, factors, t);
+}
+/// The largest magnitude of a part of a number, and 0, or NaN if a number is not finite.
+template <class T> std::pair<Real<T>, Real<T>> largest_of(const T* x, Index n) {
+  using R = Real<T>;
+  using V = typename Lanes<R>::Vector;
+  constexpr auto lanes = Lanes<R>::count;
+  auto parts = reinterpret_cast<const R*>(x);
+  const auto count = n * static_cast<Index>(sizeof(T) / sizeof(R));
+  V sizes{}, nothings{};
+  Index i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto v = at<V>(parts + i), size = v < 0 ? -v : v;
+    nothings += v * R(0);
+    sizes = size > sizes ? size : sizes;
+  }
+  R largest = 0, nothing = 0;
+  for (Index l = 0; l < lanes; ++l) largest = std::max(largest, sizes[l]), nothing += nothings[l];
+  for (; i < count; ++i) largest = std::max(largest, std::abs(parts[i])), nothing += parts[i] * 0;
+  return {largest, nothing};
 }
 }  // namespace
 
 template <class T> T reflect(T* x, Index n) {
   using R = Real<T>;
-  R largest = 0, nothing = 0;  // NaN where a number is not finite
-  for (Index i = 0; i < n; ++i) {
-    if (i > 0) largest = std::max(largest, larger_part(x[i]));
-    nothing += real_part(x[i]) * 0;
-    if constexpr (kComplex<T>) nothing += x[i].imag() * 0;
-  }
+  const auto [largest_below, rest_is] = largest_of(x + 1, n - 1);
+  auto largest = largest_below;
+  R nothing = rest_is + real_part(x[0]) * 0;
+  if constexpr (kComplex<T>) nothing += x[0].imag() * 0;
   if (nothing != 0) {
     std::fill_n(x, n, T(nothing));
     return nothing;
@@ -64,7 +82,11 @@ template <class T> T reflect(T* x, Index n) {
     const auto inverse = std::conj(rest) / std::norm(rest);
     for (Index i = 1; i < n; ++i) x[i] *= inverse;
   } else {
-    for (Index i = 1; i < n; ++i) x[i] /= rest;
+    using V = typename Lanes<T>::Vector;
+    constexpr auto lanes = Lanes<T>::count;
+    Index i = 1;
+    for (; i + lanes <= n; i += lanes) put(x + i, at<V>(x + i) / rest);
+    for (; i < n; ++i) x[i] /= rest;
   }
   x[0] = plain ? left : left * largest;
   return factor;
@@ -107,12 +129,13 @@ template <class T> void ReflectionProduct<T>::apply(Block<T> x) const {
 }
 
 template <class T> Reflections<T>::Reflections(Block<T> a)
-    : m_(a.rows), k_(std::min(a.rows, a.columns)), v_(size(m_ * k_)), t_(size(kPanel * k_)) {
-  std::vector<T> memory(size(m_ * kPanel)), factors(size(kPanel));
+    : m_(a.rows), k_(std::min(a.rows, a.columns)), v_(m_, k_), t_(kPanel, k_) {
+  Owned<T> memory(m_, kPanel, Fill::none);
+  std::vector<T> factors(size(kPanel));
   for (Index begin = 0; begin < k_; begin += kPanel) {
     auto p = panel(begin);
     auto m = p.v.rows, n = p.v.columns, end = begin + n;
-    auto own = by_columns(memory.data(), m, n);
+    auto own = by_columns(memory.block.data, m, n);
     copy<T>(a.part(begin, begin, m, n), own);
     factor_panel(own, p.v, factors.data(), p.t);
     for (Index i = 0; i < n; ++i)
@@ -122,8 +145,7 @@ template <class T> Reflections<T>::Reflections(Block<T> a)
 }
 template <class T> Panel<T> Reflections<T>::panel(Index begin) const {
   auto n = std::min(kPanel, k_ - begin);
-  auto v = const_cast<T*>(v_.data()), t = const_cast<T*>(t_.data());
-  return {{v + begin * m_ + begin, m_ - begin, n, 1, m_}, by_rows(t + begin * kPanel, n, n)};
+  return {v_.block.part(begin, begin, m_ - begin, n), by_rows(t_.block.data + begin * kPanel, n, n)};
 }
 template <class T> void Reflections<T>::apply(Block<T> x) const {
   for (auto begin = (k_ - 1) / kPanel * kPanel; begin >= 0; begin -= kPanel)

@@ -37,7 +37,7 @@ template <class T> class Reflections {
   void columns(Block<T> q) const;
  private:
   Index m_, k_;
-  std::vector<T> v_, t_;
+  Owned<T> v_, t_;
   Panel<T> panel(Index begin) const;
 };
 }  // namespace bora::linalg

@@ -25,7 +25,8 @@ std::vector<Root> roots_of(const Secular& s);
 double value_of(const Secular& s, const Root& root);
 /// Column i of right [k, k] becomes z_j / (p_j - root i) of length 1, where z has exactly these roots: orthogonal to
 /// all digits, however near the roots are. For squares column i of left becomes (-1, d_j z_j / (p_j - root i)) of
-/// length 1, the left vectors of the matrix with first row z and diagonal d, whose d_0 = 0. Gu and Eisenstat, 1994, 1995.
+/// length 1, the left vectors of the matrix with first row z and diagonal d, whose d_0 = 0. M. Gu, S. Eisenstat, 1994
+/// and 1995.
 void vectors_of(const Secular& s, const std::vector<Root>& roots, Block<double> right, Block<double> left = {});
 /// made = part[:, from[some]] vectors[some, :].
 void combine(Block<const double> part, const std::vector<Index>& from, const std::vector<Index>& some,
