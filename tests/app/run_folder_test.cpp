@@ -143,8 +143,8 @@ TEST_F(RunFolderTest, WhatDiffersInAListIsSaidToo) {
   std::vector<std::string> lists = {source(a), source(b), source(b, ", weight: 2"), source(b) + ", " + source(a),
                                     source(a), source(a, ", weights_at: [{step: 3, weight: 2}]")};
   for (std::size_t i = 0; i < lists.size(); ++i) {
-    auto r = run("train batch=4 steps=1 model.layers=1 model.embed=16 model.heads=2 model.positions=16 eval_rows=4 " +
-                 ("out=" + out) + " \"data.sources=[" + lists[i] + "]\" data.pack=first_fit");
+    auto r = run("train batch=4 model.layers=1 model.embed=16 model.heads=2 model.positions=16 eval_rows=4 steps=" +
+                 std::to_string(i + 1) + " out=" + out + " \"data.sources=[" + lists[i] + "]\" data.pack=first_fit");
     ASSERT_EQ(r.code, 0) << r.err;
     EXPECT_EQ(r.out.find("changed: data.sources") != std::string::npos, i > 0) << lists[i] << "\n" << r.out;
     EXPECT_EQ(fs::exists(out + "/config." + std::to_string(i) + ".yaml"), i > 0) << lists[i];
