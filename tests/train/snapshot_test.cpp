@@ -14,8 +14,8 @@ struct State {
 const Axis kRows{"rows", 13}, kColumns{"columns", 7}, kLong{"long", 300'001};
 /// `base` tells states apart. The first leaf is split, others are where FSDP leaves them.
 State state(float base) {
-  auto x = State{arange(kRows).astype(Dtype::f32) * 2 + full({kColumns}, base), arange(kLong).astype(Dtype::f32) + base,
-                 full(std::vector<Axis>{}, base)};
+  auto x = State{full({kRows, kColumns}, base) + arange(kRows).astype(Dtype::f32) * 2,
+                 arange(kLong).astype(Dtype::f32) + base, full(std::vector<Axis>{}, base)};
   return {auto_sharded(x.wide), auto_sharded(x.tall), auto_sharded(x.scalar)};
 }
 std::vector<float> numbers(const State& s) {
