@@ -72,14 +72,18 @@ struct ReproducibleSettings {
   }
 };
 struct ElasticSettings {
-  std::int64_t min = 0, max = 0;
+  std::int64_t min = 0, max = 0, snapshot = 0;
   static constexpr config::Meaning meanings[] = {
       {"min", "ranks that must be left for the job to go on after others were lost"},
-      {"max", "ranks at most, and at first unless -n says otherwise; 0: a lost rank ends the job"}};
+      {"max", "ranks at most, and at first unless -n says otherwise; 0: a lost rank ends the job"},
+      {"snapshot", "every so many steps each rank keeps its part of the state in memory, and a copy of another rank's, "
+                   "from which the job goes on after a loss; 0: from checkpoints only"}};
   void check() const {
     config::domain(max >= 0 && max <= 1 << 16, "max", max, "from 1 to 2^16 (or 0)");
     config::domain(max == 0 ? min == 0 : min >= 1 && min <= max, "min", min,
                    max == 0 ? "0 without max" : "from 1 to max, " + std::to_string(max));
+    config::domain(snapshot >= 0 && (max > 0 || snapshot == 0), "snapshot", snapshot,
+                   max == 0 ? "0 without max" : "0 or more steps");
   }
 };
 struct Settings {

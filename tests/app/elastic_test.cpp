@@ -118,7 +118,7 @@ TEST_F(ElasticTest, BadInputIsOneLine) {
   is_bad_input("launch --elastic 1:2" + out + config, "set checkpoint.every");
   is_bad_input("launch -n 3 --elastic 1:2" + out + config + " checkpoint_every=2",
                "3 ranks are not from elastic.min=1");
-  is_bad_input("launch -n 2 --snapshot 5" + out + config, "give --elastic MIN:MAX too");
+  is_bad_input("launch -n 2 --snapshot 5" + out + config, "elastic.snapshot: must be 0 without max");
   is_bad_input("launch --elastic 1:2 --max-restarts 2" + out + config, "--max-restarts");
   is_bad_input("launch --elastic 1:2 -- comm", "--elastic: it is for training");
   EXPECT_FALSE(fs::exists(folder + "/o"));

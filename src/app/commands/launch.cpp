@@ -9,6 +9,8 @@
 #include "app/job.h"
 #include "app/local_every.h"
 #include "app/options.h"
+#include "bora/base/json.h"
+#include "bora/track/metrics.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -53,7 +55,7 @@ struct Launch {
   std::string log_dir = {};
   int max_restarts = 0;
   std::string elastic = {};
-  int snapshot = 0;
+  std::optional<int> snapshot = {};
   ConfigWords config = {};
   std::string resume = {};
   bool pipeline = true;
@@ -68,9 +70,7 @@ struct Launch {
     flags.add("--log-dir", log_dir, "a file for each rank's output");
     flags.add("--max-restarts", max_restarts, "start again after a rank was lost, so many times");
     flags.add("--elastic", elastic, "MIN:MAX ranks: go on after ranks were lost, while MIN are left (elastic.*)");
-    flags.add("--snapshot", snapshot,
-              "with --elastic: every so many steps each rank keeps its part of the state in memory, and a copy of "
-              "another rank's; after a loss the job goes on from there; 0: from checkpoints only");
+    flags.add("--snapshot", snapshot, "elastic.snapshot").no_default();
     config.declare(flags);
     declare_resume(flags, resume);
     declare_pipeline(flags, pipeline);
@@ -117,6 +117,11 @@ void Launch::settle() {
     config.settings.push_back("elastic.min=" + elastic.substr(0, colon));
     config.settings.push_back("elastic.max=" + elastic.substr(colon + 1));
   }
+  if (snapshot) {
+    check<ConfigError>(program.empty(), "--snapshot: it is for training; ", program.empty() ? "" : program[0],
+                       " has no state to keep");
+    config.settings.push_back("elastic.snapshot=" + std::to_string(*snapshot));
+  }
   check<ConfigError>(ranks || !hosts.empty() || !elastic.empty(),
                      "launch: how many ranks? give -n N, or --hosts FILE, or --elastic MIN:MAX");
   check<ConfigError>(!hosts.empty() || (ssh.empty() && variables.empty()),
@@ -126,7 +131,6 @@ void Launch::settle() {
   check<ConfigError>(!ranks || *ranks >= 1, "-n: must be 1 or more, got ", ranks.value_or(0));
   check<ConfigError>(max_restarts == 0 || elastic.empty(),
                      "--max-restarts: an elastic job starts again as long as it gets further; leave it out");
-  check<ConfigError>(snapshot >= 0, "--snapshot: must be 0 or more steps, got ", snapshot);
   check<ConfigError>(max_restarts >= 0, "--max-restarts: must be 0 or more, got ", max_restarts);
 }
 /// How an elastic job goes on.
@@ -140,9 +144,14 @@ launch::Elastic elastic_of(const Settings& s) {
       } catch (const ConfigError&) {}  // a number that divides neither the mesh nor the batch
     return 0;
   };
-  e.progress = [folder = s.out + "/checkpoints"] {
-    auto all = io::list_checkpoints(folder);
-    return all.empty() ? std::string("the beginning") : "step " + std::to_string(all.back().step);
+  e.progress = [out = s.out, snapshots = s.elastic.snapshot > 0] {
+    auto all = io::list_checkpoints(out + "/checkpoints");
+    auto words = all.empty() ? std::string("the beginning") : "step " + std::to_string(all.back().step);
+    auto metrics = out + "/metrics.jsonl";
+    if (!snapshots || !fs::exists(metrics)) return words;
+    auto curve = track::read_curve(metrics, "train/loss");
+    if (curve.empty()) return words;
+    return words + " or a later snapshot; step " + number_text(curve.back().x) + " was logged last";
   };
   return e;
 }
@@ -160,7 +169,6 @@ std::vector<std::string> Launch::training(const std::string& bora, const Setting
     words.push_back("local.every=" + std::to_string(planned_every(s, *tokenizer, size, resume_of(resume))));
   if (!resume.empty()) words.insert(words.end(), {"--resume", resume});
   if (!pipeline) words.emplace_back("--no-pipeline");
-  if (snapshot > 0) words.insert(words.end(), {"--snapshot", std::to_string(snapshot)});
   return words;
 }
 int Launch::run() const {
@@ -183,8 +191,6 @@ int Launch::run() const {
     check<ConfigError>(l.ranks >= e.min && l.ranks <= e.max, "launch: ", l.ranks, " ranks are not from elastic.min=",
                        e.min, " to elastic.max=", e.max);
   }
-  check<ConfigError>(snapshot == 0 || is_elastic,
-                     "--snapshot: snapshots are for jobs that go on after a loss; give --elastic MIN:MAX too");
   if (!hosts.empty()) {
     l.hosts = launch::read_hosts(hosts);
     auto slots = launch::count_slots(l.hosts);

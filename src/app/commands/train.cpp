@@ -18,19 +18,14 @@ struct Train {
   std::string resume = {};
   std::vector<transport::Option> transport = {};
   bool pipeline = true;
-  int snapshot = 0;
 
   void declare(Flags& flags) {
     config.declare(flags);
     declare_resume(flags, resume);
     declare_insecure(flags, transport);
     declare_pipeline(flags, pipeline);
-    flags.add("--snapshot", snapshot, "as bora launch has it, which gives it to ranks of an elastic job");
   }
-  void settle() {
-    config.settle();
-    check<ConfigError>(snapshot >= 0, "--snapshot: must be 0 or more steps, got ", snapshot);
-  }
+  void settle() { config.settle(); }
   int run() const {
     auto s = config.load();
     check_job(s, transport::config_from_environment().size);
@@ -60,7 +55,7 @@ struct Train {
           return said;
         };
       std::optional<bora::training::UseSnapshots> in_memory;
-      if (snapshot > 0 && launch::can_go_on()) in_memory.emplace(snapshots, snapshot);
+      if (s.elastic.snapshot > 0 && launch::can_go_on()) in_memory.emplace(snapshots, s.elastic.snapshot);
       return run_training(*model, open_data(s, tokenizer, mesh), loop, mesh);
     });
   }
