@@ -37,9 +37,10 @@ struct Options {
 /// log). Lines on stderr that begin with "bora: " are errors: of all these lines one is shown, the first failed rank's.
 /// SIGTERM and SIGINT are passed on for an orderly stop; a second one kills the ranks. SIGUSR2 is passed on: ranks
 /// print which rank waits for which.
-/// An elastic job starts again after each loss, with a line that says so, on the hosts that can still be reached: with
-/// as many ranks as fit. It ends with 86 if fewer than its least number are left, or if it was lost ten times without
-/// getting further.
+/// An elastic job goes on after each loss, with a line that says so, on the hosts that can still be reached, with
+/// as many ranks as fit: processes that leave their epoch (epoch.h) get a place in the next one, others are started
+/// beside them, and if none is left the job starts again. It ends with 86 if fewer than its least number are left,
+/// or if it was lost ten times without getting further.
 /// Returns the job's exit code: 0; 2 a rank reported bad input; 86 a rank was lost (one line on stderr names it); 130
 /// interrupted. Throws ConfigError if the port is taken, a host cannot be reached or the logs cannot be written.
 int run(const Options&);
