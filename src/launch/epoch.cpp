@@ -1,10 +1,8 @@
 #include "epoch.h"
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <cerrno>
 #include <cstdlib>
-#include <utility>
 #include "bora/base/text.h"
 #include "ranks.h"
 

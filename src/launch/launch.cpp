@@ -1,5 +1,4 @@
 #include "launch.h"
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -233,10 +232,7 @@ class Job final : private RankEvents {
   }
 
   int verdict() {
-    if (failed_.empty() && !why_.empty()) {
-      loss_ = why_;
-      return 86;
-    }
+    if (failed_.empty() && !why_.empty()) return lost(std::string(error_mark) + why_);
     if (failed_.empty()) {
       for (auto& line : outputs_.errors()) outputs_.print(2, line.text + "\n");
       bool stopped = interrupted_ || std::any_of(ranks_.begin(), ranks_.end(),
@@ -258,9 +254,15 @@ class Job final : private RankEvents {
       else if (!said.empty()) line = said.front().text;
       else if (code == 2) line = name + " " + ending(r).words();
     }
-    if (code != 2 && elastic()) loss_ = line.substr(error_mark.size());
+    if (code != 2) return lost(line);
+    outputs_.print(2, line + "\n");
+    return 2;
+  }
+  /// The line of a loss is said by whoever decides whether the job goes on.
+  int lost(const std::string& line) {
+    if (elastic() && !interrupted_) loss_ = line.substr(error_mark.size());
     else outputs_.print(2, line + "\n");
-    return code == 2 ? 2 : 86;
+    return 86;
   }
 
   void printed(int r, bool errors, std::string_view bytes) override { outputs_.printed(r, errors, bytes); }
@@ -277,9 +279,9 @@ class Job final : private RankEvents {
     wait_for_others(true);
   }
   void wait_for_others(bool to_leave) {
-    if (deadline_) return;
     auto seconds = elastic() && to_leave ? seconds_to_leave : options_.grace_s;
-    deadline_ = Clock::now() + std::chrono::milliseconds(static_cast<int>(seconds * 1000));
+    auto until = Clock::now() + std::chrono::milliseconds(static_cast<int>(seconds * 1000));
+    deadline_ = deadline_ ? std::min(*deadline_, until) : until;  // bad input ends a job that waited for a loss
   }
   void pass_on(int signal) {
     if (signal == SIGUSR2) return each([](Ranks& some) { some.signal(SIGUSR2); });

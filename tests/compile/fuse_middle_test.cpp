@@ -95,6 +95,18 @@ TEST(FuseMiddle, ReductionsOfConstantsAreComputedOnce) {
             EXPECT_EQ(agrees(f, {numbers(Shape(shape), 1, d)}).kernels, 1u) << d << s << kind << c << axis;
           }
 }
+/// Also those whose elements have more than 64 bits, or are computed in another dtype.
+TEST(FuseMiddle, ReductionsOfConstantsOfAnyDtype) {
+  for (Dtype d : {bf16, f16, i8, i16, u16, u32, i64, u64, complex64, complex128})
+    for (int kind : {0, 3})
+      for (const Dims& dims : {Dims{0}, Dims{1}, Dims{0, 2}}) {
+        auto f = [=](const Arrays& a) {
+          auto c = broadcast_to(full({}, 2, d), {6, 4, 5});
+          return Arrays{reduced(kind, c, dims), a[0] * 2};
+        };
+        agrees(f, {numbers({3}, 1, f32)});
+      }
+}
 TEST(FuseMiddle, RandomPrograms) {
   for (std::uint64_t seed = 0; seed < 300 && !::testing::Test::HasFatalFailure(); ++seed) {
     std::mt19937_64 g(seed);

@@ -14,8 +14,11 @@ namespace {
 constexpr std::int64_t kFew = 8, kColumns = 16;  // long columns are reduced as rows if they are few (ops/reduce.cpp)
 constexpr std::int64_t kMostElements = 1 << 20;  // that are added up here
 
-/// The bits of one element of the constant from which a variable is broadcast.
+/// The dtypes whose reductions are computed as they are stored, in at most 64 bits.
+bool is_plain(Dtype d) { return d == f32 || d == f64 || d == i32 || d == u32 || d == i64; }
+/// The bits of one element of the constant of a plain dtype from which a variable is broadcast.
 std::optional<std::uint64_t> constant_bits(const Program& p, const std::vector<const Instruction*>& maker, int v) {
+  if (!is_plain(p.vars[idx(v)].dtype)) return std::nullopt;
   for (auto* m = maker[idx(v)]; m; m = maker[idx(v)]) {
     if (is_constant(*m)) {
       std::uint64_t bits = 0;
@@ -30,10 +33,8 @@ std::optional<std::uint64_t> constant_bits(const Program& p, const std::vector<c
   return std::nullopt;
 }
 /// The constant to which `dims` of an array of equal elements reduce, with the bits that the reduction gives: it only
-/// depends on their number and on whether they are the last dimensions. nullopt: there are too many, or they are stored
-/// in another dtype than they are computed in.
+/// depends on their number and on whether they are the last dimensions. nullopt: there are too many.
 std::optional<ops::Constant> reduced(const ops::Reduce& r, Type t, std::uint64_t bits) {
-  if (t.dtype != f32 && t.dtype != f64 && t.dtype != i32 && t.dtype != u32 && t.dtype != i64) return std::nullopt;
   auto size = dtype_size(t.dtype);
   for (auto& dims : ops::reduction_steps(t, r.dims)) {
     ops::Reduce step{r.kind, dims};

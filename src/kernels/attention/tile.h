@@ -3,7 +3,7 @@
 // of isa/.
 #pragma once
 #include "kernels/attention/lanes.h"
-#include "kernels/attention/transpose.h"
+#include "kernels/array/transpose.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {

@@ -6,34 +6,13 @@
 #include <limits>
 #include <type_traits>
 #include "bora/base/error.h"
+#include "kernels/array/transpose.h"
 
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
 
-/// to[j * to_row + i] = from[i * from_row + j] for a square block of vectors.
-void turn_block(const float* from, I from_row, float* to, I to_row) {
-  __m256 r[8], t[8];
-#pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) r[i] = _mm256_loadu_ps(from + i * from_row);
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    t[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
-    t[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
-  }
-#pragma GCC unroll 2
-  for (int i = 0; i < 2; ++i) {
-    r[4 * i] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0x44);
-    r[4 * i + 1] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0xee);
-    r[4 * i + 2] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0x44);
-    r[4 * i + 3] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0xee);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    _mm256_storeu_ps(to + i * to_row, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
-    _mm256_storeu_ps(to + (i + 4) * to_row, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
-  }
-}
+/// to[j * to_row + i] = from[i * from_row + j] for a block of 4 x 4.
 void turn_quarter(const float* from, I from_row, float* to, I to_row) {
   __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + from_row), c = _mm_loadu_ps(from + 2 * from_row),
          d = _mm_loadu_ps(from + 3 * from_row);
@@ -60,7 +39,7 @@ template <class T> void turn_dense(const T* from, I from_row, T* to, I to_row, I
       bool eight = std::is_same_v<T, float> && i + 8 <= rows;
       if constexpr (std::is_same_v<T, float>)
         for (; eight && j + 8 <= columns; j += 8)
-          turn_block(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
+          transpose8(to + j * to_row + i, to_row, from + i * from_row + j, from_row);
       const I height = eight ? 8 : 4;
       for (; j + 4 <= columns; j += 4)
         for (I h = 0; h < height; h += 4)

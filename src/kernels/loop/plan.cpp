@@ -5,6 +5,16 @@
 #include <algorithm>
 
 namespace bora::kernels {
+int arity(const Instr& i) {
+  switch (i.kind) {
+    case Instr::Kind::op: return element_op(i.op).arity;
+    case Instr::Kind::cast:
+    case Instr::Kind::bitcast:
+    case Instr::Kind::reduce:
+    case Instr::Kind::store: return 1;
+    default: return 0;
+  }
+}
 namespace {
 using Kind = Instr::Kind;
 constexpr int kDear = 8;
@@ -56,16 +66,6 @@ class Planner {
   int stored_value(const Instr& store) const {
     const int v = canon_[store.in[0]];
     return rounded_by_store(store) ? canon_[code_[v].in[0]] : v;
-  }
-  static int arity(const Instr& i) {
-    switch (i.kind) {
-      case Kind::op: return element_op(i.op).arity;
-      case Kind::cast:
-      case Kind::bitcast:
-      case Kind::reduce:
-      case Kind::store: return 1;
-      default: return 0;
-    }
   }
   void analyse() {
     for (int v = n_ - 1; v >= 0; --v) {

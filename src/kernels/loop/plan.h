@@ -18,6 +18,9 @@ constexpr Dtype computed_as(Dtype d) { return !is_stored_only(d) ? d : is_float(
 std::uint64_t to_block(Dtype, bool wide, std::uint64_t bits);
 std::uint64_t from_block(Dtype, std::uint64_t bits);
 
+/// The number of operands in Instr::in.
+int arity(const Instr&);
+
 /// One kernel call. Places: 0 .. V-1 are the values of the Loop, V .. V+K-1 its operands in memory.
 struct Step {
   enum class What : std::uint8_t { kernel, reduce, linear, random };

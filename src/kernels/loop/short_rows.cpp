@@ -14,17 +14,6 @@ constexpr I kMostColumns = 31, kLeastRows = 32, kLeastElements = 512;
 constexpr I kTileBytes = 24 * 1024, kMostTileRows = 1024;
 constexpr int kDear = 8;         // cost of an operation whose result is kept rather than computed again
 constexpr double kMoved = 0.5;  // ns, to transpose an element
-
-int arity(const Instr& i) {
-  switch (i.kind) {
-    case Kind::op: return element_op(i.op).arity;
-    case Kind::cast:
-    case Kind::bitcast:
-    case Kind::reduce:
-    case Kind::store: return 1;
-    default: return 0;
-  }
-}
 }  // namespace
 
 /// Cuts a Loop into stages.

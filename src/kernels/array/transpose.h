@@ -1,11 +1,11 @@
-// transpose.h -- transposes a block of a matrix in registers, for kernels that pack. Included once per instruction set.
+// transpose.h -- transposes a block of a matrix in registers, for kernels that pack.
 #pragma once
 #include <immintrin.h>
 #include <cstdint>
 #include "bora/base/dtype.h"
 
-namespace bora::kernels::BORA_ISA {
-namespace {
+namespace bora::kernels {
+namespace {  // each unit has its own, for its instruction set
 inline __m256 load8(const float* p) { return _mm256_loadu_ps(p); }
 inline __m256 load8(const bfloat16* p) {
   return _mm256_castsi256_ps(
@@ -35,4 +35,4 @@ template <class In> inline void transpose8(float* to, std::int64_t step, const I
   }
 }
 }  // namespace
-}  // namespace bora::kernels::BORA_ISA
+}  // namespace bora::kernels
