@@ -43,9 +43,9 @@ function(bora_unity target batch)
 endfunction()
 
 # bora_layer(NAME [STAGES] [UNITY] [LINK lib...]): src/NAME/*.cpp and sources in its folders; sources in a folder isa
-# are built once per instruction set, each in its own namespace. STAGES: its code makes programs and computes nothing itself, so
-# that -O1, which compiles in four fifths of the time, costs a run nothing. UNITY: names of its files do not collide, so
-# that several of them can be one unit (BORA_UNITY).
+# are built once per instruction set, each in its own namespace. STAGES: its code makes programs and computes nothing
+# itself, so that -O1, which compiles in four fifths of the time, costs a run nothing. UNITY: names of its files do not
+# collide, so that several of them can be one unit (BORA_UNITY).
 function(bora_layer name)
   cmake_parse_arguments(L "STAGES;UNITY" "" "LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp ${PROJECT_SOURCE_DIR}/src/${name}/*/*.cpp)

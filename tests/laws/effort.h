@@ -5,7 +5,7 @@
 
 namespace bora::laws {
 enum class Effort { thin, some, full };
-/// BORA_LAWS=full: all of it (the tests labelled slow); thin: a few (sanitizers); otherwise some, which reach every part.
+/// BORA_LAWS=full: all of it (the tests labelled slow); thin: a few (sanitizers); otherwise some.
 inline Effort effort() {
   auto* e = std::getenv("BORA_LAWS");
   std::string_view s = e ? e : "";
