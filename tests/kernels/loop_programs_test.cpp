@@ -230,20 +230,20 @@ void compare_rows(std::uint64_t seed) {
   }
 }
 TEST(LoopPrograms, ShortRowsTogetherAreThoseAlone) {
-  for (std::uint64_t seed = 0; seed < 400 && !testing::Test::HasFatalFailure(); ++seed) compare_rows(seed);
+  for (std::uint64_t seed = 0; seed < 150 && !testing::Test::HasFatalFailure(); ++seed) compare_rows(seed);
 }
 TEST(LoopPrograms, DISABLED_ThousandsOfShortRows) {  // label slow
-  for (std::uint64_t seed = 1000; seed < 9000 && !testing::Test::HasFatalFailure(); ++seed) compare_rows(seed);
+  for (std::uint64_t seed = 150; seed < 9000 && !testing::Test::HasFatalFailure(); ++seed) compare_rows(seed);
 }
 TEST(LoopPrograms, SomeHundredGenerateAsTheyInterpret) {
   std::map<Isa, int> generated;
-  for (std::uint64_t seed = 0; seed < 400 && !testing::Test::HasFatalFailure(); ++seed) compare(seed, generated);
+  for (std::uint64_t seed = 0; seed < 150 && !testing::Test::HasFatalFailure(); ++seed) compare(seed, generated);
   // The others are interpreted.
-  for (auto [which, n] : generated) EXPECT_GE(n, 270) << (which == Isa::v3 ? "v3" : "v4");
+  for (auto [which, n] : generated) EXPECT_GE(n, 90) << (which == Isa::v3 ? "v3" : "v4");
 }
 TEST(LoopPrograms, DISABLED_ThousandsGenerateAsTheyInterpret) {  // label slow
   std::map<Isa, int> generated;
-  for (std::uint64_t seed = 1000; seed < 9000 && !testing::Test::HasFatalFailure(); ++seed) compare(seed, generated);
+  for (std::uint64_t seed = 150; seed < 9000 && !testing::Test::HasFatalFailure(); ++seed) compare(seed, generated);
 }
 TEST(LoopPrograms, TwoThreadsMayGenerateAtOnce) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {

@@ -121,7 +121,7 @@ Case random_case(std::uint64_t seed, int ranks, int rank, bool in_turn) {
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TEST(Pipeline, GivesTheBitsOfCollectivesInTurn) {
-  constexpr std::uint64_t seeds = 60;
+  const std::uint64_t seeds = effort() == Effort::full ? 60 : 25;
   std::size_t early = 0, late = 0;
   for (int ranks = 1; ranks <= 4; ++ranks) {
     std::vector<std::vector<Arrays>> want(static_cast<std::size_t>(ranks));
@@ -173,7 +173,8 @@ TEST(Pipeline, OperandsAndResultsAreLeftAloneFromStartToWait) {
   LastMoment communicator;
   auto saved = here();
   here() = {&mesh, 0, &communicator};
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  const std::uint64_t seeds = effort() == Effort::full ? 1500 : 400;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     Arrays want, got;
     for (bool in_turn : {true, false}) {
       auto [p, in] = random_case(seed, 1, 0, in_turn);

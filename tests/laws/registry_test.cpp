@@ -333,7 +333,7 @@ TEST_P(Registry, JitIsEager) {
 
 TEST_P(Registry, ShardedIsLocal) {
   // For time, many samples share the combinations of placements; each sample begins with another one.
-  auto shared = std::max<std::size_t>(4, 6 * combinations() / std::max<std::size_t>(1, samples().size()));
+  auto shared = std::max<std::size_t>(2, 6 * combinations() / std::max<std::size_t>(1, samples().size()));
   auto tried = std::min(combinations(), shared);
   std::size_t number = 0;
   for (auto& s : samples()) {

@@ -4,6 +4,7 @@
 #include "bora/bora.h"
 #include "bora/train/placement.h"
 #include "bora/train/trainer.h"
+#include "laws/effort.h"
 
 using namespace bora;
 
@@ -73,12 +74,16 @@ std::vector<float> trained(std::int64_t ranks, std::int64_t parts, Dtype dtype =
 }  // namespace
 
 TEST(Reproducible, RanksChangeNoBit) {
+  bool full = laws::effort() == laws::Effort::full;
   for (auto dtype : {f32, bf16})
     for (std::int64_t parts : {4, 8, 32}) {
+      if (dtype == bf16 && parts != 8 && !full) continue;
       auto one = trained(1, parts, dtype);
       ASSERT_GT(one.size(), 10000U);
       for (std::int64_t ranks = 2; ranks <= std::min<std::int64_t>(parts, 8); ranks *= 2)
-        EXPECT_EQ(trained(ranks, parts, dtype), one) << ranks << " ranks, V = " << parts;
+        if (full || ranks == 4 || (parts == 8 && dtype == f32)) {
+          EXPECT_EQ(trained(ranks, parts, dtype), one) << ranks << " ranks, V = " << parts;
+        }
     }
 }
 TEST(Reproducible, TheSumIsTheBatchs) {

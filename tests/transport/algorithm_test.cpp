@@ -8,7 +8,7 @@
 #include "schedule/simulate.h"
 #include "values.h"
 
-namespace bora::transport {
+namespace bora::transport::algorithm_test {
 namespace {
 struct Setting {
   Carrier carrier;
@@ -411,4 +411,4 @@ TEST(LinkCosts, AreMeasuredOnceAgreedAndKept) {
   old.empty() ? unsetenv("XDG_CACHE_HOME") : setenv("XDG_CACHE_HOME", old.c_str(), 1);
 }
 }  // namespace
-}  // namespace bora::transport
+}  // namespace bora::transport::algorithm_test

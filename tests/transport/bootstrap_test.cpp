@@ -3,7 +3,7 @@
 #include "jobs.h"
 #include "wire/address.h"
 
-namespace bora::transport {
+namespace bora::transport::bootstrap_test {
 namespace {
 using Variables = std::map<std::string, std::string>;
 Config from(const Variables& v) {
@@ -158,4 +158,4 @@ TEST(Bootstrap, OptionsComeFromTheEnvironmentAndFromOthersOverIt) {
   }
 }
 }  // namespace
-}  // namespace bora::transport
+}  // namespace bora::transport::bootstrap_test

@@ -8,7 +8,7 @@
 #include "schedule/codec.h"
 #include "values.h"
 
-namespace bora::transport {
+namespace bora::transport::codec_test {
 namespace {
 using Numbers = std::vector<float>;
 constexpr auto kMost = std::numeric_limits<float>::max(), kInf = std::numeric_limits<float>::infinity();
@@ -190,4 +190,4 @@ TEST(Codec, BlocksOfOtherLengthsAreRefused) {
   for (auto& w : wires()) EXPECT_NO_THROW(check_block(w, "test"));
 }
 }  // namespace
-}  // namespace bora::transport
+}  // namespace bora::transport::codec_test

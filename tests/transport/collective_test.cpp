@@ -6,7 +6,7 @@
 #include "values.h"
 #include "wire/link.h"
 
-namespace bora::transport {
+namespace bora::transport::collective_test {
 namespace {
 struct Setting {
   Carrier carrier;
@@ -277,4 +277,4 @@ TEST(CollectiveArguments, AreCheckedAtTheCall) {
   EXPECT_THROW(local(0), ValueError);
 }
 }  // namespace
-}  // namespace bora::transport
+}  // namespace bora::transport::collective_test

@@ -4,7 +4,7 @@
 #include "carrier/zmq_data.h"
 #include "jobs.h"
 
-namespace bora::transport {
+namespace bora::transport::epoch_test {
 namespace {
 struct Counts final : Sink {
   void data(Arrival a) override { last = a.header, ++messages; }
@@ -132,4 +132,4 @@ TEST(Epoch, HostileFramesAreDroppedAndCounted) {
   EXPECT_EQ(root.counts.stale, 0);
 }
 }  // namespace
-}  // namespace bora::transport
+}  // namespace bora::transport::epoch_test

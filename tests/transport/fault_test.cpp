@@ -6,7 +6,7 @@
 #include "jobs.h"
 #include "wire/descriptor.h"
 
-namespace bora::transport {
+namespace bora::transport::fault_test {
 namespace {
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 #define EXPECT_HAS(text, part) EXPECT_TRUE(has(text, part)) << "text: " << (text) << "\nshould contain: " << (part)
@@ -434,7 +434,7 @@ TEST(Processes, AConnectionThatIsCutIsNamedByAll) {
 }
 /// For 6 s a connection may be a stranger's; later only those of ranks are open.
 TEST(Processes, AJobOutlivesThePatienceWithStrangers) {
-  Job job(3, "loop", {{"BORA_CARRIER", "zmq"}});
+  Job job(3, "loop", {{"BORA_CARRIER", "zmq"}, {"TEST_PAUSE_MS", "20"}});
   job.ready();
   std::this_thread::sleep_for(std::chrono::milliseconds(7500));
   for (auto& p : job.ranks) EXPECT_EQ(::waitpid(p->pid(), nullptr, WNOHANG), 0) << p->output();
@@ -480,7 +480,7 @@ TEST(Processes, AForkedChildCannotUseTheJob) {
 }
 TEST(Processes, AStoppedRankIsLostAndAShortStopIsNot) {
   for (int victim : {0, 1}) {
-    Job job(2, victim == 0 ? "loop_5s" : "loop", {{"TEST_HEARTBEAT", "0.1"}});
+    Job job(2, victim == 0 ? "loop_5s" : "loop", {{"TEST_HEARTBEAT", "0.1"}, {"TEST_PAUSE_MS", "5"}});
     job.ready();
     auto& stopped = *job.ranks[static_cast<std::size_t>(victim)];
     auto& other = *job.ranks[static_cast<std::size_t>(1 - victim)];
@@ -499,4 +499,4 @@ TEST(Processes, AStoppedRankIsLostAndAShortStopIsNot) {
   }
 }
 }  // namespace
-}  // namespace bora::transport
+}  // namespace bora::transport::fault_test

@@ -7,7 +7,7 @@
 #include "jobs.h"
 #include "wire/header.h"
 
-namespace bora::transport {
+namespace bora::transport::handshake_test {
 namespace {
 void has(const std::string& text, const std::string& words) {
   EXPECT_NE(text.find(words), std::string::npos) << words << " in: " << text;
@@ -135,4 +135,4 @@ TEST(Handshake, HandshakesThatEndTooEarlyAreIgnored) {
   expect_no_errors(errors);
 }
 }  // namespace
-}  // namespace bora::transport
+}  // namespace bora::transport::handshake_test

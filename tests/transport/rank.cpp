@@ -104,7 +104,9 @@ int main(int argc, char** argv) {
     std::int64_t n = command == "big" ? 16 << 20 : 50000;
     std::vector<float> in(static_cast<std::size_t>(n), 1.0f), out(in.size());
     auto end = std::chrono::steady_clock::now() + std::chrono::seconds(command == "loop_5s" ? 5 : 30);
+    const char* pause = std::getenv("TEST_PAUSE_MS");  // between sums, where a test waits for long
     for (bool more = true; more;) {
+      if (pause) std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(pause)));
       c->run(all, {.kind = CollectiveKind::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {n}});
       if (out[0] != static_cast<float>(c->size())) return std::printf("wrong sum\n"), 1;
       std::int32_t again = std::chrono::steady_clock::now() < end;  // rank 0 decides

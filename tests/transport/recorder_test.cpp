@@ -8,7 +8,7 @@
 #include "control/inquiry.h"
 #include "jobs.h"
 
-namespace bora::transport {
+namespace bora::transport::recorder_test {
 namespace {
 namespace fs = std::filesystem;
 #define EXPECT_HAS(text, part) \
@@ -163,4 +163,4 @@ TEST(Recorder, Sigusr2ToAnyRankMakesAllWriteAndRank0Say) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()), 3);
 }
 }  // namespace
-}  // namespace bora::transport
+}  // namespace bora::transport::recorder_test

@@ -4,6 +4,7 @@
 #include "bora/train/compression.h"
 #include "schedule/codec.h"
 
+namespace rounded_test {
 using namespace bora;
 
 TEST(RoundedTerms, HaveTheBitsOfTheCodec) {
@@ -28,3 +29,4 @@ TEST(RoundedTerms, HaveTheBitsOfTheCodec) {
         }
       }
 }
+}  // namespace rounded_test

@@ -10,7 +10,7 @@
 #include "schedule/simulate.h"
 #include "schedule/sum.h"
 
-namespace bora::transport {
+namespace bora::transport::schedule_test {
 namespace {
 using Counts = std::vector<std::int64_t>;
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -462,4 +462,4 @@ TEST(Sum, IsMadeFromLeftToRight) {
   EXPECT_THROW(reduce_in_order(Reduction::sum, Dtype::key, {nullptr}, nullptr, 1), DtypeError);
 }
 }  // namespace
-}  // namespace bora::transport
+}  // namespace bora::transport::schedule_test

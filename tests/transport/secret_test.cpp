@@ -6,7 +6,7 @@
 #include "jobs.h"
 #include "wire/authenticator.h"
 
-namespace bora::transport {
+namespace bora::transport::secret_test {
 namespace {
 /// Two ranks with these settings on top; each one's error.
 std::vector<std::string> meet(Carrier carrier, const std::string& secret0, const std::string& secret1) {
@@ -149,4 +149,4 @@ TEST(Secret, WithoutOneNothingListensBeyondThisHost) {
   EXPECT_THROW(join(c), JoinTimeout);
 }
 }  // namespace
-}  // namespace bora::transport
+}  // namespace bora::transport::secret_test

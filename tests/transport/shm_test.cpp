@@ -14,7 +14,7 @@
 #include "jobs.h"
 #include "schedule/schedule.h"
 
-namespace bora::transport {
+namespace bora::transport::shm_test {
 namespace {
 struct Pair {
   std::shared_ptr<PairMemory> memory = PairMemory::make();
@@ -329,4 +329,4 @@ TEST(ShmData, CarriersAreChosenByTheSettings) {
   expect_no_errors(errors);
 }
 }  // namespace
-}  // namespace bora::transport
+}  // namespace bora::transport::shm_test

@@ -9,7 +9,7 @@
 #include "wire/address.h"
 #include "wire/seal.h"
 
-namespace bora::transport {
+namespace bora::transport::tcp_test {
 namespace {
 using namespace std::chrono_literals;
 Header numbered(std::uint32_t chunk, std::uint32_t bytes = 0) {
@@ -267,4 +267,4 @@ TEST(TcpData, StrangersAreClosedAndTheJobGoesOn) {
   EXPECT_EQ(p.how, "");
 }
 }  // namespace
-}  // namespace bora::transport
+}  // namespace bora::transport::tcp_test

@@ -6,7 +6,7 @@
 #include <sstream>
 #include "jobs.h"
 
-namespace bora::transport {
+namespace bora::transport::trace_test {
 namespace {
 using tracing::Kind;
 tracing::Span span(Kind kind, std::int64_t begin, std::int64_t end) {
@@ -75,4 +75,4 @@ TEST(Trace, OneFileForAllRanks) {
     EXPECT_NE(e.find("cannot write the trace to /no/such/folder/trace"), std::string::npos) << e;
 }
 }  // namespace
-}  // namespace bora::transport
+}  // namespace bora::transport::trace_test

@@ -8,7 +8,7 @@
 #include "schedule/codec.h"
 #include "values.h"
 
-namespace bora::transport {
+namespace bora::transport::wire_test {
 namespace {
 using Numbers = std::vector<float>;
 const Wire kWires[] = {Wire::bf16(), Wire::int8(), Wire::int4(), Wire::int8({256})};
@@ -213,4 +213,4 @@ TEST(Wire, RanksThatDifferAreToldBothWires) {
     for (auto words : {"as int8/64", "as int4/64"}) EXPECT_NE(e.find(words), std::string::npos) << e;
 }
 }  // namespace
-}  // namespace bora::transport
+}  // namespace bora::transport::wire_test
