@@ -14,9 +14,9 @@ std::size_t padded(std::size_t n) { return (n + 7) / 8 * 8; }
 std::uint32_t crc_of(const ChunkHeader& h) { return crc32c(&h, offsetof(ChunkHeader, header_crc)); }
 }  // namespace
 
-ChunkWriter::ChunkWriter(std::size_t fields, std::int64_t vocabulary)
+ChunkPart::ChunkPart(std::size_t fields, std::int64_t vocabulary)
     : width_(vocabulary <= 1 << 16 ? 2 : 4), ends_(fields), ids_(fields) {}
-void ChunkWriter::add(const Document& d) {
+void ChunkPart::add(const Document& d) {
   for (std::size_t f = 0; f < ids_.size(); ++f) {
     auto& ids = ids_[f];
     auto at = ids.size();
@@ -33,40 +33,41 @@ void ChunkWriter::add(const Document& d) {
     }
     ends_[f].push_back(ids.size() / width_);
   }
-  ++documents_;
+  ++count_;
 }
-void ChunkWriter::add(const ChunkWriter& other) {
-  for (std::size_t f = 0; f < ids_.size(); ++f) {
-    auto before = ids_[f].size() / width_;
-    for (auto end : other.ends_[f]) ends_[f].push_back(before + end);
-    ids_[f] += other.ids_[f];
+std::string chunk_of(ChunkHeader h, const std::vector<ChunkPart>& parts) {
+  auto fields = parts[0].ids_.size();
+  h.fields = static_cast<std::uint16_t>(fields);
+  h.width = static_cast<std::uint16_t>(parts[0].width_);
+  std::vector<std::size_t> bytes(fields);  // of the ids
+  for (auto& p : parts) {
+    h.documents += p.count_;
+    for (std::size_t f = 0; f < fields; ++f) bytes[f] += p.ids_[f].size();
   }
-  documents_ += other.documents_;
-}
-std::string ChunkWriter::take(ChunkHeader h) {
-  h.fields = static_cast<std::uint16_t>(ids_.size());
-  h.width = static_cast<std::uint16_t>(width_);
-  h.documents = documents_;
-  std::string out(sizeof h, '\0');
-  auto total = out.size();
-  for (auto& ids : ids_) total += documents_ * 8 + padded(ids.size());
+  std::string out;
+  auto middle = sizeof h + 8 * h.documents * fields, total = middle;
+  for (auto n : bytes) total += padded(n);
   out.reserve(total);
-  for (auto& ends : ends_) {
-    out.append(reinterpret_cast<const char*>(ends.data()), ends.size() * 8);
-    ends.clear();
+  out.resize(sizeof h);
+  for (std::size_t f = 0; f < fields; ++f) {
+    std::uint64_t before = 0;
+    for (auto& p : parts) {
+      for (auto end : p.ends_[f]) {
+        end += before;
+        out.append(reinterpret_cast<const char*>(&end), sizeof end);
+      }
+      before += p.ids_[f].size() / p.width_;
+    }
   }
-  auto middle = out.size();
-  for (auto& ids : ids_) {
-    out += ids;
+  for (std::size_t f = 0; f < fields; ++f) {
+    for (auto& p : parts) out += p.ids_[f];
     out.resize(padded(out.size()));
-    ids.clear();
   }
   h.bytes = out.size() - sizeof h;
   h.ends_crc = crc32c(out.data() + sizeof h, middle - sizeof h);
   h.ids_crc = crc32c(out.data() + middle, out.size() - middle);
   h.header_crc = crc_of(h);
   std::memcpy(out.data(), &h, sizeof h);
-  documents_ = 0;
   return out;
 }
 
