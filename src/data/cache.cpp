@@ -76,7 +76,7 @@ class Worker {
         encoder_.emplace(recipe_, units_[u], at);
       }
       encoder_->run(
-          until, [&](std::string bytes) { commit(u, chunk_++, std::move(bytes)); },
+          until, [&](std::string& bytes) { commit(u, chunk_++, bytes); },
           [&](std::int64_t bytes) { crew_.progress(done_ += bytes, total_); });
       if (!encoder_->done()) return false;
       finish(u, encoder_->sums());
@@ -112,7 +112,7 @@ std::shared_ptr<const Store> in_memory(const Making& making, const Crew& crew) {
   Worker worker(making.recipe, units, {}, crew);
   auto work = [&] {
     bool done = worker.round([](std::size_t) { return std::pair{Cursor{}, std::size_t{0}}; },
-                             [&](std::size_t, std::size_t, std::string bytes) {
+                             [&](std::size_t, std::size_t, std::string& bytes) {
                                chunks.push_back(std::make_shared<const Chunk>(std::move(bytes), making.name));
                              },
                              [](std::size_t, const Sums&) {});

@@ -24,23 +24,37 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 80);
 
-/// Some documents on their way to a chunk; their ids take two bytes each if all below `vocabulary` fit.
-class ChunkPart {
+/// Gathers documents; ids below 2^16 take two bytes each if `vocabulary` allows.
+class ChunkWriter {
  public:
-  ChunkPart(std::size_t fields, std::int64_t vocabulary);
+  ChunkWriter(std::size_t fields, std::int64_t vocabulary);
   void add(const Document&);
+  /// All documents of a writer with the same fields and vocabulary.
+  void add(const ChunkWriter&);
+  /// Makes room for ids of so many bytes in each field.
+  void reserve(std::size_t bytes);
+  /// The chunk's bytes; the counts and checksums of the header are filled in. The writer is empty again.
+  void take(ChunkHeader, std::string& out);
 
  private:
-  friend std::string chunk_of(ChunkHeader, const std::vector<ChunkPart>&);
-  std::size_t width_;
-  std::uint64_t count_ = 0;
-  std::vector<std::vector<std::uint64_t>> ends_;  // by field
-  std::vector<std::string> ids_;
-};
-/// The bytes of a chunk; the counts and checksums of its header are filled in. All parts, at least one, have the same
-/// fields and vocabulary.
-std::string chunk_of(ChunkHeader, const std::vector<ChunkPart>& parts);
+  /// Bytes that grow without being set to zero first.
+  class Bytes {
+   public:
+    char* add(std::size_t n);
+    void reserve(std::size_t n);
+    void clear() { size_ = 0; }
+    std::size_t size() const { return size_; }
+    const char* data() const { return bytes_.get(); }
 
+   private:
+    std::unique_ptr<char[]> bytes_;
+    std::size_t size_ = 0, room_ = 0;
+  };
+  std::size_t width_;
+  std::uint64_t documents_ = 0;
+  std::vector<std::vector<std::uint64_t>> ends_;  // by field
+  std::vector<Bytes> ids_;
+};
 /// Documents by number. Ends and ids are checked when they are first used: lengths alone read no ids. Safe from any
 /// thread.
 class Chunk {

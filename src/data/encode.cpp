@@ -18,7 +18,7 @@ constexpr int kWaiting = 32;  // batches that are encoded while one waits for an
 struct Batch {
   std::shared_ptr<const Layout> layout = {};
   std::vector<Raw> records = {};
-  std::optional<ChunkPart> documents = {};  // narrow at once: their ids are in the processor's cache only now
+  std::optional<ChunkWriter> documents = {};  // narrow at once: their ids are in the processor's cache only now
   std::uint64_t skipped = 0;
   std::exception_ptr error = {};   // of the first malformed record, or of reading
   std::optional<Cursor> cut = {};  // a chunk ends here
@@ -28,6 +28,7 @@ struct Batch {
 
 void encode(const Recipe& recipe, Batch& batch) {
   batch.documents.emplace(recipe.fields, recipe.vocabulary);
+  batch.documents->reserve(kBatchBytes);  // of an id for every four bytes of text there are half as many
   for (auto& raw : batch.records) {
     Document d(recipe.fields);
     try {
@@ -131,18 +132,24 @@ Encoder::Encoder(const Recipe& recipe, const Unit& unit, Cursor from)
 Encoder::~Encoder() = default;
 bool Encoder::done() const { return reader_->done(); }
 const std::vector<std::optional<std::uint32_t>>& Encoder::sums() const { return reader_->sums(); }
-void Encoder::run(std::chrono::steady_clock::time_point until, const std::function<void(std::string)>& commit,
+void Encoder::run(std::chrono::steady_clock::time_point until, const std::function<void(std::string&)>& commit,
                   const std::function<void(std::int64_t)>& progress) {
   using BatchPtr = std::shared_ptr<Batch>;
   reader_->go_on(until);
-  std::vector<ChunkPart> parts;  // of the next chunk
+  // Two chunks take turns, one that grows and one that is written: this thread encodes on instead of waiting for a
+  // disk, and memory that they once had stays theirs.
+  ChunkWriter chunk(recipe_.fields, recipe_.vocabulary), whole(recipe_.fields, recipe_.vocabulary);
+  std::string bytes;
   std::uint64_t skipped = 0;
-  std::future<void> writing;  // the last chunk: this thread encodes on instead of waiting for a disk
+  std::future<void> writing;
   auto write = [&](const ChunkHeader& h) {
     if (writing.valid()) writing.get();
+    std::swap(chunk, whole);
     // Where no thread can be started, the next call or the end writes it.
-    writing = std::async(std::launch::async | std::launch::deferred,
-                         [&commit, h, chunk = std::exchange(parts, {})] { commit(chunk_of(h, chunk)); });
+    writing = std::async(std::launch::async | std::launch::deferred, [&, h] {
+      whole.take(h, bytes);
+      commit(bytes);
+    });
   };
   auto read = [&](tbb::flow_control& flow) {
     auto batch = reader_->next();
@@ -154,7 +161,8 @@ void Encoder::run(std::chrono::steady_clock::time_point until, const std::functi
     return batch;
   };
   auto gather = [&](const BatchPtr& batch) {
-    parts.push_back(std::move(*batch->documents));
+    chunk.add(*batch->documents);
+    batch->documents.reset();
     skipped += batch->skipped;
     if (batch->error) std::rethrow_exception(batch->error);
     progress(batch->stored);

@@ -7,6 +7,12 @@ namespace bora::text {
 namespace {
 constexpr std::size_t kExact = 16;  // bytes of a word that a key holds whole
 }  // namespace
+void WordCache::expect(std::string_view word) const {
+  if (word.size() > kMostBytes) return;
+  auto& set = sets_[WordKey(word).hash % kSets];
+  __builtin_prefetch(&set);
+  __builtin_prefetch(reinterpret_cast<const char*>(&set) + 64);
+}
 bool WordCache::append(std::string_view word, const WordKey& key, std::vector<std::int32_t>& ids) const {
   for (auto& e : sets_[key.hash % kSets].entries) {
     if (e.first != key.first || e.second != key.second || e.bytes != word.size()) continue;

@@ -48,6 +48,8 @@ struct WordKey {
 class WordCache {
  public:
   static constexpr std::size_t kMostBytes = 128;  // of a word
+  /// Brings what is known of a word into the processor's caches, for an append() some words later.
+  void expect(std::string_view word) const;
   /// Appends the ids of a word; false if it is not known.
   bool append(std::string_view word, const WordKey&, std::vector<std::int32_t>& ids) const;
   void put(std::string_view word, const WordKey&, std::span<const std::int32_t> ids);
