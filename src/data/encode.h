@@ -37,9 +37,9 @@ class Encoder {
   /// The recipe and the unit must outlive it.
   Encoder(const Recipe&, const Unit&, Cursor from);
   ~Encoder();
-  /// Goes on until the unit's end or until `until` has passed, and gives each chunk to commit(its bytes, which may
-  /// be moved from), called by one thread at a time. progress(bytes read since the last call): of files as they are stored. Throws the first
-  /// record's error, in their order; an encoder that threw is of no use any more.
+  /// Goes on until the unit's end or until `until` has passed, and gives each chunk to commit(its bytes, which may be
+  /// moved from), called by one thread at a time. progress(bytes read since the last call): of files as they are
+  /// stored. Throws the first record's error, in their order; an encoder that threw is of no use any more.
   void run(std::chrono::steady_clock::time_point until, const std::function<void(std::string& bytes)>& commit,
            const std::function<void(std::int64_t bytes)>& progress);
   bool done() const;
