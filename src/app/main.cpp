@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
   occupy_standard_files();
   std::signal(SIGABRT, on_abort);
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit (ulimit -f) returns an error
+  std::signal(SIGPIPE, SIG_IGN);  // so does one to a reader that has gone: a run goes on, and says so at its end
   bora::transport::dump_on_sigusr2();
   bora::take_short_turns();
   try {

@@ -1,6 +1,7 @@
 // Bad inputs and outputs of the command: paths that are no files, folders that vanish, values that forge lines.
 #include <sys/stat.h>
 #include <csignal>
+#include <cstdlib>
 #include "bora/io/npy.h"
 #include "bora/ops/creation.h"
 #include "command.h"
@@ -117,6 +118,26 @@ TEST_F(FilesTest, ClosedStandardFilesAreNotTheRunsOwn) {
   EXPECT_EQ(losses(out).size(), 6U);
   std::istringstream lines(slurp(out + "/metrics.jsonl"));
   for (std::string line; std::getline(lines, line);) EXPECT_TRUE(line.starts_with("{\"step\": ")) << line;
+}
+/// A reader of a pipe that goes, as `head` does: a run goes on to its end, which says what is missing; what only prints
+/// stops. Nothing ends by a signal.
+TEST_F(FilesTest, AReaderThatGoesEndsNoRun) {
+  auto out = folder + "/o", said = folder + "/said", code = folder + "/code";
+  auto piped = [&](const std::string& before, const std::string& arguments, const std::string& after) {
+    auto command = before + "(" BORA_COMMAND " " + arguments + " 2> " + said + "; echo $? > " + code + ") | " + after;
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    EXPECT_EQ(slurp(code), "2\n") << command << slurp(said);
+    auto text = slurp(said);
+    EXPECT_NE(text.find("bora: cannot write to standard output: it is full or closed\n"), text.npos) << text;
+    EXPECT_EQ(text.find("bora: "), text.rfind("bora: ")) << text;
+  };
+  for (std::string command : {"train", "launch -n 2"}) {
+    auto more = losses(out).size() + 6;
+    piped("", command + " --out " + out + " " + config + " steps=" + std::to_string(more), "exec true");
+    EXPECT_EQ(losses(out).size(), more);
+  }
+  piped("yes | ", "tokenize bytes", "head -n 1 > /dev/null");
+  piped("", "generate " + out + " --length 100000000", "head -n 1 > /dev/null");
 }
 TEST_F(FilesTest, ATerminalThatGoesAwayIsAnOrderlyStop) {
   auto out = folder + "/o", long_run = " --out " + out + " " + config + " steps=100000";
