@@ -139,6 +139,22 @@ TEST_F(FilesTest, AReaderThatGoesEndsNoRun) {
   piped("yes | ", "tokenize bytes", "head -n 1 > /dev/null");
   piped("", "generate " + out + " --length 100000000", "head -n 1 > /dev/null");
 }
+TEST_F(FilesTest, ACacheThatIsCutUnderARunIsNamed) {
+  auto out = folder + "/o", lines = folder + "/lines.jsonl", cut = folder + "/cut.yaml", chunk = std::string();
+  std::ofstream text(lines);
+  for (int i = 0; i < 300; ++i) text << "{\"text\": \"The wind number " << i * i << " blows over the hills.\"}\n";
+  text.close();
+  std::ofstream(cut) << "steps: 100000\nbatch: 6\ndata: {sources: [{type: jsonl, path: " << lines
+                     << "}], cache: " << folder << "/cache}\nmodel: {layers: 1, embed: 24, heads: 3, positions: 16}\n";
+  auto r = run("train --out " + out + " " + cut, [&](pid_t) {
+    until([&] { return losses(out).size() > 3; });
+    for (auto& e : fs::recursive_directory_iterator(folder + "/cache"))
+      if (e.path().extension() == ".docs") fs::resize_file(chunk = e.path(), 0);
+  });
+  EXPECT_EQ(r.code, 2) << r.out << r.err;
+  EXPECT_EQ(r.err, "bora: cannot read " + chunk +
+                       ": it became shorter while it was in use, or its disk has an error\n");
+}
 TEST_F(FilesTest, ATerminalThatGoesAwayIsAnOrderlyStop) {
   auto out = folder + "/o", long_run = " --out " + out + " " + config + " steps=100000";
   for (std::string command : {"train", "launch -n 2"}) {
