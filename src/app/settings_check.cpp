@@ -116,6 +116,9 @@ void check_folder(const std::string& path) {
   while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
   check<ConfigError>(fs::is_directory(there, error), "out: cannot make the folder ", path, ": ", there.string(),
                      " is a file");
+  check<ConfigError>(!fs::is_symlink(path, error) || fs::exists(path, error), "out: cannot make the folder ", path,
+                     ": there is a link of this name, to ", fs::read_symlink(path, error).string(),
+                     ", which is not there");
   bool writable = ::access(there.c_str(), W_OK | X_OK) == 0;
   check<ConfigError>(writable, "out: cannot write into ", there.string(), ": ", std::strerror(errno));
 }
@@ -292,9 +295,11 @@ void check_run_config(const std::string& text, const std::string& path) {
 }
 void check_run_folder(const std::string& path) {
   auto file = path + "/config.yaml";
-  if (!is_there(file)) return;
   struct ::stat s {};
-  bool plain = ::lstat(file.c_str(), &s) == 0 && S_ISREG(s.st_mode);
+  bool known = ::lstat(file.c_str(), &s) == 0;
+  if (!known && (errno == ENOENT || errno == ENOTDIR)) return;
+  check<ConfigError>(known, "out: cannot read ", file, ": ", std::strerror(errno));
+  bool plain = S_ISREG(s.st_mode);
   auto text = plain ? read_file<ConfigError>(file) : std::string();
   check<ConfigError>(plain && (is_written_config(text) || is_dump(text)), "out: ", file,
                      " is not of a run: Bora did not write it and would overwrite it; choose another out, or give that "

@@ -38,6 +38,14 @@ TEST_F(FilesTest, WhatIsNoFileIsRefusedByName) {
   is_bad_input(train + "data=/proc", "data: /proc holds what the kernel says of itself");
   EXPECT_FALSE(fs::exists(folder + "/o"));
 }
+TEST_F(FilesTest, AFolderThatCannotBeMadeIsRefusedByItsReason) {
+  auto train = "train " + config + " out=";
+  fs::create_symlink("b", folder + "/a"), fs::create_symlink("a", folder + "/b");
+  fs::create_symlink("nowhere", folder + "/dangling");
+  is_bad_input(train + folder + "/a/o", "out: cannot read " + folder + "/a/o/config.yaml: Too many levels of symbolic");
+  is_bad_input(train + folder + "/" + std::string(300, 'x'), "File name too long");
+  is_bad_input(train + folder + "/dangling", "there is a link of this name, to nowhere, which is not there");
+}
 TEST_F(FilesTest, NobodyElseCanBeLostBecauseOfAFile) {
   auto out = folder + "/o";
   ASSERT_EQ(run("train --out " + out + " " + config + " checkpoint_every=3").code, 0);
