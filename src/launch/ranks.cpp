@@ -29,7 +29,7 @@ bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     auto n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
+    if (n <= 0) return false;
     text.remove_prefix(static_cast<std::size_t>(n));
   }
   return true;
@@ -295,6 +295,9 @@ Signals::Signals() {
   if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) ::sigaddset(&set, SIGHUP);
   ::sigprocmask(SIG_BLOCK, &set, &before_);
   fd_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  auto reason = errno;
+  if (fd_ < 0) ::sigprocmask(SIG_SETMASK, &before_, nullptr);  // else nothing could interrupt the job
+  check<ConfigError>(fd_ >= 0, "launch: cannot wait for signals: ", std::strerror(reason));
 }
 Signals::~Signals() {
   take();

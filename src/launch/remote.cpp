@@ -70,6 +70,7 @@ RemoteRanks::RemoteRanks(const Host& host, const std::vector<std::string>& ssh, 
     ::sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::signal(SIGPIPE, SIG_DFL);
     ::dup2(pipes[0][0], 0), ::dup2(pipes[1][1], 1), ::dup2(pipes[2][1], 2);
     std::vector<char*> argv;
     for (auto& word : ssh) argv.push_back(const_cast<char*>(word.c_str()));
