@@ -5,6 +5,7 @@
 #include "bora/base/parallel.h"
 #include "bora/nn/pipeline.h"
 #include "bora/train/progress.h"
+#include "bora/transport/join.h"
 #include "launch/cores.h"
 #include "launch/epoch.h"
 
@@ -125,7 +126,7 @@ int in_epoch(const Job& job, const std::function<int(const Mesh&)>& f) {
   config = transport::with_options(config, job.transport);
   auto axes = mesh_axes(s, job.tokenizer, config.size);
   config.build = common_ground(s, job.purpose, mesh_shape(axes, config.size));
-  auto context = transport::join(config);
+  auto context = transport::join(config, launch::epoch_is_over);
   set_threads(s, context->ranks_on_host());
   if (config.rank == 0 && config.size > 1 && job.purpose == "train")
     std::printf("launcher: %s, %d ranks, rank 0 at %s\n", config.launcher.c_str(), config.size, config.root.c_str());
@@ -156,16 +157,24 @@ int in_epoch(const Job& job, const std::function<int(const Mesh&)>& f) {
 }  // namespace
 
 int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
+  bool goes_on = job.purpose == "train" && launch::can_go_on();
   for (;;) {
     std::exception_ptr lost;
     std::string why;
     try {
-      return in_epoch(job, f);
+      auto code = in_epoch(job, f);
+      if (code != kMeetAgain) return code;
     } catch (const transport::RankLost& e) {
       lost = std::current_exception();
       why = e.text();
+    } catch (const transport::JoinTimeout& e) {
+      if (launch::epochs_behind() == 0) throw;  // of the first meeting: hosts or settings are to blame
+      lost = std::current_exception();
+      why = e.text();
     }
-    if (job.purpose != "train" || !launch::next_epoch(why)) std::rethrow_exception(lost);
+    if (goes_on && launch::next_epoch(why)) continue;
+    if (!lost) return 130;  // the launcher is ending the job
+    std::rethrow_exception(lost);
   }
 }
 }  // namespace bora::app

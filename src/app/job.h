@@ -11,8 +11,10 @@ struct Job {
   std::string purpose;                            // must be the same on all ranks
   std::vector<transport::Option> transport = {};  // flags, over the settings
 };
+/// Returned by f of on_mesh, on all ranks: they meet again, with others, and f is called again.
+inline constexpr int kMeetAgain = -1;
 /// Joins the job and calls f on its mesh, inside the layout's mapping; the other ranks stop waiting for a rank whose f
-/// throws.
+/// throws. Ranks of an elastic job that trains meet again after a loss, and f is called again.
 int on_mesh(const Job&, const std::function<int(const Mesh&)>& f);
 /// Axes for Mesh. Throws ConfigError if they do not fit the job, or leave a rank without a part of a split dimension.
 std::vector<MeshAxis> mesh_axes(const Settings&, const text::Tokenizer&, int ranks);

@@ -57,6 +57,7 @@ struct Reporter final : RankEvents {
   void left(int rank, const std::string& why) override {
     say(Message::left, of(rank).take().append(why));
   }
+  void reached(std::int64_t step) override { say(Message::reached, ByteWriter().num(step).take()); }
   ByteWriter of(int rank) const {
     return ByteWriter().num<std::int64_t>(epoch).num<std::int64_t>(rank - first);
   }
@@ -106,15 +107,17 @@ void run_job(const std::string& interface_name, Reporter& to) {
       auto fields = f->fields();
       if (f->type == Message::signal_all && ranks) ranks->signal(count(fields, 65));
       if (f->type == Message::end_silent && ranks) ranks->end_silent();
+      if ((f->type == Message::meet_again || f->type == Message::over) && ranks) ranks->tell(f->type);
       if (f->type != Message::job) continue;
       auto start = read_job(fields, to);
       std::vector<int> kept(static_cast<std::size_t>(start.count));
       for (int& rank : kept) rank = count(fields, 1 << 20) - 1;
       elastic = start.elastic;
-      if (start.root == socket.address()) start.root_socket = socket.file();
+      bool here = start.root == socket.address();
+      if (here) start.root_socket = socket.file();
       if (ranks) ranks->regroup(start, kept);
       else ranks.emplace(start, signals.before());
-      socket = {};  // rank 0 listens on it now
+      if (here || !elastic) socket = {};  // rank 0 listens on it now; else it may in a later epoch
     }
   }
   if (!ranks) return;

@@ -1,6 +1,7 @@
-// epoch.h -- how the ranks of an elastic job go on in their processes after a loss: each asks its launcher, which
-// answers with a place in the job's next epoch.
+// epoch.h -- how the ranks of an elastic job go on in their processes, after a loss or because there are more hosts:
+// each asks its launcher, which answers with a place in the job's next epoch.
 #pragma once
+#include <cstdint>
 #include <string>
 #include "messages.h"
 
@@ -13,11 +14,19 @@ struct Place {
 };
 std::string packed(const Place&);
 Place unpacked_place(ByteReader&);
-/// Tells the launcher why this process has left its epoch, and waits for a place in the next one, whose variables
-/// (BORA_RANK and the others of the launcher) are then those of this process. False if the launcher did not start it to
-/// go on, or ends it.
+/// Tells the launcher why this process has left its epoch (empty: because it was asked to), and waits for a place in the
+/// next one, whose variables (BORA_RANK and the others of the launcher) are then those of this process. False if the
+/// launcher did not start it to go on, or ends it.
 bool next_epoch(const std::string& why);
-bool can_go_on();  // whether a launcher would answer
+/// Whether a launcher would answer. The first call takes the channel to it, which programs that this process starts do
+/// not inherit.
+bool can_go_on();
 /// How many times this process has gone on.
 int epochs_behind();
+/// Tells the launcher which step this process has made, some times a second at most.
+void reached(std::int64_t step);
+/// Whether the launcher has asked the ranks of this epoch to leave it in order, after their next step.
+bool asked_to_meet_again();
+/// Why a rank that still waits for the others of its epoch need not: the launcher has lost one. Else empty.
+std::string epoch_is_over();
 }  // namespace bora::launch

@@ -258,6 +258,10 @@ void LocalRanks::serve_channel(Rank& rank, RankEvents& events) {
   bool open = read_some(rank.channel, rank.received);
   try {
     while (auto f = next_frame(rank.received)) {
+      if (f->type == Message::reached) {
+        auto fields = f->fields();
+        events.reached(fields.num<std::int64_t>());
+      }
       if (f->type != Message::left) continue;
       rank.waits = true;
       events.left(rank.number, f->payload);
@@ -270,6 +274,12 @@ std::vector<int> LocalRanks::waiting() const {
   for (auto& rank : ranks_)
     if (rank.waits && !rank.ended && rank.channel >= 0) r.push_back(rank.number);
   return r;
+}
+void LocalRanks::tell(Message what) {
+  auto message = frame(what, {});
+  for (auto& rank : ranks_)  // a few bytes; a rank whose socket is full has not listened for long and will not now
+    if (!rank.ended && !rank.waits && rank.channel >= 0)
+      [[maybe_unused]] auto sent = ::send(rank.channel, message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 void LocalRanks::end_silent() {
   for (auto& rank : ranks_)

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <vector>
+#include "messages.h"
 
 namespace bora::launch {
 /// How a rank's process ended.
@@ -21,8 +22,10 @@ struct RankEvents {
   virtual ~RankEvents() = default;
   virtual void printed(int rank, bool errors, std::string_view bytes) = 0;  // on stdout or stderr, in any pieces
   virtual void ended(int rank, const Ending&) = 0;
-  /// Of an elastic job: the rank's process has left its epoch, because of a loss, and waits for a place in the next.
+  /// Of an elastic job: the rank's process has left its epoch, because of a loss (or as it was asked to: `why` is
+  /// empty), and waits for a place in the next.
   virtual void left(int rank, const std::string& why) = 0;
+  virtual void reached(std::int64_t step) = 0;  // of an elastic job: a rank has made this step
 };
 /// The descriptor of a rank's channel to its launcher, in an elastic job.
 inline constexpr const char* kEpochVariable = "BORA_EPOCH_FD";
@@ -36,6 +39,7 @@ class Ranks {
   virtual void signal(int) = 0;
   virtual void end() = 0;  // kills the ranks and all their processes
   virtual std::vector<int> waiting() const = 0;  // ranks that have left their epoch, in order
+  virtual void tell(Message) = 0;                // meet_again or over: to those that have not
   virtual void end_silent() = 0;                 // kills those that have not
 };
 
@@ -65,6 +69,7 @@ class LocalRanks final : public Ranks {
   void signal(int) override;
   void end() override;
   std::vector<int> waiting() const override;
+  void tell(Message) override;
   void end_silent() override;
   /// The next epoch: rank first + i is the process of the waiting rank kept[i], or a new one if that is -1 or has
   /// ended. Waiting ranks that are not among them are killed.

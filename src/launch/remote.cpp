@@ -164,6 +164,7 @@ void RemoteRanks::take_frames(RankEvents& events) {
   while (auto f = next_frame(received_)) {
     auto u = f->fields();
     if (f->type == Message::failed) failure_ = u.text();
+    if (f->type == Message::reached) events.reached(u.num<std::int64_t>());
     if (f->type != Message::printed && f->type != Message::ended && f->type != Message::left) continue;
     if (count(u, 1 << 30) != epoch_) continue;  // the agent has replaced what ended meanwhile
     auto i = count(u, static_cast<std::int64_t>(ended_.size()));
@@ -210,6 +211,7 @@ std::vector<int> RemoteRanks::waiting() const {
     if (waits_[i] && !ended_[i]) r.push_back(first_ + static_cast<int>(i));
   return r;
 }
+void RemoteRanks::tell(Message what) { send(what, {}); }
 void RemoteRanks::end_silent() { send(Message::end_silent, {}); }
 void RemoteRanks::signal(int s) { send(Message::signal_all, ByteWriter().num<std::int64_t>(s).take()); }
 void RemoteRanks::end() {

@@ -5,6 +5,7 @@
 #include "app/options.h"
 #include "bora/models/peft.h"
 #include "launch/epoch.h"
+#include "train/leaving.h"
 #include "train/snapshots.h"
 
 namespace bora::app {
@@ -56,7 +57,10 @@ struct Train {
         };
       std::optional<bora::training::UseSnapshots> in_memory;
       if (s.elastic.snapshot > 0 && launch::can_go_on()) in_memory.emplace(snapshots, s.elastic.snapshot);
-      return run_training(*model, open_data(s, tokenizer, mesh), loop, mesh);
+      loop.hooks.emplace_back([](const StepReport& r, RunView&) { launch::reached(r.step); });
+      bora::training::UseLeaving leaving(launch::asked_to_meet_again);
+      auto code = run_training(*model, open_data(s, tokenizer, mesh), loop, mesh);
+      return leaving.left() ? kMeetAgain : code;
     });
   }
 };
