@@ -119,6 +119,16 @@ void set_threads(const Settings& s, int ranks_here) {
 }
 
 namespace {
+bool may_go_on(const Job& job) { return job.purpose == "train" && launch::can_go_on(); }
+/// Ranks that have met before, or are started beside such ranks, can do so: it is a loss if they do not.
+transport::ContextPtr meet(const Job& job, const transport::Config& config) {
+  try {
+    return transport::join(config, launch::epoch_is_over);
+  } catch (const transport::RankLost&) { throw; } catch (const Error& e) {
+    if (!may_go_on(job) || launch::in_first_epoch()) throw;
+    throw transport::RankLost(e.text(), -1);
+  }
+}
 /// f on the mesh of this epoch of the job.
 int in_epoch(const Job& job, const std::function<int(const Mesh&)>& f) {
   auto& s = job.settings;
@@ -126,7 +136,7 @@ int in_epoch(const Job& job, const std::function<int(const Mesh&)>& f) {
   config = transport::with_options(config, job.transport);
   auto axes = mesh_axes(s, job.tokenizer, config.size);
   config.build = common_ground(s, job.purpose, mesh_shape(axes, config.size));
-  auto context = transport::join(config, launch::epoch_is_over);
+  auto context = meet(job, config);
   set_threads(s, context->ranks_on_host());
   if (config.rank == 0 && config.size > 1 && job.purpose == "train")
     std::printf("launcher: %s, %d ranks, rank 0 at %s\n", config.launcher.c_str(), config.size, config.root.c_str());
@@ -136,7 +146,7 @@ int in_epoch(const Job& job, const std::function<int(const Mesh&)>& f) {
         if (terminal_columns() > 0) std::fputs("\r\033[K", stderr);
       },
       // Ranks that can go on have the time for it that their launcher gives them.
-      launch::can_go_on() ? 8.0 : 1.0);
+      may_go_on(job) ? 8.0 : 1.0);
   try {
     auto mesh = Mesh::over(context, axes);
     UseMesh on(mesh);
@@ -157,7 +167,7 @@ int in_epoch(const Job& job, const std::function<int(const Mesh&)>& f) {
 }  // namespace
 
 int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
-  bool goes_on = job.purpose == "train" && launch::can_go_on();
+  bool goes_on = may_go_on(job);
   for (;;) {
     std::exception_ptr lost;
     std::string why;
@@ -165,10 +175,6 @@ int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
       auto code = in_epoch(job, f);
       if (code != kMeetAgain) return code;
     } catch (const transport::RankLost& e) {
-      lost = std::current_exception();
-      why = e.text();
-    } catch (const transport::JoinTimeout& e) {
-      if (launch::epochs_behind() == 0) throw;  // of the first meeting: hosts or settings are to blame
       lost = std::current_exception();
       why = e.text();
     }

@@ -14,7 +14,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto between_steps = std::chrono::milliseconds(100);
 
-int epochs = 0;
+int epochs = 0;  // behind this process
 void enter(const Place& p) {
   auto set = [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); };
   set("BORA_RANK", std::to_string(p.rank));
@@ -33,6 +33,7 @@ void enter(const Place& p) {
 /// To the launcher. All of it is of the thread that trains.
 struct Channel {
   int fd = -1;
+  bool first = true;  // this process was started with its job
   std::string received = {};
   bool meet_again = false, over = false;  // in this epoch
   std::int64_t step = -1;                 // made, and not yet told
@@ -41,7 +42,9 @@ struct Channel {
   Channel() {
     auto variable = std::getenv(kEpochVariable);
     if (!variable) return;
-    fd = std::atoi(variable);
+    char* end = nullptr;
+    fd = static_cast<int>(std::strtol(variable, &end, 10));
+    first = *end != ':' || std::atoi(end + 1) == 0;
     if (fd <= 2 || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) fd = -1;
     ::unsetenv(kEpochVariable);
   }
@@ -113,6 +116,7 @@ bool next_epoch(const std::string& why) {
 }
 bool can_go_on() { return channel().fd >= 0; }
 int epochs_behind() { return epochs; }
+bool in_first_epoch() { return epochs == 0 && channel().first; }
 void reached(std::int64_t step) {
   auto& c = channel();
   if (c.fd < 0) return;

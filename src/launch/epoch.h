@@ -14,15 +14,16 @@ struct Place {
 };
 std::string packed(const Place&);
 Place unpacked_place(ByteReader&);
-/// Tells the launcher why this process has left its epoch (empty: because it was asked to), and waits for a place in the
-/// next one, whose variables (BORA_RANK and the others of the launcher) are then those of this process. False if the
-/// launcher did not start it to go on, or ends it.
+/// Tells the launcher why this process has left its epoch (empty: because it was asked to), and waits for a place in
+/// the next one, whose variables (BORA_RANK and the others of the launcher) are then those of this process. False if
+/// the launcher did not start it to go on, or ends it.
 bool next_epoch(const std::string& why);
 /// Whether a launcher would answer. The first call takes the channel to it, which programs that this process starts do
 /// not inherit.
 bool can_go_on();
 /// How many times this process has gone on.
 int epochs_behind();
+bool in_first_epoch();  // of its job, too
 /// Tells the launcher which step this process has made, some times a second at most.
 void reached(std::int64_t step);
 /// Whether the launcher has asked the ranks of this epoch to leave it in order, after their next step.

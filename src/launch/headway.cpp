@@ -20,7 +20,8 @@ bool Headway::goes_on(const std::string& loss, std::int64_t step) {
     text = "elastic: " + loss + "; going on from " + progress_;
     if (step >= 0) text += "; step " + std::to_string(step) + " was reached";
   } else {
-    text = std::string(error_mark) + loss + "; the job was lost " + std::to_string(idle_) + " times without getting further";
+    text = std::string(error_mark) + loss + "; the job was lost " + std::to_string(idle_) +
+           " times without getting further";
     if (furthest_ >= 0) text += " than step " + std::to_string(furthest_);
   }
   write_all(2, text + "\n");

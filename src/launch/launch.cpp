@@ -157,7 +157,7 @@ class Job final : private RankEvents {
   /// unless the user gave one: ranks of earlier ones are refused.
   void start(int attempt) {
     RanksToStart some{.count = ranks(), .size = ranks(), .command = options_.command, .secret = secret_of_job(),
-                      .elastic = elastic()};
+                      .elastic = elastic(), .epoch = attempt};
     if (attempt > 0) some.command.insert(some.command.end(), options_.restarted.begin(), options_.restarted.end());
     root_ = {};
     if (remote_.empty()) root_ = RootSocket(options_.root);

@@ -14,7 +14,8 @@ void Newcomers::serve(RankEvents& events) {
   for (auto& m : missing_) {
     if (m.attempt) m.attempt->serve(events);
     auto now = Clock::now();
-    bool failed = m.attempt && (!m.attempt->connected() || !m.attempt->failure().empty() || (!m.here() && now >= m.next));
+    bool failed = m.attempt && (!m.attempt->connected() || !m.attempt->failure().empty() ||
+                                (!m.here() && now >= m.next));
     if (failed) {
       m.attempt.reset();
       m.pause = std::min(2 * m.pause, seconds(30));

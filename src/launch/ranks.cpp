@@ -216,7 +216,7 @@ void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const i
   if (job.first + i == 0 && job.root_socket >= 0) set("BORA_ROOT_FD", std::to_string(::dup(job.root_socket)));
   if (!job.interface_name.empty()) set("BORA_INTERFACE", job.interface_name);
   ::unsetenv(kEpochVariable);
-  if (files[2] >= 0) set(kEpochVariable, std::to_string(::dup(files[2])));
+  if (files[2] >= 0) set(kEpochVariable, std::to_string(::dup(files[2])) + ":" + std::to_string(job.epoch));
   if (job.first + i == 0 && job.columns > 0) set("BORA_TERMINAL", std::to_string(job.columns));
   ::dup2(::open("/dev/null", O_RDONLY), 0);
   ::dup2(files[0], 1);

@@ -29,7 +29,8 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
   auto begin = Clock::now();
   auto r = [&] {
     tracing::Scope span(tracing::Kind::step, run.mesh.rank(), "step");
-    return run.model.step(make_batch(rows, s.batch, run.mesh, run.asked_to_stop || run.asked_to_leave)).to_vector<float>();
+    auto ends = run.asked_to_stop || run.asked_to_leave;
+    return run.model.step(make_batch(rows, s.batch, run.mesh, ends)).to_vector<float>();
   }();
   StepReport report{.step = ++run.done,
                     .loss = static_cast<double>(r[0]),
