@@ -129,6 +129,15 @@ transport::ContextPtr meet(const Job& job, const transport::Config& config) {
     throw transport::RankLost(e.text(), -1);
   }
 }
+int hand_over(const Job& job, const std::vector<int>& heirs) {
+  auto config = transport::with_options(transport::config_from_environment(), options_in(job.settings));
+  config = transport::with_options(config, job.transport);
+  config.build = "hand over";
+  auto mesh = Mesh::over(meet(job, config), {{"data", config.size}});
+  if (job.hand_over) job.hand_over(mesh, heirs);
+  mesh.leave();
+  return kMeetAgain;
+}
 /// f on the mesh of this epoch of the job.
 int in_epoch(const Job& job, const std::function<int(const Mesh&)>& f) {
   auto& s = job.settings;
@@ -172,7 +181,8 @@ int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
     std::exception_ptr lost;
     std::string why;
     try {
-      auto code = in_epoch(job, f);
+      auto heirs = launch::heirs();
+      auto code = heirs.empty() ? in_epoch(job, f) : hand_over(job, heirs);
       if (code != kMeetAgain) return code;
     } catch (const transport::RankLost& e) {
       lost = std::current_exception();

@@ -10,6 +10,8 @@ struct Job {
   const text::Tokenizer& tokenizer;
   std::string purpose;                            // must be the same on all ranks
   std::vector<transport::Option> transport = {};  // flags, over the settings
+  /// Gives what this process holds to the heirs, ranks of a mesh of all that were left (launch::heirs). None: nothing.
+  std::function<void(const Mesh&, const std::vector<int>& heirs)> hand_over = {};
 };
 /// Returned by f of on_mesh, on all ranks: they meet again, with others, and f is called again.
 inline constexpr int kMeetAgain = -1;

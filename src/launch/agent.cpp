@@ -71,6 +71,7 @@ RanksToStart read_job(ByteReader& u, Reporter& to) {
   r.columns = count(u, 1 << 16);
   r.elastic = count(u, 2) != 0;
   r.epoch = count(u, 1 << 30);
+  r.heirs = u.text();
   for (auto& variable : u.texts()) {
     auto equals = variable.find('=');
     if (equals != std::string::npos) ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);

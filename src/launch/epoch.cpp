@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <sstream>
 #include <utility>
 #include "bora/base/text.h"
 #include "ranks.h"
@@ -34,7 +35,7 @@ void enter(const Place& p) {
 struct Channel {
   int fd = -1;
   bool first = true;  // this process was started with its job
-  std::string received = {};
+  std::string received = {}, heirs = {};
   bool meet_again = false, over = false;  // in this epoch
   std::int64_t step = -1;                 // made, and not yet told
   Clock::time_point told = {};
@@ -42,9 +43,11 @@ struct Channel {
   Channel() {
     auto variable = std::getenv(kEpochVariable);
     if (!variable) return;
-    char* end = nullptr;
-    fd = static_cast<int>(std::strtol(variable, &end, 10));
-    first = *end != ':' || std::atoi(end + 1) == 0;
+    std::istringstream words(variable);
+    int epoch = 0;
+    char colon = 0;
+    words >> fd >> colon >> epoch >> colon >> heirs;
+    first = epoch == 0;
     if (fd <= 2 || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) fd = -1;
     ::unsetenv(kEpochVariable);
   }
@@ -88,12 +91,12 @@ Channel& channel() {
 std::string packed(const Place& p) {
   ByteWriter w;
   for (int n : {p.rank, p.size, p.local_rank, p.local_size, p.columns}) w.num<std::int64_t>(n);
-  return w.text(p.root).text(p.job).text(p.secret).take();
+  return w.text(p.root).text(p.job).text(p.secret).text(p.heirs).take();
 }
 Place unpacked_place(ByteReader& fields) {
   Place p;
   for (int* n : {&p.rank, &p.size, &p.local_rank, &p.local_size, &p.columns}) *n = count(fields, 1 << 20);
-  for (auto* s : {&p.root, &p.job, &p.secret}) *s = fields.text();
+  for (auto* s : {&p.root, &p.job, &p.secret, &p.heirs}) *s = fields.text();
   return p;
 }
 bool next_epoch(const std::string& why) {
@@ -106,7 +109,9 @@ bool next_epoch(const std::string& why) {
     while (auto f = next_frame(c.received)) {  // before it are words about the epoch that has ended
       if (f->type != Message::place) continue;
       auto fields = f->fields();
-      enter(unpacked_place(fields));
+      auto place = unpacked_place(fields);
+      c.heirs = place.heirs;
+      enter(place);
       c.meet_again = c.over = false;
       ++epochs;
       return true;
@@ -117,6 +122,12 @@ bool next_epoch(const std::string& why) {
 bool can_go_on() { return channel().fd >= 0; }
 int epochs_behind() { return epochs; }
 bool in_first_epoch() { return epochs == 0 && channel().first; }
+std::vector<int> heirs() {
+  std::istringstream words(channel().heirs);
+  std::vector<int> r;
+  for (std::string one; std::getline(words, one, ',');) r.push_back(std::atoi(one.c_str()));
+  return r;
+}
 void reached(std::int64_t step) {
   auto& c = channel();
   if (c.fd < 0) return;

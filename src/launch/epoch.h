@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 #include "messages.h"
 
 namespace bora::launch {
@@ -10,7 +11,7 @@ namespace bora::launch {
 struct Place {
   int rank = 0, size = 1, local_rank = 0, local_size = 1;
   int columns = 0;  // as RanksToStart has it
-  std::string root = {}, job = {}, secret = {};
+  std::string root = {}, job = {}, secret = {}, heirs = {};
 };
 std::string packed(const Place&);
 Place unpacked_place(ByteReader&);
@@ -24,6 +25,9 @@ bool can_go_on();
 /// How many times this process has gone on.
 int epochs_behind();
 bool in_first_epoch();  // of its job, too
+/// Not empty: this epoch is for handing over what its ranks hold to these of them, for which there are places in the
+/// next one; then all leave it.
+std::vector<int> heirs();
 /// Tells the launcher which step this process has made, some times a second at most.
 void reached(std::int64_t step);
 /// Whether the launcher has asked the ranks of this epoch to leave it in order, after their next step.

@@ -18,6 +18,7 @@
 #include "headway.h"
 #include "newcomers.h"
 #include "outputs.h"
+#include "places.h"
 #include "ranks.h"
 #include "remote.h"
 
@@ -56,6 +57,7 @@ class Job final : private RankEvents {
     for (auto& host : options.hosts) remote_.push_back(std::make_unique<RemoteRanks>(host, ssh, options.agent));
     connect();
     ranks_.resize(static_cast<std::size_t>(elastic() ? fitting() : options_.ranks));
+    said_ = ranks_.size();
     if (elastic()) return;
     int left = ranks();  // hosts behind those that the ranks need are spares, which elastic jobs keep
     std::erase_if(remote_, [&](auto& host) { return std::exchange(left, left - host->host().slots) <= 0; });
@@ -138,36 +140,39 @@ class Job final : private RankEvents {
                        " ranks (elastic.min, elastic.max), in a number that its mesh and batch allow");
     return n;
   }
-  /// Rank 0's address as other hosts reach it.
-  std::string root() const {
-    auto& first = *remote_[0];
+  /// Rank 0's address on its host, as other hosts reach it.
+  std::string root(const RemoteRanks& first) const {
     if (!options_.root.empty()) return options_.root;
     if (first.address().empty()) {  // the command that replaces ssh does not report it
       auto& name = first.host().name;
       return (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":29650";
     }
-    auto loopback = [](auto& host) { return is_loopback(host->address().substr(host->address()[0] == '[')); };
+    auto loopback = [](const RemoteRanks& host) { return is_loopback(host.address().substr(host.address()[0] == '[')); };
     for (auto& host : remote_)
-      check<ConfigError>(!loopback(remote_[0]) || (!host->address().empty() && loopback(host)), first.host().place,
+      check<ConfigError>(!loopback(first) || (!host->address().empty() && loopback(*host)), first.host().place,
                          ": ", first.host().name, " is ", first.address(), ", which ", host->host().name,
                          " cannot reach; give another name or iface=, or set BORA_ROOT=host:port");
     return first.address();
   }
   /// Starts all ranks, or the next epoch, in which ranks that wait go on. Each has its own name, and its own secret
   /// unless the user gave one: ranks of earlier ones are refused.
-  void start(int attempt) {
+  void start(int attempt, const Handing& handing = {}) {
     RanksToStart some{.count = ranks(), .size = ranks(), .command = options_.command, .secret = secret_of_job(),
-                      .elastic = elastic(), .epoch = attempt};
+                      .elastic = elastic(), .epoch = attempt, .heirs = handing.heirs};
     if (attempt > 0) some.command.insert(some.command.end(), options_.restarted.begin(), options_.restarted.end());
     root_ = {};
     if (remote_.empty()) root_ = RootSocket(options_.root);
-    some.root = remote_.empty() ? root_.address() : root();
+    std::vector<int> counts = handing.counts;
+    for (int left = ranks(); !handing && counts.size() < remote_.size(); left -= counts.back())
+      counts.push_back(std::min(remote_[counts.size()]->host().slots, left));
+    auto first = std::find_if(counts.begin(), counts.end(), [](int n) { return n > 0; });
+    some.root = remote_.empty() ? root_.address() : root(*remote_[static_cast<std::size_t>(first - counts.begin())]);
     some.root_socket = root_.file();
     some.job = std::to_string(::getpid()) + "@" + some.root + (attempt > 0 ? "." + std::to_string(attempt) : "");
     ::winsize window{};
     if (::isatty(2) && ::ioctl(2, TIOCGWINSZ, &window) == 0) some.columns = window.ws_col;
     if (remote_.empty()) {
-      auto members = kept(some, local_.get());
+      auto members = kept(some, local_.get(), before_.size() == ranks_.size());
       if (local_) local_->regroup(some, members);
       else local_ = std::make_unique<LocalRanks>(some, signals_.before());
       if (members[0] < 0) root_ = {};  // a new rank 0 has it; another one binds the address itself
@@ -175,28 +180,14 @@ class Job final : private RankEvents {
     }
     auto variables = environment_for_ranks(environ, options_.variables);
     auto folder = std::filesystem::current_path().string();
-    for (auto& host : remote_) {
-      some.count = std::min(host->host().slots, ranks() - some.first);
+    for (std::size_t h = 0; h < remote_.size(); ++h) {
+      auto& host = remote_[h];
+      some.count = counts[h];
       for (int r = some.first; r < some.first + some.count; ++r)
         ranks_[static_cast<std::size_t>(r)].host = host->host().name;
-      host->start(some, variables, folder, kept(some, host.get()));
+      host->start(some, variables, folder, kept(some, host.get(), before_.size() == ranks_.size()));
       some.first += some.count;
     }
-  }
-  /// For each rank that a machine has in this epoch the waiting one of the last that it was, or -1. Where it can, a
-  /// rank keeps its number.
-  std::vector<int> kept(const RanksToStart& some, const Ranks* of) {
-    auto n = static_cast<std::size_t>(some.count);
-    std::vector<int> r(n, -1);
-    auto waiting = of ? of->waiting() : std::vector<int>();
-    bool same = before_.size() == ranks_.size() &&
-                std::all_of(waiting.begin(), waiting.end(),
-                            [&](int w) { return w >= some.first && w < some.first + some.count; });
-    for (std::size_t k = 0; k < std::min(waiting.size(), n); ++k) {
-      auto i = same ? static_cast<std::size_t>(waiting[k] - some.first) : k;
-      r[i] = waiting[k];
-    }
-    return r;
   }
   /// The next epoch after a loss, or with hosts that have come; false if there is none.
   bool regrouped(int& starts, Headway& headway) {
@@ -214,8 +205,11 @@ class Job final : private RankEvents {
       remote_.push_back(std::move(host));
     }
     try {
-      auto n = static_cast<std::size_t>(fitting());
-      if (n != ranks_.size()) say_ranks(ranks_.size(), n);
+      auto to_go = fitting();
+      auto before_it = !options_.elastic.keeps || (handed_ && !lost()) ? Handing{} : handing(remote_, to_go);
+      handed_ = static_cast<bool>(before_it);
+      auto n = static_cast<std::size_t>(handed_ ? before_it.ranks : to_go);
+      if (!handed_ && n != said_) say_ranks(std::exchange(said_, n), n);
       before_ = std::exchange(ranks_, std::vector<Rank>(n));
       outputs_.open(ranks());
       failed_.clear();
@@ -224,7 +218,7 @@ class Job final : private RankEvents {
       deadline_.reset();
       in_order_ = asked_ = told_ = false;
       weighed_ = 0;
-      start(starts++);
+      start(starts++, before_it);
       before_.clear();
     } catch (const ConfigError& e) {
       write_all(2, std::string(error_mark) + one_line(e.text()) + "\n");
@@ -254,7 +248,7 @@ class Job final : private RankEvents {
   /// Once hosts have come that more ranks can run on, those of this epoch are asked to meet again.
   void welcome() {
     auto slots = newcomers_.slots();
-    if (asked_ || slots == weighed_ || ranks_.empty() || lost() || interrupted_ || ended_) return;
+    if (asked_ || handed_ || slots == weighed_ || ranks_.empty() || lost() || interrupted_ || ended_) return;
     weighed_ = slots;
     asked_ = fitting(slots) > ranks();
     if (asked_) each([](Ranks& some) { some.tell(Message::meet_again); });
@@ -342,6 +336,8 @@ class Job final : private RankEvents {
   bool interrupted_ = false, ended_ = false, over_ = false;
   // Of this epoch: ranks have left it because they were asked to, which they were; they know of a loss.
   bool in_order_ = false, asked_ = false, told_ = false;
+  bool handed_ = false;     // this epoch is one of handing over
+  std::size_t said_ = 0;    // ranks, as the user knows
   int weighed_ = 0;         // slots of newcomers that were found to change nothing, or enough
   std::int64_t step_ = -1;  // the furthest that a rank has made
 };

@@ -11,6 +11,9 @@ struct Elastic {
   int min = 0, max = 0;  // ranks; 0: the job ends when a rank is lost
   /// The most ranks, at least min and at most so many, with which the job can run; 0 if there is no such number.
   std::function<int(int slots)> fitting = {};
+  /// Ranks hold parts of the job's state that others may need: those for which there is no place in the next epoch meet
+  /// the others once more before they end.
+  bool keeps = false;
   /// How far the job is, in words that change when it gets further.
   std::function<std::string()> progress = {};
 };

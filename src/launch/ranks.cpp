@@ -172,7 +172,7 @@ void LocalRanks::regroup(const RanksToStart& job, const std::vector<int>& kept) 
         continue;
       }
       auto number = job.first + i;
-      Place place{number, job.size, i, job.count, job.columns, job.root, job.job, job.secret};
+      Place place{number, job.size, i, job.count, job.columns, job.root, job.job, job.secret, job.heirs};
       auto message = frame(Message::place, packed(place));
       // A small message into an empty socket; the end of a rank that cannot take it is noticed as ever.
       [[maybe_unused]] auto sent = ::send(rank->channel, message.data(), message.size(), MSG_NOSIGNAL);
@@ -216,7 +216,8 @@ void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const i
   if (job.first + i == 0 && job.root_socket >= 0) set("BORA_ROOT_FD", std::to_string(::dup(job.root_socket)));
   if (!job.interface_name.empty()) set("BORA_INTERFACE", job.interface_name);
   ::unsetenv(kEpochVariable);
-  if (files[2] >= 0) set(kEpochVariable, std::to_string(::dup(files[2])) + ":" + std::to_string(job.epoch));
+  if (files[2] >= 0)
+    set(kEpochVariable, std::to_string(::dup(files[2])) + ":" + std::to_string(job.epoch) + ":" + job.heirs);
   if (job.first + i == 0 && job.columns > 0) set("BORA_TERMINAL", std::to_string(job.columns));
   ::dup2(::open("/dev/null", O_RDONLY), 0);
   ::dup2(files[0], 1);

@@ -27,7 +27,8 @@ struct RankEvents {
   virtual void left(int rank, const std::string& why) = 0;
   virtual void reached(std::int64_t step) = 0;  // of an elastic job: a rank has made this step
 };
-/// The descriptor of a rank's channel to its launcher, in an elastic job, and the epoch that it is started in: "9:0".
+/// The descriptor of a rank's channel to its launcher, in an elastic job, and what it is started for: the number of the
+/// epoch, and its heirs, "9:3:" or "9:3:0,2".
 inline constexpr const char* kEpochVariable = "BORA_EPOCH_FD";
 /// The ranks of one machine, this one or another.
 class Ranks {
@@ -55,6 +56,7 @@ struct RanksToStart {
   int columns = 0;                        // of the terminal that shows rank 0's progress; 0: none
   bool elastic = false;                   // ranks may go on in another epoch
   int epoch = 0;                          // of the job; with ranks that were started again
+  std::string heirs = {};                 // "0,2": the epoch is for handing over to these ranks (epoch.h); else empty
 };
 /// Each rank has its own process group, an empty stdin and its BORA_* variables, and dies with this process.
 class LocalRanks final : public Ranks {

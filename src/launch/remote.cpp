@@ -120,6 +120,7 @@ void RemoteRanks::start(const RanksToStart& r, const std::vector<std::string>& e
       .num<std::int64_t>(r.columns)
       .num<std::int64_t>(r.elastic)
       .num<std::int64_t>(r.epoch)
+      .text(r.heirs)
       .texts(environment)
       .text(folder);
   for (int rank : kept) fields.num<std::int64_t>(rank + 1);

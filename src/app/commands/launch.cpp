@@ -133,7 +133,8 @@ void Launch::settle() {
 }
 /// How an elastic job goes on.
 launch::Elastic elastic_of(const Settings& s) {
-  launch::Elastic e{.min = static_cast<int>(s.elastic.min), .max = static_cast<int>(s.elastic.max)};
+  launch::Elastic e{.min = static_cast<int>(s.elastic.min), .max = static_cast<int>(s.elastic.max),
+                    .keeps = s.elastic.snapshot > 0};
   e.fitting = [s](int slots) {
     auto tokenizer = s.tokenizer->open();
     for (auto n = std::min(slots, static_cast<int>(s.elastic.max)); n >= s.elastic.min; --n) try {

@@ -38,7 +38,8 @@ struct Train {
     if (s.local->automatic() && config.rank == 0)
       every = std::to_string(planned_every(s, *tokenizer, config.size, resume_of(resume)));
     bora::training::Snapshots snapshots;  // of all epochs of the job in this process
-    return on_mesh({s, *tokenizer, "train", transport}, [&](const Mesh& mesh) {
+    auto hand_over = [&](const Mesh& mesh, const std::vector<int>& heirs) { snapshots.hand_over(mesh, heirs); };
+    return on_mesh({s, *tokenizer, "train", transport, hand_over}, [&](const Mesh& mesh) {
       if (s.local->automatic())
         s.local.edit().set_every(*parse_as<std::int64_t>(mesh.exchange(every, "run: local.every")[0]));
       auto options = model_options(s, *tokenizer, mesh.shape());
