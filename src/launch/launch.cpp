@@ -147,7 +147,7 @@ class Job final : private RankEvents {
       auto& name = first.host().name;
       return (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":29650";
     }
-    auto loopback = [](const RemoteRanks& host) { return is_loopback(host.address().substr(host.address()[0] == '[')); };
+    auto loopback = [](const RemoteRanks& h) { return is_loopback(h.address().substr(h.address()[0] == '[')); };
     for (auto& host : remote_)
       check<ConfigError>(!loopback(first) || (!host->address().empty() && loopback(*host)), first.host().place,
                          ": ", first.host().name, " is ", first.address(), ", which ", host->host().name,

@@ -1,11 +1,9 @@
 // The law of elastic jobs: whatever is lost and comes back, and whenever, the job ends with 0 and with the numbers of
 // the run that nothing happened to: no row is lost or read twice. BORA_LOSSES: how many moments there are in all (60);
 // BORA_LOSSES_SEED: the histories of an earlier run, as far as the machine repeats itself.
-#include <sys/stat.h>
-#include <csignal>
+#include <map>
 #include <random>
-#include <set>
-#include "command.h"
+#include "elastic.h"
 
 namespace fs = std::filesystem;
 using namespace bora;
@@ -31,48 +29,13 @@ const std::vector<Kind>& kinds() {
 }
 struct HistoryTest : CommandTest {
   std::mt19937 random;
-  std::string hosts_file = folder + "/hosts", reach = folder + "/reach";
-  std::set<std::string> down = {};
+  Hosts hosts{folder, "h1 slots=2\nh2 slots=1\nh3 slots=1\n"};
   std::vector<std::string> story = {};
   double slowest = 0;
 
-  HistoryTest() {
-    std::ofstream(hosts_file) << "h1 slots=2\nh2 slots=1\nh3 slots=1\n";
-    // Instead of ssh: each name is this machine, with an identity of its own, and cannot be reached while it is down.
-    std::ofstream(reach) << "#!/bin/sh\n[ -e " << folder << "/down-$1 ] && { echo no route to $1 >&2; exit 255; }\n"
-                         << "export SSH_CONNECTION='127.0.0.1 1 127.0.0.1 22' BORA_HOST_ID=$1\nshift\n"
-                         << "exec sh -c \"$*\"\n";
-    ::chmod(reach.c_str(), 0755);
-  }
   std::size_t below(std::size_t n) { return random() % n; }
 
   // ---- what there is ----
-  /// Processes below the launcher whose environment has this text: (pid, environment).
-  static std::vector<std::pair<pid_t, std::string>> processes(const std::string& text) {
-    std::vector<std::pair<pid_t, std::string>> found;
-    std::error_code gone;
-    for (auto& p : fs::directory_iterator("/proc", gone)) {
-      auto name = p.path().filename().string();
-      if (name.find_first_not_of("0123456789") != name.npos) continue;
-      auto around = slurp(p.path() / "environ");
-      auto state = slurp(p.path() / "stat");
-      if (around.find(text) != around.npos && state.find(") Z ") == state.npos)
-        found.emplace_back(std::stoi(name), around);
-    }
-    return found;
-  }
-  static std::vector<pid_t> ranks_of(pid_t launcher) {
-    std::vector<pid_t> all;
-    for (auto& [pid, around] : processes("BORA_JOB=" + std::to_string(launcher) + "@")) all.push_back(pid);
-    return all;
-  }
-  static pid_t agent_of(pid_t launcher, const std::string& host) {
-    for (auto& [pid, around] : processes("BORA_HOST_ID=" + host + std::string(1, '\0'))) {
-      auto stat = slurp("/proc/" + std::to_string(pid) + "/stat");
-      if (stat.substr(stat.rfind(')') + 4).starts_with(std::to_string(launcher) + " ")) return pid;
-    }
-    return 0;
-  }
   /// The last step in the metrics.
   static std::int64_t step_of(const std::string& out) {
     std::ifstream file(out + "/metrics.jsonl", std::ios::ate);
@@ -108,23 +71,19 @@ struct HistoryTest : CommandTest {
     if (kind.hosts && what < 6) {
       std::vector<std::string> up;
       for (std::string host : {"h1", "h2", "h3"})
-        if (!down.contains(host)) up.push_back(host);
-      if (!down.empty() && (up.size() == 1 || what < 3)) {
-        auto host = *std::next(down.begin(), static_cast<std::ptrdiff_t>(below(down.size())));
-        fs::remove(folder + "/down-" + host);
-        down.erase(host);
+        if (!hosts.down.contains(host)) up.push_back(host);
+      if (!hosts.down.empty() && (up.size() == 1 || what < 3)) {
+        auto host = *std::next(hosts.down.begin(), static_cast<std::ptrdiff_t>(below(hosts.down.size())));
+        hosts.come_back(host);
         story.back() += host + " comes back";
         return;
       }
       auto host = up[below(up.size())];
-      std::ofstream(folder + "/down-" + host).close();
-      down.insert(host);
-      auto agent = agent_of(launcher, host);
-      if (agent > 0) ::kill(agent, SIGKILL);
+      hosts.lose(launcher, host);
       story.back() += host + " is lost";
       return;
     }
-    auto ranks = ranks_of(launcher);
+    auto ranks = Hosts::ranks_of(launcher);
     if (what == 9) {
       story.back() += "a rank stops";
       return kill(ranks, 1, SIGSTOP);
@@ -164,10 +123,9 @@ struct HistoryTest : CommandTest {
   /// One job with so many moments; its numbers are those of the calm one.
   void history(const Kind& kind, int moments, const std::string& calm, std::int64_t steps) {
     auto out = folder + "/" + kind.name + "-" + std::to_string(++runs);
-    down.clear();
     story.clear();
-    for (auto host : {"h1", "h2", "h3"}) fs::remove(folder + "/down-" + std::string(host));
-    auto where = kind.hosts ? "--elastic 1:4 --hosts " + hosts_file + " --ssh " + reach : "--elastic 2:4";
+    for (auto host : {"h1", "h2", "h3"}) hosts.come_back(host);
+    auto where = kind.hosts ? "--elastic 1:4 " + hosts.words() : "--elastic 2:4";
     pid_t job = 0;
     auto r = run("launch " + where + " --out " + out + " train " + words(kind, steps), [&](pid_t launcher) {
       std::int64_t furthest = 0;
@@ -197,7 +155,7 @@ struct HistoryTest : CommandTest {
     ASSERT_EQ(r.code, 0);
     EXPECT_EQ(story.size(), static_cast<std::size_t>(moments));
     for (auto* name : {"train/loss", "eval/loss", "throughput/total_tokens"}) same(kind, out, calm, name);
-    until([&] { return ranks_of(job).empty(); });
+    until([&] { return Hosts::ranks_of(job).empty(); });
   }
   /// Every step once, in order, with the numbers of the calm run.
   static void same(const Kind& kind, const std::string& out, const std::string& calm, const std::string& name) {

@@ -148,3 +148,24 @@ TEST(Snapshots, ALossWhileOneIsTakenLeavesAWholeOne) {
   EXPECT_GT(times[20], 0);
   EXPECT_EQ(times.size(), 2U);
 }
+/// Ranks that hold a part each, as before, need nothing of the others' but for the new one.
+TEST(Snapshots, RanksGetWhatTheyNeed) {
+  std::vector<Snapshots> before(4);
+  bool died = false;
+  take(all_of(before), 10, -1, 0, died);
+  Snapshots fresh;
+  auto next = all_of(before);
+  next[2] = &fresh;
+  std::atomic<std::uint64_t> received{0};
+  each_rank(next, -1, 0, [&](const Mesh& mesh, Snapshots& mine) {
+    auto found = mine.find(mesh);
+    auto s = state(0);
+    auto already = mesh.context().traffic().bytes_received;
+    mine.restore(mesh, found, tree::node(s));
+    received += mesh.context().traffic().bytes_received - already;
+    EXPECT_EQ(numbers(s), numbers(state(10)));
+  });
+  auto all = static_cast<std::uint64_t>(4 * (kLong.size + kRows.size * kColumns.size + 1));
+  EXPECT_GE(received, all / 4);
+  EXPECT_LT(received, all / 2);  // what all get of all: 3 times as many as there are
+}
