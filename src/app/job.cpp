@@ -180,6 +180,7 @@ int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
   for (;;) {
     std::exception_ptr lost;
     std::string why;
+    int missed = -1;
     try {
       auto heirs = launch::heirs();
       auto code = heirs.empty() ? in_epoch(job, f) : hand_over(job, heirs);
@@ -187,8 +188,9 @@ int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
     } catch (const transport::RankLost& e) {
       lost = std::current_exception();
       why = e.text();
+      missed = e.rank;
     }
-    if (goes_on && launch::next_epoch(why)) continue;
+    if (goes_on && launch::next_epoch(why, missed)) continue;
     if (!lost) return 130;  // the launcher is ending the job
     std::rethrow_exception(lost);
   }

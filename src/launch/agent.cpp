@@ -54,8 +54,8 @@ struct Reporter final : RankEvents {
   void ended(int rank, const Ending& e) override {
     say(Message::ended, of(rank).num<std::int64_t>(e.status).take());
   }
-  void left(int rank, const std::string& why) override {
-    say(Message::left, of(rank).take().append(why));
+  void left(int rank, int lost, const std::string& why) override {
+    say(Message::left, of(rank).num<std::int64_t>(lost + 1).take().append(why));
   }
   void reached(std::int64_t step) override { say(Message::reached, ByteWriter().num(step).take()); }
   ByteWriter of(int rank) const {

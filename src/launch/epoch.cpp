@@ -99,12 +99,12 @@ Place unpacked_place(ByteReader& fields) {
   for (auto* s : {&p.root, &p.job, &p.secret, &p.heirs}) *s = fields.text();
   return p;
 }
-bool next_epoch(const std::string& why) {
+bool next_epoch(const std::string& why, int lost) {
   auto& c = channel();
   if (c.fd < 0) return false;
   if (c.step >= 0 && !c.send(Message::reached, ByteWriter().num(c.step).take())) return false;
   c.step = -1;
-  if (!c.send(Message::left, one_line(why))) return false;
+  if (!c.send(Message::left, ByteWriter().num<std::int64_t>(lost + 1).take() + one_line(why))) return false;
   for (;;) {
     while (auto f = next_frame(c.received)) {  // before it are words about the epoch that has ended
       if (f->type != Message::place) continue;

@@ -17,8 +17,8 @@ std::string packed(const Place&);
 Place unpacked_place(ByteReader&);
 /// Tells the launcher why this process has left its epoch (empty: because it was asked to), and waits for a place in
 /// the next one, whose variables (BORA_RANK and the others of the launcher) are then those of this process. False if
-/// the launcher did not start it to go on, or ends it.
-bool next_epoch(const std::string& why);
+/// the launcher did not start it to go on, or ends it. `lost`: the rank that this one misses, -1 if none.
+bool next_epoch(const std::string& why, int lost = -1);
 /// Whether a launcher would answer. The first call takes the channel to it, which programs that this process starts do
 /// not inherit.
 bool can_go_on();

@@ -34,7 +34,7 @@ std::string secret_of_job() {
 using Clock = std::chrono::steady_clock;
 // The time in which ranks of an elastic job notice a loss and leave their epoch: a step's longest part without a
 // collective.
-constexpr double seconds_to_leave = 10;
+constexpr double seconds_to_leave = 10, seconds_if_missed = 2;
 void say_ranks(std::size_t before, std::size_t now) {
   write_all(2, "elastic: " + std::to_string(now) + (now == 1 ? " rank" : " ranks") + " instead of " +
                    std::to_string(before) + "\n");
@@ -43,6 +43,7 @@ void say_ranks(std::size_t before, std::size_t now) {
 struct Rank {
   std::optional<Ending> ending = {};
   std::string host = {};  // empty: this host
+  bool missed = false;    // by a rank that has left the epoch because of it
 };
 
 class Job final : private RankEvents {
@@ -297,17 +298,27 @@ class Job final : private RankEvents {
     failed_.push_back(r);
     wait_for_others(code != 2);
   }
-  void left(int, const std::string& why) override {
+  void left(int, int lost, const std::string& why) override {
     in_order_ = in_order_ || why.empty();
     if (why_.empty()) why_ = why;
+    if (lost >= 0 && lost < ranks()) ranks_[static_cast<std::size_t>(lost)].missed = true;
     wait_for_others(true);
   }
   void reached(std::int64_t step) override { step_ = std::max(step_, step); }
   void wait_for_others(bool to_leave) {
-    auto seconds = elastic() && to_leave ? seconds_to_leave : options_.grace_s;
+    auto seconds = !elastic() || !to_leave ? options_.grace_s : only_missed() ? seconds_if_missed : seconds_to_leave;
     auto until = Clock::now() + std::chrono::milliseconds(static_cast<int>(seconds * 1000));
     deadline_ = deadline_ ? std::min(*deadline_, until) : until;  // bad input ends a job that waited for a loss
     if (elastic() && lost() && !std::exchange(told_, true)) each([](Ranks& some) { some.tell(Message::over); });
+  }
+  /// Every rank that has not left is missed by one that has: it hangs.
+  bool only_missed() {
+    std::vector<bool> gone(ranks_.size());
+    for (std::size_t r = 0; r < gone.size(); ++r) gone[r] = ranks_[r].ending || ranks_[r].missed;
+    each([&](Ranks& some) {
+      for (int r : some.waiting()) gone[static_cast<std::size_t>(r)] = true;
+    });
+    return std::find(gone.begin(), gone.end(), false) == gone.end();
   }
   void pass_on(int signal) {
     if (signal == SIGUSR2) return each([](Ranks& some) { some.signal(SIGUSR2); });

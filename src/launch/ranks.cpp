@@ -259,13 +259,12 @@ void LocalRanks::serve_channel(Rank& rank, RankEvents& events) {
   bool open = read_some(rank.channel, rank.received);
   try {
     while (auto f = next_frame(rank.received)) {
-      if (f->type == Message::reached) {
-        auto fields = f->fields();
-        events.reached(fields.num<std::int64_t>());
-      }
+      auto fields = f->fields();
+      if (f->type == Message::reached) events.reached(fields.num<std::int64_t>());
       if (f->type != Message::left) continue;
       rank.waits = true;
-      events.left(rank.number, f->payload);
+      auto lost = count(fields, 1 << 20) - 1;
+      events.left(rank.number, lost, std::string(fields.rest()));
     }
   } catch (const TransportError&) { open = false; }
   if (!open) ::close(std::exchange(rank.channel, -1));

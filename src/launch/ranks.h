@@ -23,8 +23,8 @@ struct RankEvents {
   virtual void printed(int rank, bool errors, std::string_view bytes) = 0;  // on stdout or stderr, in any pieces
   virtual void ended(int rank, const Ending&) = 0;
   /// Of an elastic job: the rank's process has left its epoch, because of a loss (or as it was asked to: `why` is
-  /// empty), and waits for a place in the next.
-  virtual void left(int rank, const std::string& why) = 0;
+  /// empty), and waits for a place in the next. `lost`: the rank that it misses, or -1.
+  virtual void left(int rank, int lost, const std::string& why) = 0;
   virtual void reached(std::int64_t step) = 0;  // of an elastic job: a rank has made this step
 };
 /// The descriptor of a rank's channel to its launcher, in an elastic job, and what it is started for: the number of the

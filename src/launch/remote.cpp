@@ -172,7 +172,8 @@ void RemoteRanks::take_frames(RankEvents& events) {
     auto i = count(u, static_cast<std::int64_t>(ended_.size()));
     if (f->type == Message::left) {
       waits_[static_cast<std::size_t>(i)] = true;
-      events.left(first_ + i, std::string(u.rest()));
+      auto lost = count(u, 1 << 20) - 1;
+      events.left(first_ + i, lost, std::string(u.rest()));
     } else if (f->type == Message::printed) {
       bool errors = count(u, 2) != 0;
       events.printed(first_ + i, errors, u.rest());
