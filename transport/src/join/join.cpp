@@ -1,4 +1,5 @@
 // join.cpp -- from a Config to a Context: rendezvous, links, engine, and the costs of the links.
+#include "bora/transport/join.h"
 #include <cstdio>
 #include "join/calibrate.h"
 #include "join/needs.h"
@@ -22,7 +23,8 @@ void calibrate(Engine& engine, const std::string& key) {
 }
 }  // namespace
 
-ContextPtr join(const Config& c) {
+ContextPtr join(const Config& c) { return join(c, {}); }
+ContextPtr join(const Config& c, const std::function<std::string()>& given_up) {
   check<ConfigError>(c.size >= 1 && c.rank >= 0 && c.rank < c.size, "rank ", c.rank, " of ", c.size,
                      " ranks: ranks count from 0 to size - 1");
   check<ConfigError>(c.join_timeout_s > 0,
@@ -40,6 +42,7 @@ ContextPtr join(const Config& c) {
   read_algorithms(c.algorithms);  // a wrong one ends every rank at once
   auto strangers = check_limits(c);
   auto rendezvous = c.rank == 0 ? make_root_rendezvous(c, strangers) : make_member_rendezvous(c, strangers);
+  rendezvous->ask(given_up);
   rendezvous->run();
   auto link = make_net_link(
       {.rank = c.rank, .size = c.size, .heartbeat_s = c.heartbeat_s, .suspect_s = c.suspect_s, .dead_s = c.dead_s},
