@@ -1,8 +1,10 @@
 // Products of numbers rounded to fp8.
 #include "bora/nn/dot_general.h"
 #include "bora/fx/custom.h"
+#include "bora/named/axes.h"
 #include "bora/named/index.h"
 #include "bora/ops/bits.h"
+#include "bora/ops/transform.h"
 #include "nn/support.h"
 
 namespace bora::nn {
@@ -72,10 +74,11 @@ double largest(Float8 f) { return format_of(f).largest; }
 Array round_to(Float8 f, const Array& x) {
   check<DtypeError>(is_float(x.dtype()), "round_to: takes fractions, got ", x.type());
   auto [largest, least_normal, least, mantissa_bits] = format_of(f);
-  auto v = clip(stop_gradient(x), -largest, largest);
-  auto few = reduce_precision(v, x.dtype() == f64 ? 11 : 8, mantissa_bits);
-  auto small = rint(v * (1 / least)) * least;
-  return where(abs(v) < least_normal, small, few);
+  auto wide = x.dtype() == f64 ? f64 : f32;  // f16 has no 1 / least
+  auto v = clip(stop_gradient(x).astype(wide), -largest, largest);
+  auto few = reduce_precision(v, wide == f64 ? 11 : 8, mantissa_bits);
+  auto small = round(v * (1 / least)) * least;
+  return where(abs(v) < least_normal, small, few).astype(x.dtype());
 }
 NamedArray quantize_dequantize(Float8 f, const NamedArray& x, const NamedArray& scale) {
   auto s = scale.astype(x.dtype());

@@ -52,7 +52,7 @@ void quantize(Linear& l, const QuantizationConfig& c) {
   if (c.type == Quantization::int8) l.dot_general = Int8DotGeneralOp::init();
   else l.dot_general = Fp8DotGeneralOp::init(c.amax_history_length, c.compute_dtype, stack_of(l));
 }
-void draw_rounding(Linear& l, const Array& key) {
+void set_rounding_key(Linear& l, const Array& key) {
   auto* op = l.dot_general ? std::get_if<Int8DotGeneralOp>(&*l.dot_general) : nullptr;
   if (!op) return;
   auto stack = stack_of(l);

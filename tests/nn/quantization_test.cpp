@@ -13,14 +13,19 @@ const Axis Batch{"batch", 4}, In{"in", 6}, Out{"out", 5};
 TEST(Float8, RoundsAsAConversionAndBack) {
   for (auto [format, name] : {std::pair{Float8::e4m3fn, "e4m3fn"}, {Float8::e5m2, "e5m2"}}) {
     auto f = format;
-    auto x = golden(std::string(name) + "_x"), want = golden(name);
+    auto numbers = [](const std::string& of) {
+      auto v = golden(of);
+      return asarray(v, {static_cast<std::int64_t>(v.size())}).astype(f32);
+    };
+    auto x = numbers(std::string(name) + "_x");
+    auto want = numbers(name).to_vector<double>();
     for (auto d : {f32, f64}) {
-      auto v = asarray(x, {static_cast<std::int64_t>(x.size())}).astype(d);
+      auto v = x.astype(d);
       EXPECT_EQ(nn::round_to(f, v).to_vector<double>(), want) << name;
       EXPECT_EQ(jit([f](const Array& a) { return nn::round_to(f, a); })(v).to_vector<double>(), want) << name;
     }
     for (auto d : {bf16, f16}) {  // their own numbers, rounded
-      auto v = asarray(x, {static_cast<std::int64_t>(x.size())}).astype(d);
+      auto v = x.astype(d);
       EXPECT_EQ(nn::round_to(f, v).to_vector<double>(), nn::round_to(f, v.astype(f64)).to_vector<double>()) << name;
     }
   }
@@ -50,13 +55,18 @@ void follows_haliax(const std::string& name, std::optional<Dtype> compute, doubl
     near(list(g.second), golden(what + "dx"), tolerance, what + "dx");
     near(list(g.first.weight), golden(what + "dw"), tolerance, what + "dw");
     auto& next = fp8(g.first);
-    near(list(next.input_scale), golden(what + "input_scale"), 1e-9, what + "input_scale");
-    near(list(next.output_grad_scale), golden(what + "output_grad_scale"), 1e-9, what + "output_grad_scale");
-    near(list(next.kernel_scale), golden(what + "kernel_scale"), 1e-9, what + "kernel_scale");
-    near(list(next.input_amax_history), golden(what + "input_amax_history"), 1e-6, what + "input_amax_history");
-    near(list(next.output_grad_amax_history), golden(what + "output_grad_amax_history"), 1e-6,
-         what + "output_grad_amax_history");
-    near(list(next.kernel_amax_history), golden(what + "kernel_amax_history"), 1e-6, what + "kernel_amax_history");
+    auto state = [&](const std::string& field, const NamedArray& now) {
+      auto got = list(now), want = golden(what + field);
+      ASSERT_EQ(got.size(), want.size()) << what << field;
+      for (std::size_t i = 0; i < got.size(); ++i)
+        EXPECT_NEAR(got[i], want[i], 1e-6 * std::abs(want[i])) << what << field << " " << i;
+    };
+    state("input_scale", next.input_scale);
+    state("output_grad_scale", next.output_grad_scale);
+    state("kernel_scale", next.kernel_scale);
+    state("input_amax_history", next.input_amax_history);
+    state("output_grad_amax_history", next.output_grad_amax_history);
+    state("kernel_amax_history", next.kernel_amax_history);
     l.dot_general = g.first.dot_general;
     l.weight = l.weight - numbers(what + "dw", {In, Out}) * 0.1;
   }
@@ -71,7 +81,7 @@ TEST(Int8, FollowsHaliax) {
   for (auto [name, d, tolerance] : {std::tuple{"int8", f32, 2e-6}, {"int8_bf16", bf16, 0.01}}) {
     auto values = operand(3, {rows, Batch, In}).to_vector<double>();
     std::fill_n(values.begin() + 6 * 6, 6, 0.0);
-    auto x = named(asarray(values, {2, 4, 6}), {rows, Batch, In}).astype(d);
+    auto x = named(asarray(values, Shape{2, 4, 6}), {rows, Batch, In}).astype(d);
     auto dy = operand(5, {rows, Batch, Out}).astype(d);
     nn::Linear l{operand(4, {In, Out}).astype(d), none, {In}, {Out}};
     nn::quantize(l, {.type = Quantization::int8});
@@ -107,7 +117,9 @@ TEST(Int8, RandomRoundingOfGradientsHasTheRightMean) {
   for (int i = 0; i < 200; ++i) drawn.push_back(slope(nn::draw_rounding(l, random::key(i))));
   EXPECT_NE(list(drawn[0]), list(drawn[1]));
   auto average = mean(stack(Axis{"draw", 200}, drawn), "draw");
-  near(list(average), list(slope(exact)), 0.006, "mean");  // the kernel's rounding stays
+  auto scale = amax(abs(exact.weight), "out") / 127.5;
+  auto kernel = rint(clip(exact.weight / scale, -127, 127)) * scale;
+  near(list(average), list(dot(dy, kernel, Out)), 0.008, "mean");  // the largest gradient is always rounded down
   std::get<Int8DotGeneralOp>(*l.dot_general).quantize_gradient = false;
   EXPECT_EQ(list(slope(l)), list(slope(exact)));
 }
@@ -172,7 +184,7 @@ TEST(QuantizeLinearLayers, Targets) {
   EXPECT_EQ(error([&] { which("(up"); }), "QuantizationTargets: '(up' is no regular expression (ECMAScript)");
   EXPECT_EQ(error([&] { nn::quantize_linear_layers(stack(), {.amax_history_length = 0}); }),
             "Fp8DotGeneralOp: amax_history_length must be 1 or more, got 0");
-  EXPECT_EQ(error([&] { nn::quantize_linear_layers(operand(0, In)); }),
+  EXPECT_EQ(error([&] { (void)nn::quantize_linear_layers(operand(0, In)); }),
             "quantize_linear_layers: there is no linear layer");
 }
 TEST(QuantizeLinearLayers, AStackHasAStateForEachLayer) {
@@ -190,8 +202,8 @@ TEST(QuantizeLinearLayers, AStackHasAStateForEachLayer) {
   };
   std::vector<Block> blocks;
   for (std::int64_t i = 0; i < Layers.size; ++i) {
-    auto b = nn::quantize_linear_layers(Block::init(random::split(random::key(0), 3)[i]), {.amax_history_length = 7});
-    blocks.push_back(b);
+    auto b = Block::init(view(random::split(random::key(0), 3), i));
+    blocks.push_back(nn::quantize_linear_layers(b, {.amax_history_length = 7}));
   }
   auto want = grad(apart)(blocks);
   for (auto& g : {grad(loss)(all), jit(grad(loss))(all)})

@@ -48,12 +48,14 @@ template <class T> T quantize_linear_layers(T t, const QuantizationConfig& confi
   });
   return t;
 }
-/// Lets int8 products round gradients by draws of this key, with one of its own for each stacked layer: for a step's
-/// own draws, call it inside the loss. Other layers stay as they are.
-void draw_rounding(Linear&, const Array& key);
+/// Lets an int8 product round gradients by draws of this key, with one of its own for each stacked layer. A layer
+/// without such a product stays as it is.
+void set_rounding_key(Linear&, const Array& key);
+/// t whose int8 products round gradients by draws of this key: for draws of its own in each step, call it inside the
+/// loss.
 template <class T> T draw_rounding(T t, const Array& key) {
   std::int64_t i = 0;
-  each_linear(t, [&](const std::string&, Linear& l) { draw_rounding(l, random::fold_in(key, i++)); });
+  each_linear(t, [&](const std::string&, Linear& l) { set_rounding_key(l, random::fold_in(key, i++)); });
   return t;
 }
 }  // namespace bora::nn
