@@ -1,7 +1,7 @@
 """Writes points at which special functions are known to far more digits than f64 has, for tests/laws/ulp_test.cpp.
 
   python make_special_ulp.py POINTS [NAME ..] > points.txt          (mpmath 1.4.1; POINTS for each function and dtype)
-  BORA_ULP_POINTS=points.txt BORA_ULP_WORST=worst.txt build/release/tests/laws_test --gtest_filter='Ulp*'
+  BORA_ULP_POINTS=points.txt BORA_ULP_WORST=worst.txt build/release/tests/laws/laws_test --gtest_filter='Ulp*'
 
 The test prints the largest error and the 99.9th percentile of each function, and writes those of the points whose
 errors are largest, and a few others, to worst.txt: that is the file special_ulp.txt. A line: function, dtype, the

@@ -8,13 +8,12 @@
 #include "bora/bora.h"
 #include "bora/compile/program.h"
 #include "bora/fx/core.h"
+#include "laws/effort.h"
 
 namespace bora::laws {
-/// BORA_LAWS=full tries every combination of Specs, thin (sanitizers) a few; by default some dozens.
+/// Of Specs, by the effort.
 inline std::size_t combinations() {
-  auto* e = std::getenv("BORA_LAWS");
-  std::string s = e ? e : "";
-  return s == "full" ? 600 : s == "thin" ? 4 : 16;
+  return effort() == Effort::full ? 600 : effort() == Effort::thin ? 4 : 6;
 }
 /// Fixed pseudo-random numbers in [lo, hi), f64.
 inline Array values(const Shape& shape, double lo, double hi, int seed) {

@@ -6,6 +6,7 @@
 #include "bora/train/placement.h"
 #include "bora/train/plan.h"
 
+namespace context_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
@@ -226,3 +227,4 @@ TEST_P(OfModel, GeneratesTheTokensOfOneRank) {
   };
   EXPECT_EQ(tokens("context=2"), tokens("data=1"));
 }
+}  // namespace context_test

@@ -7,7 +7,7 @@
 #include "bora/bora.h"
 #include "bora/optim/optim.h"
 
-namespace bora {
+namespace bora::gpt2_golden_test {
 namespace {
 constexpr std::int64_t kBatch = 3;
 const models::Gpt2Config kConfig{.layers = 2, .embed = 16, .heads = 4, .positions = 8};
@@ -106,4 +106,4 @@ TEST(Gpt2Golden, LossGradientsAndThreeSteps) {
   }
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::gpt2_golden_test

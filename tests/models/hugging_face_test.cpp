@@ -9,6 +9,7 @@
 #include "bora/optim/optim.h"
 
 namespace fs = std::filesystem;
+namespace hugging_face_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
@@ -279,3 +280,4 @@ TEST_P(HuggingFace, RoundedFilesStayAsTheyAre) {
       "bfloat16");
 }
 INSTANTIATE_TEST_SUITE_P(Golden, HuggingFace, testing::ValuesIn(names()), [](auto& info) { return info.param; });
+}  // namespace hugging_face_test

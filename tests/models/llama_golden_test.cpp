@@ -7,6 +7,7 @@
 #include "bora/models/lm.h"
 #include "bora/optim/config.h"
 
+namespace llama_golden_test {
 using namespace bora;
 TEST(LlamaGolden, ThreeSteps) {
   constexpr std::int64_t batch = 3, positions = 8, vocabulary = 13;
@@ -52,3 +53,4 @@ TEST(LlamaGolden, ThreeSteps) {
     EXPECT_EQ(steps, 3);
   });
 }
+}  // namespace llama_golden_test

@@ -6,6 +6,7 @@
 #include "bora/models/lm.h"
 #include "bora/optim/config.h"
 
+namespace loss_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
@@ -131,3 +132,4 @@ TEST(LossSettings, EvaluationsHaveThePlainCrossEntropy) {
     EXPECT_GT(std::abs(other.reports[0] - plain.reports[0]), 0.1);
   }
 }
+}  // namespace loss_test

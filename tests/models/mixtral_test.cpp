@@ -8,6 +8,7 @@
 #include "bora/optim/optim.h"
 
 namespace fs = std::filesystem;
+namespace mixtral_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
@@ -113,3 +114,4 @@ TEST(Mixtral, SettingsAreChecked) {
   EXPECT_EQ(problem({"experts=1", "chosen=1"}), "");
 }
 }  // namespace
+}  // namespace mixtral_test

@@ -5,6 +5,7 @@
 #include "bora/io/npy.h"
 #include "bora/models/pretrained.h"
 
+namespace padding_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
@@ -56,3 +57,4 @@ TEST(Padding, LogitsAndLossAreThoseOfTransformers) {
   }
   EXPECT_EQ(models, 4);
 }
+}  // namespace padding_test

@@ -8,6 +8,7 @@
 #include "bora/models/gpt2.h"
 
 namespace fs = std::filesystem;
+namespace peft_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
@@ -146,3 +147,4 @@ TEST(Peft, RefusesWhatDoesNotFit) {
   EXPECT_EQ(changed("\"lora_alpha\": 5", "\"lora_alpha\": 5.0"), "none");
   fs::remove_all(made);
 }
+}  // namespace peft_test

@@ -4,8 +4,10 @@
 #include <filesystem>
 #include "bora/models/lm.h"
 #include "bora/optim/config.h"
+#include "laws/effort.h"
 
 namespace fs = std::filesystem;
+namespace placement_laws_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
@@ -93,10 +95,13 @@ std::vector<Settings> every_setting() {
 }  // namespace
 
 TEST(PlacementLaws, TheSameInitialBitsAndLossesUnderAllRules) {
-  for (auto type : {"gpt2", "llama", "t5"}) {
+  // GPT-2 under all of them, the others under every fourth, unless BORA_LAWS=full.
+  for (std::string type : {"gpt2", "llama", "t5"}) {
     auto model = small(type);
     auto want = train(*model, {.axes = "data=1"});
+    std::size_t turn = type == "t5" ? 1 : 0;
     for (auto& s : every_setting()) {
+      if (type != "gpt2" && laws::effort() != laws::Effort::full && turn++ % 4 != 0) continue;
       auto got = train(*model, s);
       EXPECT_EQ(got.digest, want.digest) << type << " " << name_of(s);
       for (std::size_t i = 0; i < want.losses.size(); ++i)
@@ -147,3 +152,4 @@ TEST(PlacementLaws, AxesOfModelsAreKnown) {
     });
   }
 }
+}  // namespace placement_laws_test

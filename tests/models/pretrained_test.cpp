@@ -12,6 +12,7 @@
 #include "bora/ops/shape.h"
 
 namespace fs = std::filesystem;
+namespace pretrained_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
@@ -263,3 +264,4 @@ TEST_F(PretrainedTest, AModelWithoutATableIsInNoFolder) {
     EXPECT_TRUE(leaves.empty()) << row.type << ": " << *leaves.begin();
   }
 }
+}  // namespace pretrained_test

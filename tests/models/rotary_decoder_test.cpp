@@ -9,6 +9,7 @@
 #include "ops/checks.h"
 
 namespace fs = std::filesystem;
+namespace rotary_decoder_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
@@ -173,3 +174,4 @@ TEST(RotaryDecoder, ExportNeedsAnArchitecture) {
   refused("gemma", {"final_cap=4"}, "model.final_cap: no architecture");
 }
 }  // namespace
+}  // namespace rotary_decoder_test

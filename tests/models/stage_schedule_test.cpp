@@ -3,7 +3,7 @@
 #include "bora/nn/pipeline.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::stage_schedule_test {
 namespace {
 using models::Model;
 constexpr std::int64_t kRows = 16, kPositions = 8, kVocabulary = 13;
@@ -79,6 +79,9 @@ TEST(StageSchedule, EveryModelStepsAsOneRankDoes) {
       for (auto m : c.microbatches)
         for (auto schedule : {nn::Schedule::gpipe, nn::Schedule::one_forward_one_backward}) {
           if (schedule == nn::Schedule::gpipe && m != c.microbatches[0]) continue;
+          // GPT-2 in all ways, the others in 1F1B of the most parts, unless BORA_LAWS=full.
+          bool most = schedule != nn::Schedule::gpipe && m == c.microbatches.back();
+          if (model->type() != "gpt2" && !most && effort() != Effort::full) continue;
           auto got = after_step(*model, c.mesh, c.layout, m, schedule);
           auto what = std::string(model->type()) + " " + name(c.mesh) + ", microbatches " + std::to_string(m) +
                       (schedule == nn::Schedule::gpipe ? ", gpipe" : ", 1f1b");
@@ -89,4 +92,4 @@ TEST(StageSchedule, EveryModelStepsAsOneRankDoes) {
   EXPECT_EQ(names, "gemma gpt2 gptj llama opt ");
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::stage_schedule_test

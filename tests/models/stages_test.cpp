@@ -3,7 +3,7 @@
 #include "bora/nn/pipeline.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::stages_test {
 namespace {
 using models::Gpt2, models::Gpt2Config;
 const Axis kRows{nn::kBatch, 8}, kPlaces{nn::kPosition, 6};
@@ -54,4 +54,4 @@ TEST(Stages, AreALayoutOfTheSameModel) {
   }
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::stages_test

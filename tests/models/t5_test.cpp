@@ -5,6 +5,7 @@
 #include "bora/optim/config.h"
 #include "models/t5.h"
 
+namespace t5_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
@@ -148,3 +149,4 @@ TEST(T5, FirstValuesAreThoseOfT5X) {
   EXPECT_LT(amax(abs(m.encoder.bias->weight)).item<float>(), std::sqrt(6. / 36));
   EXPECT_GT(amax(abs(m.encoder.bias->weight)).item<float>(), 0.9 * std::sqrt(6. / 36));
 }
+}  // namespace t5_test

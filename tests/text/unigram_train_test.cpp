@@ -5,6 +5,7 @@
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 
+namespace unigram_train_test {
 using namespace bora;
 namespace {
 struct Piece {
@@ -143,3 +144,4 @@ TEST(UnigramTraining, LinesAreShortWholeAndUtf8) {
     EXPECT_EQ(all, text);
   }
 }
+}  // namespace unigram_train_test
