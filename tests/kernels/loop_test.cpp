@@ -529,49 +529,6 @@ TEST(Loop, LongRowsReduceAsReduceDoes) {
       for (std::int64_t i = 0; i < rows; ++i) EXPECT_EQ(got.at(i), want.at(i)) << d << " " << static_cast<int>(r);
     }
 }
-/// Segments by generated code, combined as the interpreter's: several reductions of computed values in one pass.
-TEST(Loop, LongRowsGenerateAsTheyInterpret) {
-  const std::int64_t rows = 2, columns = 2 * kSegment + 45;
-  std::mt19937_64 g(12);
-  for (Dtype d : {f32, bf16, f64, i32, i64, u8, boolean})
-    for (int several : {1, 3}) {
-      Builder b;
-      const int x = b.load(d, true), y = b.load(d, false);
-      const std::vector<Reduction> kinds =
-          d == boolean ? std::vector{Reduction::all, Reduction::any, Reduction::max}
-                       : std::vector{Reduction::sum, Reduction::max, Reduction::min, Reduction::prod};
-      const int z = b.op(d == boolean ? "or" : "mul", {x, y});
-      std::vector<void*> p;
-      Buffer in(d, rows * columns), row(d, rows);
-      for (std::int64_t i = 0; i < rows * columns; ++i) in.set(i, random_bits_of(d, g));
-      for (std::int64_t i = 0; i < rows; ++i) row.set(i, random_bits_of(d, g));
-      for (std::size_t k = 0; k < kinds.size(); k += static_cast<std::size_t>(several == 1 ? 4 : 1))
-        b.store(b.reduce(kinds[k], z), false);
-      const int mean = b.reduce(kinds[0], x);  // read again: a second pass
-      if (several > 1) b.store(b.reduce(kinds[1], b.op(d == boolean ? "and" : "sub", {x, mean})), false);
-      const auto results = b.loop.operands.size() - 2;
-      const auto run_as = [&](Isa which, Code code, int threads) {
-        std::vector<Buffer> out;
-        for (std::size_t k = 0; k < results; ++k) out.emplace_back(d, rows);
-        std::vector<void*> all{in.data(), row.data()};
-        for (auto& o : out) all.push_back(o.data());
-        ThreadScope scope(threads);
-        run(*compile_for(b.loop, which, code), dense(b.loop, rows, columns, all));
-        std::vector<std::uint64_t> bits;
-        for (auto& o : out)
-          for (std::int64_t i = 0; i < rows; ++i) bits.push_back(o.at(i));
-        return bits;
-      };
-      const auto want = run_as(Isa::v3, Code::interpreted, 1);
-      for (Isa which : {Isa::v3, Isa::v4}) {
-        if (which == Isa::v4 && !has_v4()) continue;
-        for (int threads : {1, 2}) {
-          const auto got = run_as(which, Code::generated, threads);
-          for (std::size_t k = 0; k < got.size(); ++k) EXPECT_TRUE(same(d, got[k], want[k])) << d << " " << k;
-        }
-      }
-    }
-}
 TEST(Loop, StoresOfWhatIsOnePerRowCost) {
   Builder b;
   const int c = b.constant(1.5f);

@@ -16,7 +16,7 @@
 
 namespace bora::exec {
 namespace {
-constexpr int kCheap = 8, kCheapLarge = 32;  // instructions per element that are computed again, of large arrays too
+constexpr int kCheap = 6, kCheapLarge = 40;  // instructions and loads of an element again, where the array is large
 constexpr std::size_t kLarge = std::size_t{4} << 20, kMostReads = 24, kMostBoxes = 27, kMostOperations = 96;
 constexpr std::int64_t kLeastBox = 512;  // elements for each box, on average, where there are more than before
 using Cuts = std::vector<std::set<std::int64_t>>;  // of each dimension: where boxes end inside it
@@ -66,14 +66,11 @@ class Shifted {
     if (i.out.size() != 1) return false;
     auto& t = p_.vars[idx(i.out[0])];
     if (t.size() == 0 || t.dtype == Dtype::key || is_complex(t.dtype) || t.dtype == u64) return false;
-    if (auto* s = as<ops::Slice>(i.primitive))
-      return std::all_of(s->stride.begin(), s->stride.end(), [](auto n) { return n == 1; });
-    if (auto* pad = as<ops::Pad>(i.primitive)) {
-      for (std::size_t d = 0; d < pad->lo.size(); ++d)
-        if (pad->lo[d] < 0 || pad->hi[d] < 0 || pad->interior[d] != 0) return false;
-      return true;
-    }
-    return as<ops::Concatenate>(i.primitive) || ops::flip_of(*i.primitive);
+    auto m = ops::movement(*i.primitive);
+    if (m.slice) return std::all_of(m.slice->stride.begin(), m.slice->stride.end(), [](auto n) { return n == 1; });
+    for (std::size_t d = 0; m.pad && d < m.pad->lo.size(); ++d)
+      if (m.pad->lo[d] < 0 || m.pad->hi[d] < 0 || m.pad->interior[d] != 0) return false;
+    return bool(m);
   }
   /// loops_: only loops read it, also through windows; final_: a window that they read.
   void find_readers() {
@@ -111,9 +108,10 @@ class Shifted {
     seen_.clear();
     visit(y);
     if (seen_.size() > kMostOperations) return false;
-    auto times = windows_[idx(y)].size();
+    auto times = windows_[idx(y)].size(), loads = std::max<std::size_t>(1, reads_) - 1;  // of each, instead of one
     auto most = type(y).nbytes() >= kLarge ? kCheapLarge : kCheap;
-    if (cost_again(y, static_cast<int>(times)) > most || reads_ * times > kMostReads) return false;
+    if (cost_again(y, static_cast<int>(times)) + static_cast<int>(loads * times) > most || reads_ * times > kMostReads)
+      return false;
     std::map<Dims, Cuts> all;
     if (direct_[idx(y)]) all[type(y).shape.dims()] = cuts_of(y);
     for (int w : windows_[idx(y)]) {
@@ -199,7 +197,7 @@ class Shifted {
     Cuts r(type(v).shape.size());
     if (auto m = maker_[idx(v)]; m >= 0) {
       auto& i = r_->code[idx(m)];
-      if (i.out.size() == 1 && (operation(v) || moves(i))) {
+      if (i.out.size() == 1 && (operation(v) || ops::movement(*i.primitive))) {
         std::vector<Cuts> in;
         for (int u : i.in) in.push_back(cuts_of(u));
         r = through(i, in, r_->vars);
@@ -207,33 +205,26 @@ class Shifted {
     }
     return known_[v] = r;
   }
-  static bool moves(const Instruction& i) {
-    return as<ops::Slice>(i.primitive) || as<ops::Pad>(i.primitive) || as<ops::Concatenate>(i.primitive) ||
-           ops::flip_of(*i.primitive);
-  }
   static Cuts through(const Instruction& i, const std::vector<Cuts>& in, const Types& vars) {
     auto& shape = vars[idx(i.out[0])].shape;
     Cuts r(shape.size());
     auto add = [&](std::size_t d, std::int64_t at) {
       if (at > 0 && at < shape[d]) r[d].insert(at);
     };
+    const auto [slice, pad, joint, flip] = ops::movement(*i.primitive);
     std::int64_t first = 0;
     for (std::size_t k = 0; k < in.size(); ++k) {
       auto& from = vars[idx(i.in[k])].shape;
       for (std::size_t d = 0; d < in[k].size() && from.size() == shape.size(); ++d) {
         auto n = from[d];
-        auto* c = as<ops::Concatenate>(i.primitive);
-        auto* pad = as<ops::Pad>(i.primitive);
-        auto* slice = as<ops::Slice>(i.primitive);
-        auto* flip = ops::flip_of(*i.primitive);
-        bool flips = flip && std::find(flip->dims.begin(), flip->dims.end(), static_cast<std::int64_t>(d)) !=
-                                 flip->dims.end();
-        auto by = pad ? pad->lo[d] : slice ? -slice->start[d] : c && idx(c->axis) == d ? first : 0;
+        bool joins = joint && idx(joint->axis) == d;
+        bool flips = flip && std::count(flip->dims.begin(), flip->dims.end(), static_cast<std::int64_t>(d)) > 0;
+        auto by = pad ? pad->lo[d] : slice ? -slice->start[d] : joins ? first : 0;
         auto step = slice ? slice->stride[d] : 1;
         for (auto at : in[k][d]) add(d, flips ? n - at : (at + by + step - 1) / step);
-        if (pad || (c && idx(c->axis) == d)) add(d, by), add(d, by + n);
+        if (pad || joins) add(d, by), add(d, by + n);
       }
-      if (auto* c = as<ops::Concatenate>(i.primitive)) first += from[idx(c->axis)];
+      if (joint) first += from[idx(joint->axis)];
     }
     return r;
   }
@@ -256,7 +247,7 @@ class Shifted {
     users_.resize(r_->vars.size());
     for (int v : i.out) maker_[idx(v)] = static_cast<int>(r_->code.size());
     for (int v : i.in) users_[idx(v)].push_back(i.out.empty() ? -1 : i.out[0]);
-    if (i.out.size() == 1 && (is_elementwise(i) || moves(i) || broadcast(i)))
+    if (i.out.size() == 1 && (is_elementwise(i) || ops::movement(*i.primitive) || broadcast(i)))
       found_.try_emplace({i.primitive.get(), i.in}, i.out[0]);
     r_->code.push_back(std::move(i));
   }
@@ -288,13 +279,13 @@ class Shifted {
     auto& i = *made_[idx(w)];
     std::vector<int> in;
     for (int v : i.in) in.push_back(window(v, of, zeros));
-    auto* pad = as<ops::Pad>(i.primitive);
+    auto* pad = ops::movement(*i.primitive).pad;
     return add(pad && zeros ? primitive(ops::Pad{pad->lo, pad->hi, pad->interior, Scalar(0)}) : i.primitive, in);
   }
   bool pads(int w) const {
     if (base_[idx(w)] == w) return false;
     auto& i = *made_[idx(w)];
-    return as<ops::Pad>(i.primitive) || std::any_of(i.in.begin(), i.in.end(), [&](int v) { return pads(v); });
+    return ops::movement(*i.primitive).pad || std::any_of(i.in.begin(), i.in.end(), [&](int v) { return pads(v); });
   }
   int pushed(int w) {
     auto y = base_[idx(w)];
@@ -351,8 +342,7 @@ class Shifted {
 ProgramPtr shifted(const ProgramPtr& p) {
   bool any = false;
   for (auto& i : p->code)
-    any = any || i.primitive->traits.holds || as<ops::Slice>(i.primitive) || as<ops::Pad>(i.primitive) ||
-          as<ops::Concatenate>(i.primitive) || ops::flip_of(*i.primitive);
+    any = any || i.primitive->traits.holds || ops::movement(*i.primitive);
   return any ? Shifted(*p).run() : p;
 }
 }  // namespace bora::exec

@@ -29,6 +29,10 @@ Range bits_of(Range a, Range b) {
   const auto end = std::int64_t{1} << std::bit_width(most);
   return {all.low < 0 ? -end : 0, end - 1};
 }
+/// Is this a mask that keeps all numbers from 0 to `high`?
+bool keeps(Range mask, std::int64_t high) {
+  return mask.low == mask.high && mask.low >= high && (mask.low & (mask.low + 1)) == 0;
+}
 struct Wide {};  // a value that needs more than 16 bits
 
 class Narrower {
@@ -132,6 +136,8 @@ class Narrower {
       case P::isub: r = wrapped(x.low - y.high, x.high - y.low); break;
       case P::imul: r = product(x, y); break;
       case P::iand:
+        if (x.low >= 0 && keeps(y, x.high)) return in(n, 0);
+        if (y.low >= 0 && keeps(x, y.high)) return in(n, 1);
         r = bits_of(x, y);
         if (x.low >= 0) r = {0, x.high};
         if (y.low >= 0) r = {0, x.low >= 0 ? std::min(x.high, y.high) : y.high};
@@ -140,6 +146,10 @@ class Narrower {
       case P::ixor: r = bits_of(x, y); break;
       default: {
         const bool larger = op == P::imax || op == P::umax, is_unsigned = op == P::umax || op == P::umin;
+        if (!is_unsigned || (x.low >= 0 && y.low >= 0)) {  // one is always the larger
+          if (x.low >= y.high) return in(n, larger ? 0 : 1);
+          if (y.low >= x.high) return in(n, larger ? 1 : 0);
+        }
         if (x.is_u16() && y.is_u16()) op = larger ? P::umax : P::umin;
         else if (is_unsigned || !x.is_i16() || !y.is_i16()) throw Wide{};
         r = larger ? Range{std::max(x.low, y.low), std::max(x.high, y.high)}
