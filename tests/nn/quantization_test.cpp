@@ -216,6 +216,20 @@ TEST(QuantizeLinearLayers, AStackHasAStateForEachLayer) {
     }
 }
 
+TEST(QuantizeLinearLayers, AStackOfInt8DrawsInEachLayer) {
+  auto all = nn::quantize_linear_layers(stack(), {.type = Quantization::int8});
+  EXPECT_EQ(tree::paths(all), tree::paths(stack()));  // no state
+  auto x = operand(5, {Batch, In}).astype(f32);
+  auto slopes = [&](int key) {
+    auto loss = [&](const Stack& s) { return sum(square(nn::fold(nn::draw_rounding(s, random::key(key)), x)())); };
+    auto g = grad(loss)(all), staged = jit(grad(loss))(all);
+    near(list(staged.layer.up.weight), list(g.layer.up.weight), 1e-5, "staged");
+    return list(g.layer.up.weight);
+  };
+  EXPECT_EQ(slopes(1), slopes(1));
+  EXPECT_NE(slopes(1), slopes(2));
+}
+
 // ---- training -------------------------------------------------------------------------------------------------------
 struct Training {
   Stack model;
