@@ -42,12 +42,11 @@ function(bora_unity target batch)
   endif()
 endfunction()
 
-# bora_layer(NAME [STAGES] [UNITY] [LINK lib...]): src/NAME/*.cpp and sources in its folders; sources in a folder isa
-# are built once per instruction set, each in its own namespace. STAGES: its code makes programs and computes nothing
-# itself, so that -O1, which compiles in four fifths of the time, costs a run nothing. UNITY: names of its files do not
-# collide, so that several of them can be one unit (BORA_UNITY).
+# bora_layer(NAME [STAGES] [LINK lib...]): src/NAME/*.cpp and sources in its folders; sources in a folder isa are built
+# once per instruction set, each in its own namespace. STAGES: its code makes programs and computes nothing itself, so
+# that -O1, which compiles in four fifths of the time, costs a run nothing.
 function(bora_layer name)
-  cmake_parse_arguments(L "STAGES;UNITY" "" "LINK" ${ARGN})
+  cmake_parse_arguments(L "STAGES" "" "LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp ${PROJECT_SOURCE_DIR}/src/${name}/*/*.cpp)
   file(GLOB isa_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*/isa/*.cpp)
   add_library(bora_${name} OBJECT ${sources})
@@ -61,9 +60,6 @@ function(bora_layer name)
     target_compile_options(bora_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
   bora_library_pch(bora_${name})
-  if(L_UNITY)
-    bora_unity(bora_${name} 6)
-  endif()
   if(name STREQUAL kernels)
     target_compile_options(bora_${name} PRIVATE ${BORA_KERNEL_OPTIMIZATION} -Wno-maybe-uninitialized)
     # g++ 12 contracts a vectorised product of complex numbers (vfmaddsub) also with -ffp-contract=off: bits would
@@ -111,9 +107,7 @@ function(bora_finish_library)
 endfunction()
 
 function(bora_app)
-  # The tests of the command have all of it but this.
-  set_source_files_properties(src/app/main.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  bora_layer(app STAGES UNITY LINK yaml-cpp nlohmann_json::nlohmann_json)
+  bora_layer(app STAGES LINK yaml-cpp nlohmann_json::nlohmann_json)
   target_compile_definitions(bora_app PRIVATE BORA_VERSION="${PROJECT_VERSION}")
   add_executable(bora_cli)
   set_target_properties(bora_cli PROPERTIES OUTPUT_NAME bora LINKER_LANGUAGE CXX)

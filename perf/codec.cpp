@@ -34,11 +34,14 @@ void decoding(benchmark::State& s, const CodecKernels& k, const Wire& w, std::in
   }
   rate(s, n);
 }
+/// Of n numbers of each rank, which differ: every part is read from its own place.
 void summing(benchmark::State& s, const Wire& w, std::int64_t n, std::size_t ranks) {
   auto x = numbers(n);
-  std::vector<std::byte> in(static_cast<std::size_t>(encoded_bytes(w, n))), out(in.size());
-  encode(w, x.data(), n, in.data());
-  std::vector<const std::byte*> parts(ranks, in.data());
+  std::vector<std::byte> one(static_cast<std::size_t>(encoded_bytes(w, n))), out(one.size());
+  encode(w, x.data(), n, one.data());
+  std::vector<std::vector<std::byte>> each(ranks, one);
+  std::vector<const std::byte*> parts;
+  for (auto& part : each) parts.push_back(part.data());
   for (auto _ : s) {
     sum_encoded(w, Reduction::sum, parts, n, nullptr, out.data());
     benchmark::ClobberMemory();

@@ -23,6 +23,7 @@ void add_tokens(Cases&);
 void add_training(Cases&);
 void add_pretrained(Cases&);
 void add_science(Cases&);
+void add_networks(Cases&);
 void add_limits(Cases&);
 void add_data(Cases&);
 

@@ -146,6 +146,7 @@ int main(int argc, char** argv) {
   add_pretrained(all);
   add_tokens(all);
   add_science(all);
+  add_networks(all);
   add_limits(all);
   add_data(all);
   std::map<std::string, Case> ready;

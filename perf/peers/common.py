@@ -61,6 +61,20 @@ def product_inputs():
     return arrays
 
 
+CONV2D = {"conv2d_56": (56, 64, 64, 1), "conv2d_56_stride": (56, 64, 128, 2), "conv2d_14": (14, 256, 256, 1),
+          "conv2d_7": (7, 512, 512, 1)}
+
+
+def conv2d_inputs(n, into, out, stride):
+    return (uniform(1, (8, n, n, into)), uniform(2, (3, 3, into, out), 0.1),
+            uniform(3, (8, n // stride, n // stride, out)))
+
+
+def cnn3_inputs():
+    return (uniform(1, (3, 3, 3, 32), 0.2), uniform(2, (3, 3, 32, 64), 0.1), uniform(3, (3, 3, 64, 128), 0.1),
+            uniform(4, (128, 10), 0.1), uniform(5, (64, 32, 32, 3)), integers(6, (64,), 10))
+
+
 class Job:
     """A GPT-2 training job of perf/cases/training.cpp, and its parameters under Bora's paths."""
     def __init__(self, layers, embed, heads, positions, vocab, batch, tokens, rate, clip):

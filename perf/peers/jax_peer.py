@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+import networks
 import programs
 import science
 from common import JOBS, STEPS, digest, digests, integers, of_normals, product_inputs, serve, uniform
@@ -275,7 +276,7 @@ CASES = {
     "heat2d": lambda: heat((512, 512), "float32", 100, False),
     "heat2d_gradient": lambda: heat((512, 512), "float32", 100, True),
     "heat2d_small": lambda: heat((48, 64), "float64", 200, True),
-    "compile_gpt2": compile_gpt2, **science.CASES,
+    "compile_gpt2": compile_gpt2, **science.CASES, **networks.CASES,
     "products_bf16": lambda: products(True), "attention_forward_bf16": lambda: attention(False, True),
     "attention_backward_bf16": lambda: attention(True, True),
     **{name: lambda job=job, half=name.endswith("bf16"): training(job, half) for name, job in JOBS.items()}}

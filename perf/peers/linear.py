@@ -24,8 +24,13 @@ def linear(library):
         values, vectors = library.linalg.eigh(a)
         return values, abs(vectors)
 
+    def eig(a):
+        values, vectors = library.linalg.eig(a)
+        return library.sort(values.real), library.sort(abs(values.imag)), library.sort((abs(vectors)**4).sum(0))
+
     def qr(a):
         return tuple(abs(x) for x in library.linalg.qr(a))
+
     def parts(f):
         def both(x):
             y = f(x)
@@ -41,6 +46,7 @@ def linear(library):
         cases |= {f"svd_{n}": (svd, lambda n=n: [wide(1, (n, n))]), f"qr_{n}": (qr, lambda n=n: [wide(1, (n, n))]),
                   f"eigh_{n}": (eigh, lambda n=n: [positive(n)]),
                   f"cholesky_{n}": (library.linalg.cholesky, lambda n=n: [positive(n)])}
+    cases["eig_500"] = (eig, lambda: [wide(1, (500, 500))])
     for ranks in (1, 4):  # the peer factors the whole matrix
         cases[f"sharded_cholesky_{ranks}"] = (library.linalg.cholesky, lambda: [positive(2000)])
     return cases

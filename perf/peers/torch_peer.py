@@ -6,6 +6,7 @@ import sys
 import torch
 import torch.nn.functional as F
 
+import torch_networks
 from common import JOBS, digest, digests, integers, of_normals, product_inputs, serve, uniform
 from torch_gpt import Gpt
 
@@ -227,5 +228,5 @@ CASES = {
     "layer_norm": layer_norm, "cross_entropy": cross_entropy, "adamw": adamw, "embedding_in_place": embedding_in_place,
     "embedding_new": embedding_new, "normals": normals, "jit_call": jit_call,
     "eager_add": lambda: both(torch.add, T(1, (8,)), T(2, (8,)), compiled=False),
-    **{name: lambda name=name: training(name) for name in JOBS}, **moves()}
+    **{name: lambda name=name: training(name) for name in JOBS}, **moves(), **torch_networks.CASES}
 serve(CASES)

@@ -5,6 +5,7 @@
 #include "bora/base/parallel.h"
 #include "bora/nn/pipeline.h"
 #include "bora/train/progress.h"
+#include "bora/transport/join.h"
 #include "launch/cores.h"
 #include "launch/epoch.h"
 
@@ -118,6 +119,25 @@ void set_threads(const Settings& s, int ranks_here) {
 }
 
 namespace {
+bool may_go_on(const Job& job) { return job.purpose == "train" && launch::can_go_on(); }
+/// Ranks that have met before, or are started beside such ranks, can do so: it is a loss if they do not.
+transport::ContextPtr meet(const Job& job, const transport::Config& config) {
+  try {
+    return transport::join(config, launch::epoch_is_over);
+  } catch (const transport::RankLost&) { throw; } catch (const Error& e) {
+    if (!may_go_on(job) || launch::in_first_epoch()) throw;
+    throw transport::RankLost(e.text(), -1);
+  }
+}
+int hand_over(const Job& job, const std::vector<int>& heirs) {
+  auto config = transport::with_options(transport::config_from_environment(), options_in(job.settings));
+  config = transport::with_options(config, job.transport);
+  config.build = "hand over";
+  auto mesh = Mesh::over(meet(job, config), {{"data", config.size}});
+  if (job.hand_over) job.hand_over(mesh, heirs);
+  mesh.leave();
+  return kMeetAgain;
+}
 /// f on the mesh of this epoch of the job.
 int in_epoch(const Job& job, const std::function<int(const Mesh&)>& f) {
   auto& s = job.settings;
@@ -125,7 +145,7 @@ int in_epoch(const Job& job, const std::function<int(const Mesh&)>& f) {
   config = transport::with_options(config, job.transport);
   auto axes = mesh_axes(s, job.tokenizer, config.size);
   config.build = common_ground(s, job.purpose, mesh_shape(axes, config.size));
-  auto context = transport::join(config);
+  auto context = meet(job, config);
   set_threads(s, context->ranks_on_host());
   if (config.rank == 0 && config.size > 1 && job.purpose == "train")
     std::printf("launcher: %s, %d ranks, rank 0 at %s\n", config.launcher.c_str(), config.size, config.root.c_str());
@@ -135,7 +155,7 @@ int in_epoch(const Job& job, const std::function<int(const Mesh&)>& f) {
         if (terminal_columns() > 0) std::fputs("\r\033[K", stderr);
       },
       // Ranks that can go on have the time for it that their launcher gives them.
-      launch::can_go_on() ? 8.0 : 1.0);
+      may_go_on(job) ? 8.0 : 1.0);
   try {
     auto mesh = Mesh::over(context, axes);
     UseMesh on(mesh);
@@ -156,16 +176,23 @@ int in_epoch(const Job& job, const std::function<int(const Mesh&)>& f) {
 }  // namespace
 
 int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
+  bool goes_on = may_go_on(job);
   for (;;) {
     std::exception_ptr lost;
     std::string why;
+    int missed = -1;
     try {
-      return in_epoch(job, f);
+      auto heirs = launch::heirs();
+      auto code = heirs.empty() ? in_epoch(job, f) : hand_over(job, heirs);
+      if (code != kMeetAgain) return code;
     } catch (const transport::RankLost& e) {
       lost = std::current_exception();
       why = e.text();
+      missed = e.rank;
     }
-    if (job.purpose != "train" || !launch::next_epoch(why)) std::rethrow_exception(lost);
+    if (goes_on && launch::next_epoch(why, missed)) continue;
+    if (!lost) return 130;  // the launcher is ending the job
+    std::rethrow_exception(lost);
   }
 }
 }  // namespace bora::app

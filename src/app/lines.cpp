@@ -34,6 +34,7 @@ void change_lines(std::string_view what, const std::function<std::string(const s
       std::fwrite(lines[i].data(), 1, lines[i].size(), stdout);
     }
     done += static_cast<std::int64_t>(lines.size());
+    if (std::ferror(stdout)) return;  // nobody reads on; the command's end says it
   }
   check<IoError>(!std::cin.bad(), what, ": standard input cannot be read after line ", done);
 }

@@ -13,6 +13,7 @@
 #include "bora/base/threads.h"
 #include "bora/transport/transport.h"
 #include "commands.h"
+#include "lost_pages.h"
 
 namespace {
 using bora::one_line;
@@ -53,6 +54,8 @@ int main(int argc, char** argv) {
   occupy_standard_files();
   std::signal(SIGABRT, on_abort);
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit (ulimit -f) returns an error
+  std::signal(SIGPIPE, SIG_IGN);  // so does one to a reader that has gone: a run goes on, and says so at its end
+  bora::app::say_lost_pages();
   bora::transport::dump_on_sigusr2();
   bora::take_short_turns();
   try {

@@ -3,8 +3,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include "bora/base/file.h"
 #include "bora/models/peft.h"
 #include "bora/ops/creation.h"
+#include "config_file.h"
 #include "train/resume.h"
 
 namespace fs = std::filesystem;
@@ -69,6 +71,7 @@ Settings settings_on_job(const RunWords& words, std::string_view command) {
   check<ConfigError>(fs::exists(words.run), words.run, " is no folder of a run: there is no such folder");
   check<ConfigError>(pretrained || fs::exists(file), words.run, " is no folder of a run: it has no config.yaml; nor ",
                      "is it one of Hugging Face's, with config.json");
+  if (!pretrained) check_run_config(read_file<ConfigError>(file), file);
   auto s = pretrained ? settings_of_pretrained(words.run, items) : load_settings(file, items);
   s.out = words.run;
   s.local = {};  // the model of its replicas is one

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include "bora/base/file.h"
 #include "bora/config/braces.h"
+#include "config_file.h"
 #include "text/files.h"
 
 namespace fs = std::filesystem;
@@ -245,6 +246,7 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
     return s;
   }
   auto text = config::text_of(path);
+  check_whole_config(text, path);
   auto all = document_of(text, path, overrides);
   auto s = is_written_config(text) ? settings_of(all) : with_init_from(all);
   if (s.out.empty()) s.out = "runs/" + fs::path(path).stem().string();

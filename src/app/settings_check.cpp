@@ -9,6 +9,7 @@
 #include "bora/base/file.h"
 #include "bora/base/text.h"
 #include "bora/transport/forecast.h"
+#include "config_file.h"
 #include "settings.h"
 #include "train/run_folder.h"
 
@@ -115,6 +116,9 @@ void check_folder(const std::string& path) {
   while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
   check<ConfigError>(fs::is_directory(there, error), "out: cannot make the folder ", path, ": ", there.string(),
                      " is a file");
+  check<ConfigError>(!fs::is_symlink(path, error) || fs::exists(path, error), "out: cannot make the folder ", path,
+                     ": there is a link of this name, to ", fs::read_symlink(path, error).string(),
+                     ", which is not there");
   bool writable = ::access(there.c_str(), W_OK | X_OK) == 0;
   check<ConfigError>(writable, "out: cannot write into ", there.string(), ": ", std::strerror(errno));
 }
@@ -210,7 +214,8 @@ void check_parts(const Settings& s, const text::Tokenizer& tokenizer, const Mesh
 
 // ---- OUT/config.yaml ------------------------------------------------------------------------------------------------
 namespace {
-constexpr std::string_view kMark = "# Written by bora: the settings of the run in this folder.\n";
+constexpr std::string_view kMark = "# Written by bora: the settings of the run in this folder.\n",
+                           kEnd = "# The settings end here.\n";
 using Leaves = std::vector<std::pair<std::string, std::string>>;
 std::string text_of(const config::Document& d) {
   if (d.form == config::Document::Form::list && d.items.empty()) return "[]";
@@ -238,8 +243,9 @@ Leaves leaves_of(const config::Document& d) {
 }
 /// Whether a text without remarks gives nearly all of the settings that the first version had, which are in all later
 /// ones: it is a dump.
-bool is_dump(const std::string& text) {
+bool is_dump(std::string text) {
   constexpr std::size_t first = 34;
+  if (text.ends_with(kEnd)) text.resize(text.size() - kEnd.size());
   try {
     auto d = config::parse_yaml(text, "config.yaml");
     (void)parse_settings(text, "config.yaml");
@@ -260,29 +266,57 @@ bool is_there(const std::string& file) {  // a dangling link counts
   std::error_code error;
   return fs::symlink_status(file, error).type() != fs::file_type::not_found;
 }
+/// Whether a text with Bora's first line is all of what was written. Versions before kEnd wrote these settings last.
+bool is_whole(const std::string& text, const std::string& path) {
+  if (text.ends_with(kEnd)) return true;
+  try {
+    auto d = config::parse_yaml(text, path);
+    if (!text.ends_with('\n') || d.members.empty()) return false;
+    auto& [key, last] = d.members.back();
+    return (key == "trace" && last.find("steps")) || (key == "optimizer" && last.find("final_lr"));
+  } catch (const ConfigError&) { return false; }
+}
+constexpr std::string_view kAnew =
+    "copy it from elsewhere, or write it anew: give it another name, then bora train with the run's own configuration "
+    "and out=";
 }  // namespace
 bool is_written_config(const std::string& text) { return text.starts_with(kMark); }
+void check_whole_config(const std::string& text, const std::string& path) {
+  if (!is_written_config(text) || is_whole(text, path)) return;
+  auto lines = std::count(text.begin(), text.end(), '\n') + (text.ends_with('\n') ? 0 : 1);
+  fail<ConfigError>(path, ":", lines, ": the settings that Bora wrote are cut off after this line; ", kAnew,
+                    fs::path(path).parent_path().string());
+}
+void check_run_config(const std::string& text, const std::string& path) {
+  check_whole_config(text, path);
+  check<ConfigError>(!config::parse_yaml(text, path).members.empty(), path,
+                     ":1: there are no settings in it, as if it was damaged; ", kAnew,
+                     fs::path(path).parent_path().string());
+}
 void check_run_folder(const std::string& path) {
   auto file = path + "/config.yaml";
-  if (!is_there(file)) return;
   struct ::stat s {};
-  bool plain = ::lstat(file.c_str(), &s) == 0 && S_ISREG(s.st_mode);
+  bool known = ::lstat(file.c_str(), &s) == 0;
+  if (!known && (errno == ENOENT || errno == ENOTDIR)) return;
+  check<ConfigError>(known, "out: cannot read ", file, ": ", std::strerror(errno));
+  bool plain = S_ISREG(s.st_mode);
   auto text = plain ? read_file<ConfigError>(file) : std::string();
   check<ConfigError>(plain && (is_written_config(text) || is_dump(text)), "out: ", file,
                      " is not of a run: Bora did not write it and would overwrite it; choose another out, or give that "
                      "file another name");
 }
 std::vector<std::string> write_config(const std::string& path, const Settings& s) {
-  auto file = path + "/config.yaml", text = std::string(kMark) + to_yaml(s);
+  auto file = path + "/config.yaml", text = std::string(kMark) + to_yaml(s) + std::string(kEnd);
   std::vector<std::string> said;
   if (is_there(file)) {
     auto before = read_file(file);
     if (before == text) return said;
     bool same = false;  // an earlier version may have written the same settings in another form
     try {
+      check_whole_config(before, file);
       said = changes(parse_settings(before, file), s);
       same = said.empty();
-    } catch (const ConfigError&) {}  // of another version: kept all the same
+    } catch (const ConfigError&) {}  // of another version, or damaged: kept all the same
     if (!same) {
       auto kept = numbered(file);
       write_file(kept, before);

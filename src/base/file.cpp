@@ -32,7 +32,8 @@ void File::write(const void* data, std::int64_t n) {
   for (auto p = static_cast<const char*>(data); n > 0;) {
     auto done = ::write(fd_, p, static_cast<std::size_t>(n));
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) failed("write");
+    if (done == 0) errno = ENOSPC;  // a file system that takes nothing and says nothing
+    if (done <= 0) failed("write");
     p += done;
     n -= done;
   }
@@ -41,7 +42,8 @@ void File::write_at(std::int64_t offset, const void* data, std::int64_t n) {
   for (auto p = static_cast<const char*>(data); n > 0;) {
     auto done = ::pwrite(fd_, p, static_cast<std::size_t>(n), offset);
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) failed("write");
+    if (done == 0) errno = ENOSPC;  // a file system that takes nothing and says nothing
+    if (done <= 0) failed("write");
     p += done;
     n -= done;
     offset += done;
@@ -68,13 +70,20 @@ bool File::removed() const {
   struct ::stat s {};
   return ::fstat(fd_, &s) == 0 && s.st_nlink == 0;
 }
+namespace {
+bool synced(int fd) {
+  int result = 0;
+  while ((result = ::fsync(fd)) != 0 && errno == EINTR) {}  // of a network's file system
+  return result == 0;
+}
+}  // namespace
 void File::sync() const {
-  if (::fsync(fd_) != 0) failed("sync");
+  if (!synced(fd_)) failed("sync");
 }
 void File::close() {
   int fd = fd_;
   fd_ = -1;
-  if (fd >= 0 && ::close(fd) != 0) failed("close");
+  if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) failed("close");  // Linux has closed an interrupted one
 }
 namespace {
 /// A descriptor for what a file cannot take the place of: standard output or error, whatever it is, a device, a FIFO;
@@ -99,7 +108,8 @@ bool write_stream(const std::string& path, std::string_view text) {
   if (fd < 0) return false;
   while (!text.empty() && reason == 0) {
     auto done = ::write(fd, text.data(), text.size());
-    if (done >= 0) text.remove_prefix(static_cast<std::size_t>(done));
+    if (done > 0) text.remove_prefix(static_cast<std::size_t>(done));
+    else if (done == 0) reason = ENOSPC;
     else if (errno != EINTR) reason = errno;
   }
   if (::close(fd) != 0 && reason == 0) reason = errno;
@@ -125,10 +135,11 @@ void write_file(const std::string& path, const std::string& text, WriteOptions o
 void File::drop_pages() const { (void)::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED); }
 void sync_folder(const std::string& path) {
   int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  bool synced = fd >= 0 && ::fsync(fd) == 0;
+  bool done = fd >= 0 && synced(fd);
   auto reason = errno;
   if (fd >= 0) ::close(fd);
-  check<IoError>(synced, "cannot sync ", path, ": ", std::strerror(reason));
+  // Some file systems (FUSE, CIFS) have nothing to sync of a folder.
+  check<IoError>(done || (fd >= 0 && reason == EINVAL), "cannot sync ", path, ": ", std::strerror(reason));
 }
 void rename_folder(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0)

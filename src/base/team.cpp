@@ -144,7 +144,7 @@ void Team::add_workers(std::int64_t parts) {
   if (error == 0) return;
   tried_ = tries;
   if (!said.test_and_set())
-    std::fprintf(stderr, "bora: kernels run on %zu of %lld threads: the system makes no more (%s)\n",
+    std::fprintf(stderr, "warning: kernels run on %zu of %lld threads: the system makes no more (%s)\n",
                  workers_.size() + 1, static_cast<long long>(parts), std::strerror(error));
 }
 void* Team::serve(void* worker) {

@@ -122,7 +122,18 @@ Document scalar(std::string text, bool quoted) {
   return {.form = Document::Form::scalar, .text = std::move(text), .quoted = quoted};
 }
 
+namespace {
+/// Damage leaves zeros in place of text, which the parser would take for blanks or an end.
+void check_text(const std::string& yaml, const std::string& name) {
+  auto zero = yaml.find('\0');
+  bool wide = yaml.starts_with("\xff\xfe") || yaml.starts_with("\xfe\xff");  // UTF-16
+  if (zero == yaml.npos || wide) return;
+  auto line = 1 + std::count(yaml.begin(), yaml.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
+  fail<ConfigError>(name, ":", line, ": a byte that is 0: this is no text, or it was damaged; restore it");
+}
+}  // namespace
 Document parse_yaml(const std::string& yaml, const std::string& name) {
+  check_text(yaml, name);
   try {
     auto root = only_document(yaml);
     if (root.IsNull()) return {.where = name};

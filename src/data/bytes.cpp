@@ -4,6 +4,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 #include <algorithm>
+#include "bora/base/crc32c.h"
 #include "bora/base/file.h"
 #include "data/records.h"
 
@@ -20,12 +21,15 @@ class Stored {
     check<IoError>(file_.read(at_, out, static_cast<std::int64_t>(n)), listed_.path,
                    ": it became shorter while it was read: ", file_.size(), " bytes are left of ", listed_.bytes);
     at_ += static_cast<std::int64_t>(n);
+    crc_ = crc32c(out, n, crc_);
     return n;
   }
   void skip(std::int64_t n) {
     if (n > listed_.bytes - at_) too_short();
     at_ += n;
+    skipped_ = skipped_ || n > 0;
   }
+  std::optional<std::uint32_t> crc() const { return ended() && !skipped_ ? std::optional(crc_) : std::nullopt; }
   bool ended() const { return at_ == listed_.bytes; }
   std::int64_t at() const { return at_; }
   const std::string& path() const { return listed_.path; }
@@ -37,6 +41,8 @@ class Stored {
   SourceFile listed_;
   File file_;
   std::int64_t at_ = 0;
+  std::uint32_t crc_ = 0;  // of what was read
+  bool skipped_ = false;
 };
 }  // namespace
 
@@ -149,4 +155,5 @@ std::size_t ByteReader::read(char* out, std::size_t n) {
   return done;
 }
 void ByteReader::skip(std::int64_t n) { bytes_->skip(n); }
+std::optional<std::uint32_t> ByteReader::stored_crc() const { return bytes_->stored.crc(); }
 }  // namespace bora::data

@@ -62,25 +62,27 @@ class Worker {
       : recipe_(recipe), units_(all), crew_(crew) {
     for (std::size_t u = group.index; u < all.size(); u += group.count) mine_.push_back(u), total_ += all[u].bytes;
   }
-  /// start(unit): where to go on, and the number of the next chunk. commit(unit, number, bytes); finish(unit).
+  /// start(unit): where to go on, and the number of the next chunk. commit(unit, number, bytes); finish(unit, the sums
+  /// of its files).
   template <class Start, class Commit, class Finish>
   bool round(const Start& start, const Commit& commit, const Finish& finish) {
     auto until = Clock::now() + kRound;
-    for (; next_ < mine_.size(); ++next_, begun_ = false) {
+    for (; next_ < mine_.size(); ++next_) {
       auto u = mine_[next_];
-      if (!begun_) {
-        std::tie(at_, chunk_) = start(u);
-        total_ -= bytes_before(units_[u], at_);
+      if (!encoder_) {
+        Cursor at;
+        std::tie(at, chunk_) = start(u);
+        total_ -= bytes_before(units_[u], at);
+        encoder_.emplace(recipe_, units_[u], at);
       }
-      begun_ = true;
-      if (!at_.done)
-        at_ = encode_chunks(
-            recipe_, units_[u], at_, until, [&](std::string bytes) { commit(u, chunk_++, std::move(bytes)); },
-            [&](std::int64_t bytes) { crew_.progress(done_ += bytes, total_); });
-      if (!at_.done) return false;
-      finish(u);
+      encoder_->run(
+          until, [&](std::string& bytes) { commit(u, chunk_++, bytes); },
+          [&](std::int64_t bytes) { crew_.progress(done_ += bytes, total_); });
+      if (!encoder_->done()) return false;
+      finish(u, encoder_->sums());
+      encoder_.reset();
       if (Clock::now() >= until) {
-        ++next_, begun_ = false;
+        ++next_;
         break;
       }
     }
@@ -100,8 +102,7 @@ class Worker {
   const Crew& crew_;
   std::vector<std::size_t> mine_;
   std::size_t next_ = 0, chunk_ = 0;
-  bool begun_ = false;
-  Cursor at_ = {};
+  std::optional<Encoder> encoder_ = {};
   std::int64_t done_ = 0, total_ = 0;
 };
 
@@ -111,10 +112,10 @@ std::shared_ptr<const Store> in_memory(const Making& making, const Crew& crew) {
   Worker worker(making.recipe, units, {}, crew);
   auto work = [&] {
     bool done = worker.round([](std::size_t) { return std::pair{Cursor{}, std::size_t{0}}; },
-                             [&](std::size_t, std::size_t, std::string bytes) {
+                             [&](std::size_t, std::size_t, std::string& bytes) {
                                chunks.push_back(std::make_shared<const Chunk>(std::move(bytes), making.name));
                              },
-                             [](std::size_t) {});
+                             [](std::size_t, const Sums&) {});
     return std::string(done ? "done" : "more");
   };
   for (;;) {
@@ -132,7 +133,7 @@ void make(const Making& making, const Folder& folder, Group group, const Crew& c
         [&](std::size_t u, std::size_t k, const std::string& bytes) {
           write_file(folder.chunk(u, k), bytes, {.keep_pages = false});  // room for what is read next
         },
-        [&](std::size_t u) { folder.write_sums(u, crew); });
+        [&](std::size_t u, const Sums& sums) { folder.write_sums(u, sums, crew); });
     return std::string(done ? "done" : "more");
   };
   for (;;) {

@@ -98,9 +98,13 @@ std::string Folder::chunk(std::size_t unit, std::size_t number) const {
   return path_ + "/" + five(unit) + "-" + five(number) + ".docs";
 }
 std::string Folder::sums(std::size_t unit) const { return path_ + "/" + five(unit) + ".sums"; }
-std::string Folder::sums_text(std::size_t unit) const {
+std::string Folder::sums_text(std::size_t unit, const Sums& known) const {
   std::string text;
-  for (auto f = units_[unit].begin; f < units_[unit].end; ++f) text += std::to_string(whole_crc(files_[f])) + "\n";
+  auto begin = units_[unit].begin;
+  for (auto f = begin; f < units_[unit].end; ++f) {
+    auto sum = known.empty() ? std::nullopt : known[f - begin];
+    text += std::to_string(sum ? *sum : whole_crc(files_[f])) + "\n";
+  }
   return text;
 }
 bool Folder::prepare(const Crew& crew) const {
@@ -149,9 +153,9 @@ std::pair<Cursor, std::size_t> Folder::behind(std::size_t unit, const Crew& crew
     }
   return {at, n};
 }
-void Folder::write_sums(std::size_t unit, const Crew& crew) const {
+void Folder::write_sums(std::size_t unit, const Sums& known, const Crew& crew) const {
   if (is_there(sums(unit))) return;
-  auto text = sums_text(unit);
+  auto text = sums_text(unit, known);
   for (auto f = units_[unit].begin; f < units_[unit].end; ++f) {
     auto now = file_at(files_[f].path);
     if (now.bytes == files_[f].bytes && now.modified == files_[f].modified) continue;

@@ -23,6 +23,8 @@ class Lock {
   int fd_ = -1;
 };
 
+/// A checksum for each file of a unit, or nothing.
+using Sums = std::vector<std::optional<std::uint32_t>>;
 /// A cache folder for what is to be made. All its functions throw IoError.
 class Folder {
  public:
@@ -34,15 +36,16 @@ class Folder {
   bool prepare(const Crew&) const;
   /// Where a unit goes on: behind the chunks that are there; and their number. What is damaged is made anew, and said.
   std::pair<Cursor, std::size_t> behind(std::size_t unit, const Crew&) const;
-  /// What was learnt of a unit's files while they were read; nothing, if they changed meanwhile.
-  void write_sums(std::size_t unit, const Crew&) const;
+  /// Keeps the checksums of a unit's files; those that are not `known` are computed now. Nothing, if the files changed
+  /// since they were listed.
+  void write_sums(std::size_t unit, const Sums& known, const Crew&) const;
   void write_done(const std::vector<std::size_t>& chunks) const;
   /// Chunks of each unit of a complete folder.
   std::vector<std::size_t> chunks() const;
 
  private:
   std::string sums(std::size_t unit) const;
-  std::string sums_text(std::size_t unit) const;
+  std::string sums_text(std::size_t unit, const Sums& known = {}) const;
   bool is_complete(const Crew&) const;
   void clear() const;
   void write_plan() const;

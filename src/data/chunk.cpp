@@ -1,8 +1,10 @@
 #include "data/chunk.h"
+#include <immintrin.h>
 #include <sys/mman.h>
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 #include "bora/base/crc32c.h"
 #include "bora/base/file.h"
 
@@ -11,27 +13,47 @@ namespace {
 constexpr std::uint16_t kMostFields = 16;
 constexpr std::string_view kDamaged = ": was damaged since it was written; remove this file, and it will be made anew";
 std::size_t padded(std::size_t n) { return (n + 7) / 8 * 8; }
+/// Writes ids below 2^16 as u16.
+void narrow(const std::vector<std::int32_t>& ids, char* to) {
+  auto from = ids.data();
+  std::size_t n = ids.size(), i = 0;
+  for (; i + 16 <= n; i += 16) {
+    auto a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
+    auto b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i + 8));
+    auto mixed = _mm256_permute4x64_epi64(_mm256_packus_epi32(a, b), 0xd8);  // packs within halves of a register
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 2 * i), mixed);
+  }
+  for (; i < n; ++i) {
+    auto id = static_cast<std::uint16_t>(from[i]);
+    std::memcpy(to + 2 * i, &id, sizeof id);
+  }
+}
 std::uint32_t crc_of(const ChunkHeader& h) { return crc32c(&h, offsetof(ChunkHeader, header_crc)); }
 }  // namespace
 
+char* ChunkWriter::Bytes::add(std::size_t n) {
+  if (room_ - size_ < n) reserve(std::max(2 * room_, size_ + n));
+  return bytes_.get() + std::exchange(size_, size_ + n);
+}
+void ChunkWriter::Bytes::reserve(std::size_t n) {
+  if (n <= room_) return;
+  auto more = std::make_unique_for_overwrite<char[]>(n);
+  if (size_ > 0) std::memcpy(more.get(), bytes_.get(), size_);
+  bytes_ = std::move(more);
+  room_ = n;
+}
 ChunkWriter::ChunkWriter(std::size_t fields, std::int64_t vocabulary)
     : width_(vocabulary <= 1 << 16 ? 2 : 4), ends_(fields), ids_(fields) {}
+void ChunkWriter::reserve(std::size_t bytes) {
+  for (auto& ids : ids_) ids.reserve(bytes);
+}
 void ChunkWriter::add(const Document& d) {
   for (std::size_t f = 0; f < ids_.size(); ++f) {
-    auto& ids = ids_[f];
-    auto at = ids.size();
-    ids.resize(at + d[f].size() * width_);
-    if (width_ == sizeof(std::int32_t)) {
-      std::memcpy(ids.data() + at, d[f].data(), d[f].size() * width_);
-    } else {
-      auto to = ids.data() + at;
-      for (auto id : d[f]) {
-        auto narrow = static_cast<std::uint16_t>(id);
-        std::memcpy(to, &narrow, sizeof narrow);
-        to += sizeof narrow;
-      }
-    }
-    ends_[f].push_back(ids.size() / width_);
+    auto n = d[f].size();
+    auto to = ids_[f].add(n * width_);
+    if (width_ == sizeof(std::uint16_t)) narrow(d[f], to);
+    else if (n > 0) std::memcpy(to, d[f].data(), n * width_);
+    ends_[f].push_back(ids_[f].size() / width_);
   }
   ++documents_;
 }
@@ -39,25 +61,27 @@ void ChunkWriter::add(const ChunkWriter& other) {
   for (std::size_t f = 0; f < ids_.size(); ++f) {
     auto before = ids_[f].size() / width_;
     for (auto end : other.ends_[f]) ends_[f].push_back(before + end);
-    ids_[f] += other.ids_[f];
+    auto n = other.ids_[f].size();
+    if (n > 0) std::memcpy(ids_[f].add(n), other.ids_[f].data(), n);
   }
   documents_ += other.documents_;
 }
-std::string ChunkWriter::take(ChunkHeader h) {
+void ChunkWriter::take(ChunkHeader h, std::string& out) {
   h.fields = static_cast<std::uint16_t>(ids_.size());
   h.width = static_cast<std::uint16_t>(width_);
-  h.documents = documents_;
-  std::string out(sizeof h, '\0');
-  auto total = out.size();
-  for (auto& ids : ids_) total += documents_ * 8 + padded(ids.size());
+  h.documents = std::exchange(documents_, 0);
+  auto total = sizeof h;
+  for (auto& ids : ids_) total += h.documents * 8 + padded(ids.size());
+  out.clear();
   out.reserve(total);
+  out.resize(sizeof h);
   for (auto& ends : ends_) {
     out.append(reinterpret_cast<const char*>(ends.data()), ends.size() * 8);
     ends.clear();
   }
   auto middle = out.size();
   for (auto& ids : ids_) {
-    out += ids;
+    out.append(ids.data(), ids.size());
     out.resize(padded(out.size()));
     ids.clear();
   }
@@ -66,8 +90,6 @@ std::string ChunkWriter::take(ChunkHeader h) {
   h.ids_crc = crc32c(out.data() + middle, out.size() - middle);
   h.header_crc = crc_of(h);
   std::memcpy(out.data(), &h, sizeof h);
-  documents_ = 0;
-  return out;
 }
 
 Chunk::Chunk(std::string bytes, std::string name) : owned_(std::move(bytes)), name_(std::move(name)) {

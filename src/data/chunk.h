@@ -31,15 +31,29 @@ class ChunkWriter {
   void add(const Document&);
   /// All documents of a writer with the same fields and vocabulary.
   void add(const ChunkWriter&);
-  std::uint64_t documents() const { return documents_; }
+  /// Makes room for ids of so many bytes in each field.
+  void reserve(std::size_t bytes);
   /// The chunk's bytes; the counts and checksums of the header are filled in. The writer is empty again.
-  std::string take(ChunkHeader);
+  void take(ChunkHeader, std::string& out);
 
  private:
+  /// Bytes that grow without being set to zero first.
+  class Bytes {
+   public:
+    char* add(std::size_t n);
+    void reserve(std::size_t n);
+    void clear() { size_ = 0; }
+    std::size_t size() const { return size_; }
+    const char* data() const { return bytes_.get(); }
+
+   private:
+    std::unique_ptr<char[]> bytes_;
+    std::size_t size_ = 0, room_ = 0;
+  };
   std::size_t width_;
   std::uint64_t documents_ = 0;
   std::vector<std::vector<std::uint64_t>> ends_;  // by field
-  std::vector<std::string> ids_;
+  std::vector<Bytes> ids_;
 };
 /// Documents by number. Ends and ids are checked when they are first used: lengths alone read no ids. Safe from any
 /// thread.

@@ -134,6 +134,17 @@ struct Corpus {
       (!trains || count(i + 1) > count(i) ? held : train).numbers.push_back(static_cast<std::uint32_t>(i));
     return {std::move(train), std::move(held)};
   }
+  /// Of a source without a row to evaluate: nothing else would say that it is missing from the losses.
+  std::string not_evaluated(const Source& s, std::int64_t documents, std::int64_t held,
+                            std::int64_t positions) const {
+    std::string tags;
+    for (auto& tag : s.tags()) tags += (tags.empty() ? " (tags " : ", ") + tag;
+    auto counted = std::to_string(held) + " of its " + std::to_string(documents) + " documents are held out";
+    return "data: " + s.path() + (tags.empty() ? "" : tags + ")") + " is not evaluated: " + counted +
+           (held > 0 ? ", too few for one row of " + std::to_string(positions) + " (model.positions)" : "") +
+           "; raise data.hold_out (" + config::print_value(hold_out) + ")" +
+           (held > 0 ? ", or set data.pack=first_fit" : "");
+  }
   Mix mix(std::int64_t batch) const {
     std::set<std::int64_t> steps{0};
     for (auto& s : sources)
@@ -156,6 +167,7 @@ struct Corpus {
     std::vector<Part> parts;
     std::vector<std::shared_ptr<const Dataset>> held_out;
     std::vector<HeldOut> sets;
+    std::vector<std::string> unseen;
     std::string names;
     for (auto& s : sources) {
       Making made;
@@ -177,6 +189,7 @@ struct Corpus {
         for (std::size_t f = 0; f < task->token_fields(); ++f) part.facts.tokens += train.length(i, f);
       auto rest = task->rows(held, materials);
       if (rest->size() > 0) held_out.push_back(rest), sets.push_back({rest, name, s->tags()});
+      else unseen.push_back(not_evaluated(*s, store->size(), held.size(), o.positions));
       names += (names.empty() ? "" : ", ") + s->path();
       if (!s->train()) {
         bora::check<ConfigError>(rest->size() > 0, "data: ", s->path(), " has too few documents for one row of ",
@@ -193,6 +206,7 @@ struct Corpus {
     }
     bora::check<ConfigError>(!held_out.empty(), "data: too few documents are held out for one row of ", o.positions,
                              " (model.positions); raise data.hold_out (", hold_out, "), or set data.pack=first_fit");
+    for (auto& line : unseen) o.crew.say(line);
     auto held = held_out.size() == 1 ? held_out[0] : std::make_shared<Concatenated>(std::move(held_out));
     if (std::all_of(sets.begin(), sets.end(), [](auto& set) { return set.tags.empty(); })) sets.clear();
     return {TrainingRows(std::move(parts), mix(o.batch)), held, shape(o.positions), names, std::move(sets)};

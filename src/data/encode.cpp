@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <future>
-#include <optional>
+#include <utility>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 
@@ -26,11 +26,36 @@ struct Batch {
   std::int64_t stored = 0;         // bytes of files that this batch finishes or reads
 };
 
+void encode(const Recipe& recipe, Batch& batch) {
+  batch.documents.emplace(recipe.fields, recipe.vocabulary);
+  batch.documents->reserve(kBatchBytes);  // of an id for every four bytes of text there are half as many
+  for (auto& raw : batch.records) {
+    Document d(recipe.fields);
+    try {
+      recipe.encode(Record(*batch.layout, raw), d);
+      batch.documents->add(d);
+    } catch (const ConfigError&) {
+      if (recipe.skip) ++batch.skipped;
+      else {
+        batch.error = std::current_exception();  // comes before an error of reading, which ended the batch
+        break;
+      }
+    }
+  }
+  batch.records = {};
+}
+}  // namespace
+
 /// Reads the records of a unit in order.
-class Reader {
+class Encoder::Reader {
  public:
-  Reader(const Recipe& recipe, const Unit& unit, const Cursor& from, std::chrono::steady_clock::time_point until)
-      : recipe_(recipe), unit_(unit), at_(from), until_(until) {}
+  Reader(const Recipe& recipe, const Unit& unit, const Cursor& from)
+      : recipe_(recipe), unit_(unit), at_(from), sums_(unit.end - unit.begin) {}
+  /// It stops at the first end of a chunk behind that time.
+  void go_on(std::chrono::steady_clock::time_point until) {
+    until_ = until;
+    stopped_ = false;
+  }
   /// Null at the end.
   std::shared_ptr<Batch> next() {
     if (at_.done || stopped_) return nullptr;
@@ -43,7 +68,8 @@ class Reader {
     }
     return batch;
   }
-  const Cursor& at() const { return at_; }
+  bool done() const { return at_.done; }
+  const std::vector<std::optional<std::uint32_t>>& sums() const { return sums_; }
 
  private:
   void fill(Batch& batch) {
@@ -69,6 +95,7 @@ class Reader {
     chunk_ += static_cast<std::int64_t>(bytes);
     if (!more) {
       batch.stored = file.bytes - before;
+      sums_[at_.file] = reader_->stored_crc();
       reader_.reset();
       at_ = {at_.file + 1, {}, unit_.begin + at_.file + 1 == unit_.end};
     } else batch.stored = std::min(at_.position.offset, file.bytes) - before;
@@ -82,29 +109,12 @@ class Reader {
   const Recipe& recipe_;
   const Unit& unit_;
   Cursor at_;
-  std::chrono::steady_clock::time_point until_;
+  std::vector<std::optional<std::uint32_t>> sums_;
+  std::chrono::steady_clock::time_point until_ = {};
   std::optional<RecordReader> reader_ = {};
   std::int64_t chunk_ = 0;
   bool stopped_ = false;
 };
-void encode(const Recipe& recipe, Batch& batch) {
-  batch.documents.emplace(recipe.fields, recipe.vocabulary);
-  for (auto& raw : batch.records) {
-    Document d(recipe.fields);
-    try {
-      recipe.encode(Record(*batch.layout, raw), d);
-      batch.documents->add(d);
-    } catch (const ConfigError&) {
-      if (recipe.skip) ++batch.skipped;
-      else {
-        batch.error = std::current_exception();  // comes before an error of reading, which ended the batch
-        break;
-      }
-    }
-  }
-  batch.records = {};
-}
-}  // namespace
 
 std::vector<Unit> units_of(const std::vector<SourceFile>& files) {
   std::vector<Unit> units;
@@ -117,44 +127,54 @@ std::vector<Unit> units_of(const std::vector<SourceFile>& files) {
   }
   return units;
 }
-Cursor encode_chunks(const Recipe& recipe, const Unit& unit, Cursor from, std::chrono::steady_clock::time_point until,
-                     const std::function<void(std::string)>& commit,
-                     const std::function<void(std::int64_t)>& progress) {
+Encoder::Encoder(const Recipe& recipe, const Unit& unit, Cursor from)
+    : recipe_(recipe), reader_(std::make_unique<Reader>(recipe, unit, from)) {}
+Encoder::~Encoder() = default;
+bool Encoder::done() const { return reader_->done(); }
+const std::vector<std::optional<std::uint32_t>>& Encoder::sums() const { return reader_->sums(); }
+void Encoder::run(std::chrono::steady_clock::time_point until, const std::function<void(std::string&)>& commit,
+                  const std::function<void(std::int64_t)>& progress) {
   using BatchPtr = std::shared_ptr<Batch>;
-  Reader reader(recipe, unit, from, until);
-  ChunkWriter chunk(recipe.fields, recipe.vocabulary);
+  reader_->go_on(until);
+  // Two chunks take turns, one that grows and one that is written: this thread encodes on instead of waiting for a
+  // disk, and memory that they once had stays theirs.
+  ChunkWriter chunk(recipe_.fields, recipe_.vocabulary), whole(recipe_.fields, recipe_.vocabulary);
+  std::string bytes;
   std::uint64_t skipped = 0;
-  std::future<void> writing;  // the last chunk: this thread encodes on instead of waiting for a disk
-  auto write = [&](std::string bytes) {
+  std::future<void> writing;
+  auto write = [&](const ChunkHeader& h) {
     if (writing.valid()) writing.get();
+    std::swap(chunk, whole);
     // Where no thread can be started, the next call or the end writes it.
-    writing = std::async(std::launch::async | std::launch::deferred,
-                         [&commit, bytes = std::move(bytes)]() mutable { commit(std::move(bytes)); });
+    writing = std::async(std::launch::async | std::launch::deferred, [&, h] {
+      whole.take(h, bytes);
+      commit(bytes);
+    });
   };
   auto read = [&](tbb::flow_control& flow) {
-    auto batch = reader.next();
+    auto batch = reader_->next();
     if (!batch) flow.stop();
     return batch;
   };
   auto work = [&](BatchPtr batch) {
-    encode(recipe, *batch);
+    encode(recipe_, *batch);
     return batch;
   };
   auto gather = [&](const BatchPtr& batch) {
     chunk.add(*batch->documents);
+    batch->documents.reset();
     skipped += batch->skipped;
     if (batch->error) std::rethrow_exception(batch->error);
     progress(batch->stored);
     if (!batch->cut) return;
     ChunkHeader h;
-    h.skipped = skipped;
+    h.skipped = std::exchange(skipped, 0);
     h.file = static_cast<std::uint32_t>(batch->cut->file);
     h.last = batch->cut->done;
     h.offset = static_cast<std::uint64_t>(batch->cut->position.offset);
     h.line = static_cast<std::uint64_t>(batch->cut->position.line);
     h.read = batch->read;
-    write(chunk.take(h));
-    skipped = 0;
+    write(h);
   };
   using tbb::filter_mode;
   tbb::task_arena(thread_count()).execute([&] {
@@ -164,6 +184,5 @@ Cursor encode_chunks(const Recipe& recipe, const Unit& unit, Cursor from, std::c
                                tbb::make_filter<BatchPtr, void>(filter_mode::serial_in_order, gather));
   });
   if (writing.valid()) writing.get();
-  return reader.at();
 }
 }  // namespace bora::data

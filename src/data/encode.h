@@ -2,6 +2,9 @@
 #pragma once
 #include <chrono>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
 #include "data/chunk.h"
 #include "data/records.h"
 
@@ -28,11 +31,24 @@ struct Cursor {
   Position position = {};
   bool done = false;
 };
-/// Encodes the chunks of a unit from `from` on, until its end or until `until` has passed, and gives each one to
-/// commit(its bytes). Chunks do not depend on threads or on where an earlier call stopped. progress(bytes read since
-/// the last call): of files as they are stored. Returns the place where the next call goes on. Throws the first
-/// record's error, in their order.
-Cursor encode_chunks(const Recipe&, const Unit&, Cursor from, std::chrono::steady_clock::time_point until,
-                     const std::function<void(std::string bytes)>& commit,
-                     const std::function<void(std::int64_t bytes)>& progress);
+/// Encodes the chunks of a unit in order. Chunks do not depend on threads or on where a call stopped.
+class Encoder {
+ public:
+  /// The recipe and the unit must outlive it.
+  Encoder(const Recipe&, const Unit&, Cursor from);
+  ~Encoder();
+  /// Goes on until the unit's end or until `until` has passed, and gives each chunk to commit(its bytes, which may be
+  /// moved from), called by one thread at a time. progress(bytes read since the last call): of files as they are
+  /// stored. Throws the first record's error, in their order; an encoder that threw is of no use any more.
+  void run(std::chrono::steady_clock::time_point until, const std::function<void(std::string& bytes)>& commit,
+           const std::function<void(std::int64_t bytes)>& progress);
+  bool done() const;
+  /// CRC-32C of the unit's files as they were read; nothing for a file of which this encoder read only a part.
+  const std::vector<std::optional<std::uint32_t>>& sums() const;
+
+ private:
+  class Reader;
+  const Recipe& recipe_;
+  std::unique_ptr<Reader> reader_;
+};
 }  // namespace bora::data

@@ -212,4 +212,5 @@ bool RecordReader::next(Raw& raw) {
 }
 Position RecordReader::position() const { return state_->behind; }
 std::shared_ptr<const Layout> RecordReader::layout() const { return state_->layout; }
+std::optional<std::uint32_t> RecordReader::stored_crc() const { return state_->bytes.stored_crc(); }
 }  // namespace bora::data

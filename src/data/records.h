@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,8 @@ class ByteReader {
   std::size_t read(char* out, std::size_t n);
   /// Leaves out n bytes, which must be there.
   void skip(std::int64_t n);
+  /// CRC-32C of all stored bytes, once all of them were read.
+  std::optional<std::uint32_t> stored_crc() const;
   struct Bytes;
 
  private:
@@ -86,6 +89,8 @@ class RecordReader {
   /// Behind the last record, also if that was malformed.
   Position position() const;
   std::shared_ptr<const Layout> layout() const;
+  /// CRC-32C of the file's stored bytes, once this reader has read all of them.
+  std::optional<std::uint32_t> stored_crc() const;
   struct State;
 
  private:

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 #include "bora/base/file.h"
 #include "bora/ops/shape.h"
@@ -14,12 +13,17 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 using Path = std::filesystem::path;
 
+/// In place, as NumPy does it; what could not be written whole does not stay as if it were.
 void write_all(const Path& file, const std::string& bytes) {
-  std::ofstream f(file, std::ios::binary | std::ios::trunc);
-  check<IoError>(f.good(), "cannot write ", file.string());
-  f.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  f.close();
-  check<IoError>(f.good(), "cannot write ", file.string(), ": is the disk full?");
+  auto f = File::create(file.string());
+  try {
+    f.write(bytes.data(), static_cast<std::int64_t>(bytes.size()));
+    f.close();
+  } catch (const IoError&) {
+    std::error_code error;
+    if (std::filesystem::is_regular_file(file, error)) std::filesystem::remove(file, error);
+    throw;
+  }
 }
 template <class T> void put(std::string& to, T x) { to.append(reinterpret_cast<const char*>(&x), sizeof x); }
 

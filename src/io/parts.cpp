@@ -2,6 +2,7 @@
 #include "bora/io/parts.h"
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include "bora/base/bytes.h"
 #include "bora/base/crc32c.h"
 #include "blocks.h"
@@ -35,6 +36,38 @@ std::string pack_part(const std::vector<Leaf>& leaves, const Place& place) {
     for (auto& block : stored[i].blocks)
       part.append(static_cast<const char*>(leaves[i].data), static_cast<std::size_t>(block.bytes));
   return part;
+}
+
+PartCut::PartCut(std::string_view part, const std::vector<Leaf>& leaves, const MeshShape& mesh, int rank) {
+  ByteReader fields(part, "a snapshot's part");
+  auto stored = unpack(fields.text());
+  auto data = fields.rest();
+  std::int64_t offset = 0;
+  for (auto& s : stored) {
+    auto leaf = std::find_if(leaves.begin(), leaves.end(), [&](auto& l) { return l.path == s.path; });
+    bool fits = leaf != leaves.end() && leaf->type.shape == s.type.shape;  // else the reader says what does not
+    auto wanted = fits ? block_of_rank(leaf->type, leaf->spec, mesh, rank) : Box{};
+    std::vector<StoredBlock> kept;
+    for (auto& block : s.blocks) {
+      if (!fits || !overlap(block.box, wanted)) continue;
+      check<CheckpointError>(block.offset >= 0 && block.bytes >= 0 &&
+                                 block.offset + block.bytes <= static_cast<std::int64_t>(data.size()),
+                             "snapshot: leaf '", s.path, "': the part of rank ", block.file,
+                             " does not hold its block");
+      blocks_.push_back(data.substr(static_cast<std::size_t>(block.offset), static_cast<std::size_t>(block.bytes)));
+      kept.push_back(block);
+      kept.back().offset = std::exchange(offset, offset + block.bytes);
+    }
+    s.blocks = std::move(kept);
+  }
+  head_ = ByteWriter().text(pack(stored)).take();
+  size_ = static_cast<std::int64_t>(head_.size()) + offset;
+}
+std::string PartCut::bytes() const {
+  auto all = head_;
+  all.reserve(static_cast<std::size_t>(size_));
+  for (auto block : blocks_) all.append(block);
+  return all;
 }
 
 PartsReader::PartsReader(const std::vector<Leaf>& leaves, const Place& place)

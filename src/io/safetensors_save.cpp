@@ -142,7 +142,7 @@ void save_tensors(const std::string& path, const std::vector<TensorSource>& tens
   auto finish = [&](const std::string& problem, std::string_view what) {
     try {
       io::agree<IoError>(place, problem, what);
-    } catch (const IoError&) {
+    } catch (...) {  // a rank's error, or its loss
       std::error_code error;
       for (auto& f : files)
         if (place.rank == 0) fs::remove(temporary(f), error);

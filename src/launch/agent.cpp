@@ -54,9 +54,10 @@ struct Reporter final : RankEvents {
   void ended(int rank, const Ending& e) override {
     say(Message::ended, of(rank).num<std::int64_t>(e.status).take());
   }
-  void left(int rank, const std::string& why) override {
-    say(Message::left, of(rank).take().append(why));
+  void left(int rank, int lost, const std::string& why) override {
+    say(Message::left, of(rank).num<std::int64_t>(lost + 1).take().append(why));
   }
+  void reached(std::int64_t step) override { say(Message::reached, ByteWriter().num(step).take()); }
   ByteWriter of(int rank) const {
     return ByteWriter().num<std::int64_t>(epoch).num<std::int64_t>(rank - first);
   }
@@ -69,6 +70,8 @@ RanksToStart read_job(ByteReader& u, Reporter& to) {
   for (auto* field : {&r.root, &r.job, &r.secret, &r.interface_name}) *field = u.text();
   r.columns = count(u, 1 << 16);
   r.elastic = count(u, 2) != 0;
+  r.epoch = count(u, 1 << 30);
+  r.heirs = u.text();
   for (auto& variable : u.texts()) {
     auto equals = variable.find('=');
     if (equals != std::string::npos) ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
@@ -106,15 +109,17 @@ void run_job(const std::string& interface_name, Reporter& to) {
       auto fields = f->fields();
       if (f->type == Message::signal_all && ranks) ranks->signal(count(fields, 65));
       if (f->type == Message::end_silent && ranks) ranks->end_silent();
+      if ((f->type == Message::meet_again || f->type == Message::over) && ranks) ranks->tell(f->type);
       if (f->type != Message::job) continue;
       auto start = read_job(fields, to);
       std::vector<int> kept(static_cast<std::size_t>(start.count));
       for (int& rank : kept) rank = count(fields, 1 << 20) - 1;
       elastic = start.elastic;
-      if (start.root == socket.address()) start.root_socket = socket.file();
+      bool here = start.root == socket.address();
+      if (here) start.root_socket = socket.file();
       if (ranks) ranks->regroup(start, kept);
       else ranks.emplace(start, signals.before());
-      socket = {};  // rank 0 listens on it now
+      if (here || !elastic) socket = {};  // rank 0 listens on it now; else it may in a later epoch
     }
   }
   if (!ranks) return;

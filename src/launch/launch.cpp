@@ -15,7 +15,10 @@
 #include "bora/base/error.h"
 #include "bora/base/text.h"
 #include "bora/transport/transport.h"
+#include "headway.h"
+#include "newcomers.h"
 #include "outputs.h"
+#include "places.h"
 #include "ranks.h"
 #include "remote.h"
 
@@ -29,12 +32,9 @@ std::string secret_of_job() {
   return given.secret.empty() ? make_secret() : given.secret;
 }
 using Clock = std::chrono::steady_clock;
-// ssh itself gives up sooner, unless another command replaces it.
-constexpr auto most_to_connect = std::chrono::seconds(60);
-constexpr int most_without_progress = 10;
 // The time in which ranks of an elastic job notice a loss and leave their epoch: a step's longest part without a
 // collective.
-constexpr double seconds_to_leave = 10;
+constexpr double seconds_to_leave = 10, seconds_if_missed = 2;
 void say_ranks(std::size_t before, std::size_t now) {
   write_all(2, "elastic: " + std::to_string(now) + (now == 1 ? " rank" : " ranks") + " instead of " +
                    std::to_string(before) + "\n");
@@ -43,16 +43,22 @@ void say_ranks(std::size_t before, std::size_t now) {
 struct Rank {
   std::optional<Ending> ending = {};
   std::string host = {};  // empty: this host
+  bool missed = false;    // by a rank that has left the epoch because of it
 };
 
 class Job final : private RankEvents {
  public:
   /// Connects to the hosts; a signal during that interrupts the job.
-  Job(const Options& options, Signals& signals) : options_(options), signals_(signals), outputs_(options.log_dir) {
+  Job(const Options& options, Signals& signals)
+      : options_(options),
+        signals_(signals),
+        outputs_(options.log_dir),
+        newcomers_(ssh_words(options.ssh), options.agent) {
     auto ssh = ssh_words(options.ssh);
     for (auto& host : options.hosts) remote_.push_back(std::make_unique<RemoteRanks>(host, ssh, options.agent));
     connect();
     ranks_.resize(static_cast<std::size_t>(elastic() ? fitting() : options_.ranks));
+    said_ = ranks_.size();
     if (elastic()) return;
     int left = ranks();  // hosts behind those that the ranks need are spares, which elastic jobs keep
     std::erase_if(remote_, [&](auto& host) { return std::exchange(left, left - host->host().slots) <= 0; });
@@ -61,16 +67,15 @@ class Job final : private RankEvents {
   int ranks() const { return static_cast<int>(ranks_.size()); }
   const std::string& loss() const { return loss_; }  // of an elastic job: the rank that was lost, and why
   bool over() const { return over_; }                // no other attempt has a chance
-  /// Whether a job that was lost so goes on; says so, or why not.
-  using GoesOn = std::function<bool(const std::string& loss)>;
+  std::int64_t step() const { return step_; }        // the furthest that a rank has made
   /// Runs the ranks; returns the exit code and prints the one error line. Each start of ranks adds 1 to `starts`.
-  int run(int& starts, const GoesOn& goes_on) {
+  int run(int& starts, Headway& headway) {
     if (interrupted_) return 130;
     outputs_.open(ranks());
     start(starts++);
     do
-      while (running() && !settled()) step();
-    while (settled() && regrouped(starts, goes_on));
+      while (running() && !settled()) wait();
+    while (settled() && regrouped(starts, headway));
     end_all();  // also processes that ranks started
     each([&](Ranks& some) { some.serve(*this); });
     for (int r = 0; r < ranks(); ++r) outputs_.finish(r);
@@ -91,9 +96,10 @@ class Job final : private RankEvents {
   bool bad_input() const {
     return std::any_of(failed_.begin(), failed_.end(), [&](int r) { return ending(r).code() == 2; });
   }
-  /// After a loss: every process that is left has left its epoch.
+  bool lost() const { return !failed_.empty() || !why_.empty(); }
+  /// After a loss, or once the ranks were asked to: every process that is left has left its epoch.
   bool settled() {
-    if (!elastic() || ended_ || interrupted_ || bad_input() || (failed_.empty() && why_.empty())) return false;
+    if (!elastic() || ended_ || interrupted_ || bad_input() || !(lost() || in_order_)) return false;
     std::size_t waiting = 0;
     each([&](Ranks& some) { waiting += some.waiting().size(); });
     auto alive = std::count_if(ranks_.begin(), ranks_.end(), [](auto& rank) { return !rank.ending; });
@@ -102,26 +108,32 @@ class Job final : private RankEvents {
   const Ending& ending(int r) const { return *ranks_[static_cast<std::size_t>(r)].ending; }
 
   void connect() {
-    auto until = Clock::now() + most_to_connect;
+    auto until = Clock::now() + kMostToConnect;
     auto waiting = [](auto& host) { return !host->ready() && host->failure().empty(); };
-    while (!interrupted_ && Clock::now() < until && std::any_of(remote_.begin(), remote_.end(), waiting)) step();
+    while (!interrupted_ && Clock::now() < until && std::any_of(remote_.begin(), remote_.end(), waiting)) wait();
     if (interrupted_) return;
     std::string problems;
     for (auto& host : remote_) {
       if (host->ready()) continue;
-      auto why = host->failure().empty() ? "no answer within " + std::to_string(most_to_connect.count()) + " s"
+      auto why = host->failure().empty() ? "no answer within " + std::to_string(kMostToConnect.count()) + " s"
                                          : host->failure();
       problems += (problems.empty() ? "" : "; ") + host->host().place + ": no ranks can be started on " +
                   host->host().name + ": " + why;
     }
     if (!elastic()) return check<ConfigError>(problems.empty(), problems);
     if (!problems.empty()) write_all(2, "elastic: without some hosts: " + problems + "\n");
-    std::erase_if(remote_, [](auto& host) { return !host->ready(); });
+    leave_out([](auto& host) { return !host.ready(); });
   }
-  /// The ranks with which an elastic job goes on. ConfigError if they are too few.
-  int fitting() const {
+  /// Goes on without these hosts, and tries them again.
+  template <class F> void leave_out(const F& which) {
+    for (auto& host : remote_)
+      if (which(*host)) newcomers_.lack(host->host());
+    std::erase_if(remote_, [&](auto& host) { return which(*host); });
+  }
+  /// The ranks with which an elastic job goes on, if it gets so many slots more. ConfigError if they are too few.
+  int fitting(int more = 0) const {
     auto& e = options_.elastic;
-    int slots = options_.hosts.empty() ? options_.ranks : 0;
+    int slots = options_.hosts.empty() ? options_.ranks : more;
     for (auto& host : remote_) slots += host->host().slots;
     int n = interrupted_ ? e.min : e.fitting(std::min(slots, options_.ranks));
     check<ConfigError>(n >= e.min && n > 0, "elastic: ", slots, slots == 1 ? " slot is" : " slots are",
@@ -129,36 +141,39 @@ class Job final : private RankEvents {
                        " ranks (elastic.min, elastic.max), in a number that its mesh and batch allow");
     return n;
   }
-  /// Rank 0's address as other hosts reach it.
-  std::string root() const {
-    auto& first = *remote_[0];
+  /// Rank 0's address on its host, as other hosts reach it.
+  std::string root(const RemoteRanks& first) const {
     if (!options_.root.empty()) return options_.root;
     if (first.address().empty()) {  // the command that replaces ssh does not report it
       auto& name = first.host().name;
       return (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":29650";
     }
-    auto loopback = [](auto& host) { return is_loopback(host->address().substr(host->address()[0] == '[')); };
+    auto loopback = [](const RemoteRanks& h) { return is_loopback(h.address().substr(h.address()[0] == '[')); };
     for (auto& host : remote_)
-      check<ConfigError>(!loopback(remote_[0]) || (!host->address().empty() && loopback(host)), first.host().place,
+      check<ConfigError>(!loopback(first) || (!host->address().empty() && loopback(*host)), first.host().place,
                          ": ", first.host().name, " is ", first.address(), ", which ", host->host().name,
                          " cannot reach; give another name or iface=, or set BORA_ROOT=host:port");
     return first.address();
   }
   /// Starts all ranks, or the next epoch, in which ranks that wait go on. Each has its own name, and its own secret
   /// unless the user gave one: ranks of earlier ones are refused.
-  void start(int attempt) {
+  void start(int attempt, const Handing& handing = {}) {
     RanksToStart some{.count = ranks(), .size = ranks(), .command = options_.command, .secret = secret_of_job(),
-                      .elastic = elastic()};
+                      .elastic = elastic(), .epoch = attempt, .heirs = handing.heirs};
     if (attempt > 0) some.command.insert(some.command.end(), options_.restarted.begin(), options_.restarted.end());
     root_ = {};
     if (remote_.empty()) root_ = RootSocket(options_.root);
-    some.root = remote_.empty() ? root_.address() : root();
+    std::vector<int> counts = handing.counts;
+    for (int left = ranks(); !handing && counts.size() < remote_.size(); left -= counts.back())
+      counts.push_back(std::min(remote_[counts.size()]->host().slots, left));
+    auto first = std::find_if(counts.begin(), counts.end(), [](int n) { return n > 0; });
+    some.root = remote_.empty() ? root_.address() : root(*remote_[static_cast<std::size_t>(first - counts.begin())]);
     some.root_socket = root_.file();
     some.job = std::to_string(::getpid()) + "@" + some.root + (attempt > 0 ? "." + std::to_string(attempt) : "");
     ::winsize window{};
     if (::isatty(2) && ::ioctl(2, TIOCGWINSZ, &window) == 0) some.columns = window.ws_col;
     if (remote_.empty()) {
-      auto members = kept(some, local_.get());
+      auto members = kept(some, local_.get(), before_.size() == ranks_.size());
       if (local_) local_->regroup(some, members);
       else local_ = std::make_unique<LocalRanks>(some, signals_.before());
       if (members[0] < 0) root_ = {};  // a new rank 0 has it; another one binds the address itself
@@ -166,48 +181,45 @@ class Job final : private RankEvents {
     }
     auto variables = environment_for_ranks(environ, options_.variables);
     auto folder = std::filesystem::current_path().string();
-    for (auto& host : remote_) {
-      some.count = std::min(host->host().slots, ranks() - some.first);
+    for (std::size_t h = 0; h < remote_.size(); ++h) {
+      auto& host = remote_[h];
+      some.count = counts[h];
       for (int r = some.first; r < some.first + some.count; ++r)
         ranks_[static_cast<std::size_t>(r)].host = host->host().name;
-      host->start(some, variables, folder, kept(some, host.get()));
+      host->start(some, variables, folder, kept(some, host.get(), before_.size() == ranks_.size()));
       some.first += some.count;
     }
   }
-  /// For each rank that a machine has in this epoch the waiting one of the last that it was, or -1. Where it can, a
-  /// rank keeps its number.
-  std::vector<int> kept(const RanksToStart& some, const Ranks* of) {
-    auto n = static_cast<std::size_t>(some.count);
-    std::vector<int> r(n, -1);
-    auto waiting = of ? of->waiting() : std::vector<int>();
-    bool same = before_.size() == ranks_.size() &&
-                std::all_of(waiting.begin(), waiting.end(),
-                            [&](int w) { return w >= some.first && w < some.first + some.count; });
-    for (std::size_t k = 0; k < std::min(waiting.size(), n); ++k) {
-      auto i = same ? static_cast<std::size_t>(waiting[k] - some.first) : k;
-      r[i] = waiting[k];
-    }
-    return r;
-  }
-  /// The next epoch after a loss; false if there is none.
-  bool regrouped(int& starts, const GoesOn& goes_on) {
+  /// The next epoch after a loss, or with hosts that have come; false if there is none.
+  bool regrouped(int& starts, Headway& headway) {
     for (int r = 0; r < ranks(); ++r)
       if (ranks_[static_cast<std::size_t>(r)].ending) outputs_.finish(r);
-    verdict();
-    if (silent_ && *silent_ == 0) loss_ = why_;
-    over_ = !goes_on(loss_);
+    if (lost()) {
+      verdict();
+      if (silent_ && *silent_ == 0 && !why_.empty()) loss_ = why_;
+      over_ = !headway.goes_on(loss_, step_);
+    }
     if (over_) return false;
-    std::erase_if(remote_, [](auto& host) { return !host->connected(); });
+    leave_out([](auto& host) { return !host.connected(); });
+    for (auto& host : newcomers_.take()) {
+      write_all(2, "elastic: host " + host->host().name + " joins\n");
+      remote_.push_back(std::move(host));
+    }
     try {
-      auto n = static_cast<std::size_t>(fitting());
-      if (n != ranks_.size()) say_ranks(ranks_.size(), n);
+      auto to_go = fitting();
+      auto before_it = !options_.elastic.keeps || (handed_ && !lost()) ? Handing{} : handing(remote_, to_go);
+      handed_ = static_cast<bool>(before_it);
+      auto n = static_cast<std::size_t>(handed_ ? before_it.ranks : to_go);
+      if (!handed_ && n != said_) say_ranks(std::exchange(said_, n), n);
       before_ = std::exchange(ranks_, std::vector<Rank>(n));
       outputs_.open(ranks());
       failed_.clear();
       why_.clear();
       silent_.reset();
       deadline_.reset();
-      start(starts++);
+      in_order_ = asked_ = told_ = false;
+      weighed_ = 0;
+      start(starts++, before_it);
       before_.clear();
     } catch (const ConfigError& e) {
       write_all(2, std::string(error_mark) + one_line(e.text()) + "\n");
@@ -216,14 +228,17 @@ class Job final : private RankEvents {
     }
     return !over_;
   }
-  void step() {
+  void wait() {
     std::vector<::pollfd> files{{signals_.file(), POLLIN, 0}};
     each([&](Ranks& some) { some.add_files(files); });
+    newcomers_.add_files(files);
     auto left =
         deadline_ ? std::chrono::duration_cast<std::chrono::milliseconds>(*deadline_ - Clock::now()).count() + 1 : 500;
     ::poll(files.data(), files.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 500)));
     for (int s : signals_.take()) pass_on(s);
     each([&](Ranks& some) { some.serve(*this); });
+    newcomers_.serve(*this);
+    welcome();
     if (!deadline_ || Clock::now() < *deadline_) return;
     deadline_.reset();
     if (!elastic() || interrupted_ || bad_input()) return end_all();
@@ -231,8 +246,17 @@ class Job final : private RankEvents {
     each([](Ranks& some) { some.end_silent(); });
   }
 
+  /// Once hosts have come that more ranks can run on, those of this epoch are asked to meet again.
+  void welcome() {
+    auto slots = newcomers_.slots();
+    if (asked_ || handed_ || slots == weighed_ || ranks_.empty() || lost() || interrupted_ || ended_) return;
+    weighed_ = slots;
+    asked_ = fitting(slots) > ranks();
+    if (asked_) each([](Ranks& some) { some.tell(Message::meet_again); });
+  }
+
   int verdict() {
-    if (failed_.empty() && !why_.empty()) return lost(std::string(error_mark) + why_);
+    if (failed_.empty() && !why_.empty()) return say_loss(std::string(error_mark) + why_);
     if (failed_.empty()) {
       for (auto& line : outputs_.errors()) outputs_.print(2, line.text + "\n");
       bool stopped = interrupted_ || std::any_of(ranks_.begin(), ranks_.end(),
@@ -254,12 +278,12 @@ class Job final : private RankEvents {
       else if (!said.empty()) line = said.front().text;
       else if (code == 2) line = name + " " + ending(r).words();
     }
-    if (code != 2) return lost(line);
+    if (code != 2) return say_loss(line);
     outputs_.print(2, line + "\n");
     return 2;
   }
   /// The line of a loss is said by whoever decides whether the job goes on.
-  int lost(const std::string& line) {
+  int say_loss(const std::string& line) {
     if (elastic() && !interrupted_) loss_ = line.substr(error_mark.size());
     else outputs_.print(2, line + "\n");
     return 86;
@@ -274,20 +298,33 @@ class Job final : private RankEvents {
     failed_.push_back(r);
     wait_for_others(code != 2);
   }
-  void left(int, const std::string& why) override {
+  void left(int, int lost, const std::string& why) override {
+    in_order_ = in_order_ || why.empty();
     if (why_.empty()) why_ = why;
+    if (lost >= 0 && lost < ranks()) ranks_[static_cast<std::size_t>(lost)].missed = true;
     wait_for_others(true);
   }
+  void reached(std::int64_t step) override { step_ = std::max(step_, step); }
   void wait_for_others(bool to_leave) {
-    auto seconds = elastic() && to_leave ? seconds_to_leave : options_.grace_s;
+    auto seconds = !elastic() || !to_leave ? options_.grace_s : only_missed() ? seconds_if_missed : seconds_to_leave;
     auto until = Clock::now() + std::chrono::milliseconds(static_cast<int>(seconds * 1000));
     deadline_ = deadline_ ? std::min(*deadline_, until) : until;  // bad input ends a job that waited for a loss
+    if (elastic() && lost() && !std::exchange(told_, true)) each([](Ranks& some) { some.tell(Message::over); });
+  }
+  /// Every rank that has not left is missed by one that has: it hangs.
+  bool only_missed() {
+    std::vector<bool> gone(ranks_.size());
+    for (std::size_t r = 0; r < gone.size(); ++r) gone[r] = ranks_[r].ending || ranks_[r].missed;
+    each([&](Ranks& some) {
+      for (int r : some.waiting()) gone[static_cast<std::size_t>(r)] = true;
+    });
+    return std::find(gone.begin(), gone.end(), false) == gone.end();
   }
   void pass_on(int signal) {
     if (signal == SIGUSR2) return each([](Ranks& some) { some.signal(SIGUSR2); });
     if (interrupted_) return signal == SIGHUP ? void() : end_all();  // a closing terminal may send it twice
     interrupted_ = true;
-    if (elastic() && !(failed_.empty() && why_.empty())) return end_all();  // nobody is in an epoch to stop in order
+    if (elastic() && (lost() || in_order_)) return end_all();  // nobody is in an epoch to stop in order
     each([&](Ranks& some) { some.signal(signal == SIGHUP ? SIGTERM : signal); });  // both ask for an orderly stop
   }
   void end_all() {
@@ -300,6 +337,7 @@ class Job final : private RankEvents {
   Outputs outputs_;
   std::unique_ptr<LocalRanks> local_ = {};
   std::vector<std::unique_ptr<RemoteRanks>> remote_ = {};
+  Newcomers newcomers_;
   RootSocket root_ = {};
   std::vector<Rank> ranks_, before_ = {};  // of this epoch and, while a new one starts, of the last
   std::vector<int> failed_ = {};           // in the order noticed
@@ -307,6 +345,12 @@ class Job final : private RankEvents {
   std::optional<std::size_t> silent_ = {};    // failures before silent ranks were killed
   std::optional<Clock::time_point> deadline_ = {};
   bool interrupted_ = false, ended_ = false, over_ = false;
+  // Of this epoch: ranks have left it because they were asked to, which they were; they know of a loss.
+  bool in_order_ = false, asked_ = false, told_ = false;
+  bool handed_ = false;     // this epoch is one of handing over
+  std::size_t said_ = 0;    // ranks, as the user knows
+  int weighed_ = 0;         // slots of newcomers that were found to change nothing, or enough
+  std::int64_t step_ = -1;  // the furthest that a rank has made
 };
 }  // namespace
 
@@ -314,37 +358,29 @@ int run(const Options& options) {
   check<ConfigError>(options.ranks >= 1, "launch: -n must be 1 or more, got ", options.ranks);
   std::cout.flush();
   Signals signals;
-  auto& elastic = options.elastic;
-  std::string progress = elastic.max > 0 ? elastic.progress() : "";
-  int idle = 0;
-  auto goes_on = [&](const std::string& loss) {
-    auto before = std::exchange(progress, elastic.progress());
-    idle = progress == before ? idle + 1 : 0;
-    if (idle == most_without_progress)
-      write_all(2, std::string(error_mark) + loss + "; the job was lost " + std::to_string(idle) +
-                       " times without getting further\n");
-    else write_all(2, "elastic: " + loss + "; going on from " + progress + "\n");
-    return idle < most_without_progress;
-  };
+  bool elastic = options.elastic.max > 0;
+  Headway headway(options.elastic);
   auto ranks = static_cast<std::size_t>(options.ranks);
   for (int restart = 0, starts = 0;; ++restart) {
     int code = 86;
     std::string loss;
+    std::int64_t step = -1;
     try {
       Job job(options, signals);
       if (auto now = static_cast<std::size_t>(job.ranks()); now != ranks) say_ranks(ranks, now);
-      code = job.run(starts, goes_on);
+      code = job.run(starts, headway);
       ranks = static_cast<std::size_t>(job.ranks());
       if (job.interrupted() || job.over()) return code;
       loss = job.loss();
+      step = job.step();
     } catch (const ConfigError& e) {  // a host or rank 0's port is no longer available
       if (restart == 0) throw;
       write_all(2, std::string(error_mark) + one_line(e.text()) + "\n");
-      if (elastic.max > 0) return 86;
+      if (elastic) return 86;
     }
     if (code != 86) return code;
-    if (elastic.max > 0) {
-      if (!goes_on(loss)) return code;
+    if (elastic) {
+      if (!headway.goes_on(loss, step)) return code;
       continue;
     }
     if (restart == options.max_restarts) return code;

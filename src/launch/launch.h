@@ -11,6 +11,9 @@ struct Elastic {
   int min = 0, max = 0;  // ranks; 0: the job ends when a rank is lost
   /// The most ranks, at least min and at most so many, with which the job can run; 0 if there is no such number.
   std::function<int(int slots)> fitting = {};
+  /// Ranks hold parts of the job's state that others may need: those for which there is no place in the next epoch meet
+  /// the others once more before they end.
+  bool keeps = false;
   /// How far the job is, in words that change when it gets further.
   std::function<std::string()> progress = {};
 };
@@ -39,8 +42,10 @@ struct Options {
 /// print which rank waits for which.
 /// An elastic job goes on after each loss, with a line that says so, on the hosts that can still be reached, with
 /// as many ranks as fit: processes that leave their epoch (epoch.h) get a place in the next one, others are started
-/// beside them, and if none is left the job starts again. It ends with 86 if fewer than its least number are left,
-/// or if it was lost ten times without getting further.
+/// beside them, and if none is left the job starts again. Hosts that could not be reached, or were lost, are tried
+/// again: once they answer and more ranks fit, those of the job leave their epoch after a step, in order, and meet
+/// again with ranks there. It ends with 86 if fewer than its least number are left, or if it was lost ten times
+/// without getting further: a new checkpoint, or a step beyond those made before.
 /// Returns the job's exit code: 0; 2 a rank reported bad input; 86 a rank was lost (one line on stderr names it); 130
 /// interrupted. Throws ConfigError if the port is taken, a host cannot be reached or the logs cannot be written.
 int run(const Options&);

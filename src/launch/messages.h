@@ -8,7 +8,7 @@
 
 namespace bora::launch {
 // Separates the agent's messages from output of a login shell. The number changes with the message format.
-inline constexpr std::string_view kGreeting = "\nbora agent 2\n";
+inline constexpr std::string_view kGreeting = "\nbora agent 3\n";
 inline constexpr std::size_t kMostBytes = 1 << 20;  // of a message
 enum class Message : char {
   handshake = 'H',
@@ -20,8 +20,13 @@ enum class Message : char {
   end_all = 'K',
   alive = 'A',
   end_silent = 'Q',
-  left = 'L',  // of a rank: it has left its epoch, and waits for a place in the next one
-  place = 'N'
+  // Of a rank of an elastic job.
+  left = 'L',     // it has left its epoch, and waits for a place in the next one
+  reached = 'T',  // a step
+  // To one.
+  place = 'N',
+  meet_again = 'M',  // all leave their epoch in order, after the next step
+  over = 'O'         // its epoch: another rank was lost, and those that still wait for it leave
 };
 std::string frame(Message type, std::string_view payload);
 struct Frame {

@@ -29,7 +29,7 @@ bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     auto n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
+    if (n <= 0) return false;
     text.remove_prefix(static_cast<std::size_t>(n));
   }
   return true;
@@ -172,7 +172,7 @@ void LocalRanks::regroup(const RanksToStart& job, const std::vector<int>& kept) 
         continue;
       }
       auto number = job.first + i;
-      Place place{number, job.size, i, job.count, job.columns, job.root, job.job, job.secret};
+      Place place{number, job.size, i, job.count, job.columns, job.root, job.job, job.secret, job.heirs};
       auto message = frame(Message::place, packed(place));
       // A small message into an empty socket; the end of a rank that cannot take it is noticed as ever.
       [[maybe_unused]] auto sent = ::send(rank->channel, message.data(), message.size(), MSG_NOSIGNAL);
@@ -216,7 +216,8 @@ void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const i
   if (job.first + i == 0 && job.root_socket >= 0) set("BORA_ROOT_FD", std::to_string(::dup(job.root_socket)));
   if (!job.interface_name.empty()) set("BORA_INTERFACE", job.interface_name);
   ::unsetenv(kEpochVariable);
-  if (files[2] >= 0) set(kEpochVariable, std::to_string(::dup(files[2])));
+  if (files[2] >= 0)
+    set(kEpochVariable, std::to_string(::dup(files[2])) + ":" + std::to_string(job.epoch) + ":" + job.heirs);
   if (job.first + i == 0 && job.columns > 0) set("BORA_TERMINAL", std::to_string(job.columns));
   ::dup2(::open("/dev/null", O_RDONLY), 0);
   ::dup2(files[0], 1);
@@ -258,9 +259,12 @@ void LocalRanks::serve_channel(Rank& rank, RankEvents& events) {
   bool open = read_some(rank.channel, rank.received);
   try {
     while (auto f = next_frame(rank.received)) {
+      auto fields = f->fields();
+      if (f->type == Message::reached) events.reached(fields.num<std::int64_t>());
       if (f->type != Message::left) continue;
       rank.waits = true;
-      events.left(rank.number, f->payload);
+      auto lost = count(fields, 1 << 20) - 1;
+      events.left(rank.number, lost, std::string(fields.rest()));
     }
   } catch (const TransportError&) { open = false; }
   if (!open) ::close(std::exchange(rank.channel, -1));
@@ -270,6 +274,12 @@ std::vector<int> LocalRanks::waiting() const {
   for (auto& rank : ranks_)
     if (rank.waits && !rank.ended && rank.channel >= 0) r.push_back(rank.number);
   return r;
+}
+void LocalRanks::tell(Message what) {
+  auto message = frame(what, {});
+  for (auto& rank : ranks_)  // a few bytes; a rank whose socket is full has not listened for long and will not now
+    if (!rank.ended && !rank.waits && rank.channel >= 0)
+      [[maybe_unused]] auto sent = ::send(rank.channel, message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 void LocalRanks::end_silent() {
   for (auto& rank : ranks_)
@@ -295,6 +305,9 @@ Signals::Signals() {
   if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) ::sigaddset(&set, SIGHUP);
   ::sigprocmask(SIG_BLOCK, &set, &before_);
   fd_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  auto reason = errno;
+  if (fd_ < 0) ::sigprocmask(SIG_SETMASK, &before_, nullptr);  // else nothing could interrupt the job
+  check<ConfigError>(fd_ >= 0, "launch: cannot wait for signals: ", std::strerror(reason));
 }
 Signals::~Signals() {
   take();

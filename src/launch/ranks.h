@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <vector>
+#include "messages.h"
 
 namespace bora::launch {
 /// How a rank's process ended.
@@ -21,10 +22,13 @@ struct RankEvents {
   virtual ~RankEvents() = default;
   virtual void printed(int rank, bool errors, std::string_view bytes) = 0;  // on stdout or stderr, in any pieces
   virtual void ended(int rank, const Ending&) = 0;
-  /// Of an elastic job: the rank's process has left its epoch, because of a loss, and waits for a place in the next.
-  virtual void left(int rank, const std::string& why) = 0;
+  /// Of an elastic job: the rank's process has left its epoch, because of a loss (or as it was asked to: `why` is
+  /// empty), and waits for a place in the next. `lost`: the rank that it misses, or -1.
+  virtual void left(int rank, int lost, const std::string& why) = 0;
+  virtual void reached(std::int64_t step) = 0;  // of an elastic job: a rank has made this step
 };
-/// The descriptor of a rank's channel to its launcher, in an elastic job.
+/// The descriptor of a rank's channel to its launcher, in an elastic job, and what it is started for: the number of the
+/// epoch, and its heirs, "9:3:" or "9:3:0,2".
 inline constexpr const char* kEpochVariable = "BORA_EPOCH_FD";
 /// The ranks of one machine, this one or another.
 class Ranks {
@@ -36,6 +40,7 @@ class Ranks {
   virtual void signal(int) = 0;
   virtual void end() = 0;  // kills the ranks and all their processes
   virtual std::vector<int> waiting() const = 0;  // ranks that have left their epoch, in order
+  virtual void tell(Message) = 0;                // meet_again or over: to those that have not
   virtual void end_silent() = 0;                 // kills those that have not
 };
 
@@ -50,6 +55,8 @@ struct RanksToStart {
   std::string interface_name = {};        // BORA_INTERFACE, unless empty
   int columns = 0;                        // of the terminal that shows rank 0's progress; 0: none
   bool elastic = false;                   // ranks may go on in another epoch
+  int epoch = 0;                          // of the job; with ranks that were started again
+  std::string heirs = {};                 // "0,2": the epoch is for handing over to these ranks (epoch.h); else empty
 };
 /// Each rank has its own process group, an empty stdin and its BORA_* variables, and dies with this process.
 class LocalRanks final : public Ranks {
@@ -65,6 +72,7 @@ class LocalRanks final : public Ranks {
   void signal(int) override;
   void end() override;
   std::vector<int> waiting() const override;
+  void tell(Message) override;
   void end_silent() override;
   /// The next epoch: rank first + i is the process of the waiting rank kept[i], or a new one if that is -1 or has
   /// ended. Waiting ranks that are not among them are killed.

@@ -70,6 +70,7 @@ RemoteRanks::RemoteRanks(const Host& host, const std::vector<std::string>& ssh, 
     ::sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::signal(SIGPIPE, SIG_DFL);
     ::dup2(pipes[0][0], 0), ::dup2(pipes[1][1], 1), ::dup2(pipes[2][1], 2);
     std::vector<char*> argv;
     for (auto& word : ssh) argv.push_back(const_cast<char*>(word.c_str()));
@@ -119,6 +120,8 @@ void RemoteRanks::start(const RanksToStart& r, const std::vector<std::string>& e
       .text(host_.interface_name)
       .num<std::int64_t>(r.columns)
       .num<std::int64_t>(r.elastic)
+      .num<std::int64_t>(r.epoch)
+      .text(r.heirs)
       .texts(environment)
       .text(folder);
   for (int rank : kept) fields.num<std::int64_t>(rank + 1);
@@ -164,12 +167,14 @@ void RemoteRanks::take_frames(RankEvents& events) {
   while (auto f = next_frame(received_)) {
     auto u = f->fields();
     if (f->type == Message::failed) failure_ = u.text();
+    if (f->type == Message::reached) events.reached(u.num<std::int64_t>());
     if (f->type != Message::printed && f->type != Message::ended && f->type != Message::left) continue;
     if (count(u, 1 << 30) != epoch_) continue;  // the agent has replaced what ended meanwhile
     auto i = count(u, static_cast<std::int64_t>(ended_.size()));
     if (f->type == Message::left) {
       waits_[static_cast<std::size_t>(i)] = true;
-      events.left(first_ + i, std::string(u.rest()));
+      auto lost = count(u, 1 << 20) - 1;
+      events.left(first_ + i, lost, std::string(u.rest()));
     } else if (f->type == Message::printed) {
       bool errors = count(u, 2) != 0;
       events.printed(first_ + i, errors, u.rest());
@@ -210,6 +215,7 @@ std::vector<int> RemoteRanks::waiting() const {
     if (waits_[i] && !ended_[i]) r.push_back(first_ + static_cast<int>(i));
   return r;
 }
+void RemoteRanks::tell(Message what) { send(what, {}); }
 void RemoteRanks::end_silent() { send(Message::end_silent, {}); }
 void RemoteRanks::signal(int s) { send(Message::signal_all, ByteWriter().num<std::int64_t>(s).take()); }
 void RemoteRanks::end() {

@@ -43,6 +43,7 @@ class RemoteRanks final : public Ranks {
   bool running() const override;
   bool connected() const { return ssh_ > 0; }
   std::vector<int> waiting() const override;
+  void tell(Message) override;
   void end_silent() override;
   void signal(int) override;
   void end() override;

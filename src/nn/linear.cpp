@@ -26,7 +26,11 @@ NamedArray Linear::operator()(const NamedArray& input) const {
   for (auto& a : out)
     check<AxisError>(!x.has_axis(a.name), "Linear: the input ", x.axes(), " has axis '", a.name,
                      "' already; this layer maps ", in, " to ", out);
-  auto y = scattered(dot(x, auto_sharded(weight), names_of(in)), weight);
+  auto product = [&](const NamedArray& w) {
+    if (!dot_general) return dot(x, w, names_of(in));
+    return std::visit([&](auto& op) { return op(x, w, names_of(in)); }, *dot_general);
+  };
+  auto y = scattered(product(auto_sharded(weight)), weight);
   if (lora) {
     auto seen = lora->key ? dropout(lora->key->array(), x, static_cast<double>(lora->rate)) : x;
     y = y + dot(dot(seen, auto_sharded(lora->a), names_of(in)) * lora->scale, auto_sharded(lora->b), kRank);

@@ -131,6 +131,7 @@ PrimitivePtr of_part(const PrimitivePtr& p, const Types& in, const Part& part) {
   if (auto* pad = as<Pad>(p)) return primitive(padded(*pad, in, part));
   return p;
 }
+Movement movement(const Primitive& p) { return {as<Slice>(p), as<Pad>(p), as<Concatenate>(p), as<Rev>(p)}; }
 bool selects(const Primitive& p) { return as<Slice>(p) || as<Take>(p); }
 const Take* simple_take(const Primitive& p) {
   auto* t = as<Take>(p);

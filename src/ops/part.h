@@ -29,6 +29,15 @@ PrimitivePtr of_part(const PrimitivePtr&, const Types& in, const Part& part);
 bool selects(const Primitive&);
 /// A take along one axis with the same indices everywhere; null: it is none.
 const Take* simple_take(const Primitive&);
+/// The slice, pad, concatenation or flip that a primitive is: at most one is not null.
+struct Movement {
+  const Slice* slice = nullptr;
+  const Pad* pad = nullptr;
+  const Concatenate* joint = nullptr;
+  const Rev* flip = nullptr;
+  explicit operator bool() const { return slice || pad || joint || flip; }
+};
+Movement movement(const Primitive&);
 /// The reversal of dimensions that this primitive is, or null.
 inline const Rev* flip_of(const Primitive& p) { return as<Rev>(p); }
 }  // namespace bora::ops

@@ -49,8 +49,8 @@ Type Scatter::infer(const Types& in) const {
   check_indexing(function, in.at(0), in.at(1), axis, batch_dims);
   auto wanted = with_shape(in[0], taken_shape(in[0].shape, in[1].shape, axis, batch_dims));
   check<ShapeError>(in.at(2) == wanted, function, ": updates must be ", wanted, ", got ", in[2]);
-  check<DtypeError>(!is_complex(in[0].dtype) || mode == ScatterMode::set || mode == ScatterMode::add, function,
-                    ": not defined for complex numbers, got ", in[0]);
+  check<DtypeError>(!is_complex(in[0].dtype) || (mode != ScatterMode::min && mode != ScatterMode::max), function,
+                    ": complex numbers have no order, got ", in[0]);
   check<DtypeError>(mode == ScatterMode::set || (is_numeric(in[0].dtype) && in[0].dtype != boolean), function,
                     ": not defined for ", in[0].dtype);
   return in[0];

@@ -2,10 +2,37 @@
 // post-processor adds. The ids are those of Hugging Face's library `tokenizers`.
 #include "text/json_tokenizer.h"
 #include <algorithm>
+#include <array>
 #include "text/unicode.h"
 
 namespace bora::text {
 namespace {
+/// Makes ids of words in their order, some words late: meanwhile the cache's memory arrives.
+class Delayed {
+ public:
+  Delayed(const Model& model, WordCache& cache, std::vector<std::int32_t>& ids)
+      : model_(model), cache_(cache), ids_(ids) {}
+  /// A word that stays where it is until finish().
+  void add(std::string_view word) {
+    cache_.expect(word);
+    auto& place = words_[count_++ % kWords];
+    if (count_ > kWords) model_.append(place, cache_, ids_);
+    place = word;
+  }
+  void finish() {
+    for (auto i = count_ > kWords ? count_ - kWords : 0; i < count_; ++i)
+      model_.append(words_[i % kWords], cache_, ids_);
+    count_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kWords = 4;
+  const Model& model_;
+  WordCache& cache_;
+  std::vector<std::int32_t>& ids_;
+  std::array<std::string_view, kWords> words_ = {};
+  std::size_t count_ = 0;
+};
 class JsonTokenizer final : public Tokenizer {
  public:
   JsonTokenizer(TokenizerJson json, std::string identity, std::optional<std::int32_t> end)
@@ -42,15 +69,26 @@ class JsonTokenizer final : public Tokenizer {
     auto ids = json_.before;
     ids.reserve(text.size() / 3 + 8);
     auto cache = caches_.take();
-    PreTokenizer::Word word = [&](std::string_view w) { model_->append(w, *cache, ids); };
-    auto token = [&](std::int32_t id) { ids.push_back(id); };
+    Delayed delayed(*model_, *cache, ids);
+    std::string_view here;  // the text of which words are parts, unless the pre-tokenizer changed it
+    PreTokenizer::Word word = [&](std::string_view w) {
+      if (w.data() >= here.data() && w.data() + w.size() <= here.data() + here.size()) return delayed.add(w);
+      delayed.finish();
+      model_->append(w, *cache, ids);
+    };
+    auto token = [&](std::int32_t id) {
+      delayed.finish();
+      ids.push_back(id);
+    };
     auto part = [&](std::string_view original) {
       std::string changed;
       bool first = original.data() == text.data();
       auto s = original;
       if (!json_.normalizer.empty()) s = changed = json_.normalizer(original, &first);
+      here = s;
       auto words = [&](std::string_view p) { json_.pre_tokenizer.split(p, first && p.data() == s.data(), word); };
       in_normalized_.split(s, options.special, words, token);
+      delayed.finish();
     };
     in_text_.split(text, options.special, part, token);
     caches_.give(std::move(cache));

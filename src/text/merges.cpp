@@ -33,7 +33,7 @@ Merges::Merges(BpeModel model) : model_(std::move(model)), steps_(model_.merges.
     if (!model_.byte_level && w.size() == character_size(w[0]))
       characters_[number_of(w)] = static_cast<std::int32_t>(id);
     if (!model_.ignore_merges) continue;
-    auto& known = words_[hash_of(w) >> 1];
+    auto& known = words_[WordKey(w).hash >> 1];
     check<IoError>(known == 0, "two tokens have the same hash: '", w, "'");
     known = static_cast<std::int32_t>(id) + 1;
   }
@@ -86,7 +86,7 @@ void Merges::symbols(std::string_view word, std::vector<std::int32_t>& ids) cons
 }
 void Merges::merge(std::string_view word, std::vector<std::int32_t>& ids) const {
   if (model_.ignore_merges)
-    if (auto id = words_.find(hash_of(word) >> 1); id && model_.words[static_cast<std::size_t>(*id - 1)] == word)
+    if (auto id = words_.find(WordKey(word).hash >> 1); id && model_.words[static_cast<std::size_t>(*id - 1)] == word)
       return ids.push_back(*id - 1);
   auto begin = ids.size();
   symbols(word, ids);

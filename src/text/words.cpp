@@ -1,32 +1,49 @@
 #include "text/words.h"
+#include <algorithm>
 #include <functional>
 #include <thread>
 
 namespace bora::text {
-const std::span<const std::int32_t>* WordCache::find(std::string_view word, std::uint64_t hash) {
-  auto set = entries_.begin() + static_cast<std::ptrdiff_t>(hash % (kEntries / kWays) * kWays);
-  for (auto e = set; e != set + kWays; ++e)
-    if (e->hash == hash && e->bytes == word.size() && std::string_view(texts_).substr(e->text, e->bytes) == word) {
-      found_ = std::span(ids_).subspan(e->ids, e->count);
-      return &found_;
-    }
-  return nullptr;
+namespace {
+constexpr std::size_t kExact = 16;  // bytes of a word that a key holds whole
+}  // namespace
+void WordCache::expect(std::string_view word) const {
+  if (word.size() > kMostBytes) return;
+  auto& set = sets_[WordKey(word).hash % kSets];
+  __builtin_prefetch(&set);
+  __builtin_prefetch(reinterpret_cast<const char*>(&set) + 64);
 }
-void WordCache::put(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids) {
-  if (word.empty() || ids.size() > UINT16_MAX) return;
+bool WordCache::append(std::string_view word, const WordKey& key, std::vector<std::int32_t>& ids) const {
+  for (auto& e : sets_[key.hash % kSets].entries) {
+    if (e.first != key.first || e.second != key.second || e.bytes != word.size()) continue;
+    bool exact = word.size() <= kExact, inside = exact && e.count <= kInside;
+    if (!exact && std::string_view(texts_).substr(static_cast<std::size_t>(e.ids[1]), e.bytes) != word) continue;
+    auto begin = inside ? e.ids.data() : ids_.data() + e.ids[0];
+    for (auto id = begin; id != begin + e.count; ++id) ids.push_back(*id);  // of few, faster than insert()
+    return true;
+  }
+  return false;
+}
+void WordCache::put(std::string_view word, const WordKey& key, std::span<const std::int32_t> ids) {
+  if (word.empty() || word.size() > kMostBytes || ids.size() > UINT8_MAX) return;
   if (texts_.size() + word.size() > kMostText || ids_.size() + ids.size() > kMostText) {
-    std::fill(entries_.begin(), entries_.end(), Entry{});
+    std::fill(sets_.begin(), sets_.end(), Set{});
     texts_.clear();
     ids_.clear();
   }
-  auto set = entries_.begin() + static_cast<std::ptrdiff_t>(hash % (kEntries / kWays) * kWays);
-  auto e = set;
-  while (e != set + kWays && e->bytes != 0) ++e;
-  if (e == set + kWays) e = set + static_cast<std::ptrdiff_t>((hash >> 40) % kWays);
-  *e = {hash, static_cast<std::uint32_t>(texts_.size()), static_cast<std::uint32_t>(ids_.size()),
-        static_cast<std::uint16_t>(word.size()), static_cast<std::uint16_t>(ids.size())};
-  texts_ += word;
+  auto& entries = sets_[key.hash % kSets].entries;
+  auto e = std::find_if(entries.begin(), entries.end(), [](auto& entry) { return entry.bytes == 0; });
+  if (e == entries.end()) e = entries.begin() + (key.hash >> 40) % kWays;
+  *e = {key.first, key.second, static_cast<std::uint8_t>(word.size()), static_cast<std::uint8_t>(ids.size())};
+  if (word.size() <= kExact && ids.size() <= kInside) {
+    std::copy(ids.begin(), ids.end(), e->ids.begin());
+    return;
+  }
+  e->ids[0] = static_cast<std::int32_t>(ids_.size());
   ids_.insert(ids_.end(), ids.begin(), ids.end());
+  if (word.size() <= kExact) return;
+  e->ids[1] = static_cast<std::int32_t>(texts_.size());
+  texts_ += word;
 }
 
 namespace {

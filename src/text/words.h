@@ -12,50 +12,62 @@
 #include <vector>
 
 namespace bora::text {
-/// A hash of few bytes in few steps.
-inline std::uint64_t hash_of(std::string_view s) {
-  constexpr std::uint64_t a = 0xa0761d6478bd642full, b = 0xe7037ed1a0b428dbull;
-  auto mix = [](std::uint64_t x, std::uint64_t y) {
-    auto product = static_cast<unsigned __int128>(x) * y;
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-  };
-  auto eight = [&](std::size_t at) {
-    std::uint64_t x;
-    std::memcpy(&x, s.data() + at, 8);
-    return x;
-  };
-  auto n = s.size();
-  std::uint64_t h = n ^ a;
-  std::size_t i = 0;
-  for (; n - i > 16; i += 16) h = mix(eight(i) ^ h, eight(i + 8) ^ b);
-  if (n >= 16) return mix(eight(n - 16) ^ h, eight(n - 8) ^ b);
-  char last[16] = {};
-  std::memcpy(last, s.data() + i, n - i);
-  std::uint64_t x, y;
-  std::memcpy(&x, last, 8);
-  std::memcpy(&y, last + 8, 8);
-  return mix(x ^ h, y ^ b);
-}
+/// What a word is found by: the bytes of up to 16, with zeros behind them, else two hashes; and a hash of them.
+struct WordKey {
+  explicit WordKey(std::string_view s) {
+    constexpr std::uint64_t a = 0xa0761d6478bd642full, b = 0xe7037ed1a0b428dbull;
+    auto mix = [](std::uint64_t x, std::uint64_t y) {
+      auto product = static_cast<unsigned __int128>(x) * y;
+      return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+    };
+    auto eight = [&](std::size_t at) {
+      std::uint64_t x;
+      std::memcpy(&x, s.data() + at, 8);
+      return x;
+    };
+    auto n = s.size();
+    if (n > 16) {
+      first = n ^ a;
+      for (std::size_t i = 0; n - i > 16; i += 16) first = mix(eight(i) ^ first, eight(i + 8) ^ b);
+      second = mix(eight(n - 16) ^ first, eight(n - 8) ^ b);
+    } else if (n >= 8) {  // bytes beyond the first eight, above the zeros
+      first = eight(0);
+      second = n == 8 ? 0 : eight(n - 8) >> 8 * (16 - n);
+    } else {
+      char bytes[8] = {};
+      std::memcpy(bytes, s.data(), n);
+      std::memcpy(&first, bytes, 8);
+    }
+    hash = mix(first ^ a ^ n, second ^ b);
+  }
+  std::uint64_t first = 0, second = 0, hash = 0;
+};
 
-/// Ids of short words. One thread uses it at a time.
+/// Ids of short words. One thread uses it at a time. What most words need lies in one place: a miss of the processor's
+/// caches costs more than all else.
 class WordCache {
  public:
   static constexpr std::size_t kMostBytes = 128;  // of a word
-  /// Null if the word is not known.
-  const std::span<const std::int32_t>* find(std::string_view word, std::uint64_t hash);
-  void put(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids);
+  /// Brings what is known of a word into the processor's caches, for an append() some words later.
+  void expect(std::string_view word) const;
+  /// Appends the ids of a word; false if it is not known.
+  bool append(std::string_view word, const WordKey&, std::vector<std::int32_t>& ids) const;
+  void put(std::string_view word, const WordKey&, std::span<const std::int32_t> ids);
 
  private:
+  static constexpr std::size_t kInside = 3, kWays = 4, kSets = std::size_t{1} << 13, kMostText = std::size_t{1} << 21;
   struct Entry {
-    std::uint64_t hash = 0;
-    std::uint32_t text = 0, ids = 0;
-    std::uint16_t bytes = 0, count = 0;  // bytes 0: it is free
+    std::uint64_t first = 0, second = 0;      // of the key
+    std::uint8_t bytes = 0, count = 0;        // of the word; of its ids. bytes 0: it is free
+    std::array<std::int32_t, kInside> ids{};  // or where they begin in ids_, if there are more, and in [1] where the
+                                              // word begins in texts_, if its key is of hashes
   };
-  static constexpr std::size_t kEntries = std::size_t{1} << 15, kWays = 4, kMostText = std::size_t{1} << 21;
-  std::vector<Entry> entries_ = std::vector<Entry>(kEntries);
+  struct alignas(64) Set {
+    std::array<Entry, kWays> entries = {};
+  };
+  std::vector<Set> sets_ = std::vector<Set>(kSets);
   std::string texts_;
   std::vector<std::int32_t> ids_;
-  std::span<const std::int32_t> found_;
 };
 /// Caches that threads take and give back, without waiting for each other.
 class WordCaches {
@@ -80,11 +92,11 @@ class Model {
   /// Appends the word's ids from the cache, or f(ids), which appends them.
   template <class F> static void known(std::string_view word, WordCache& cache, std::vector<std::int32_t>& ids, F&& f) {
     if (word.size() > WordCache::kMostBytes) return f(ids);
-    auto hash = hash_of(word);
-    if (auto found = cache.find(word, hash)) return void(ids.insert(ids.end(), found->begin(), found->end()));
+    WordKey key(word);
+    if (cache.append(word, key, ids)) return;
     auto before = ids.size();
     f(ids);
-    cache.put(word, hash, std::span(ids).subspan(before));
+    cache.put(word, key, std::span(ids).subspan(before));
   }
 };
 

@@ -8,10 +8,17 @@
 #include "bora/data/prefetch.h"
 #include "bora/train/process.h"
 #include "hooks.h"
+#include "leaving.h"
 
 namespace bora {
 namespace training {
 namespace {
+/// Some rank was asked to stop or to leave: whether the run's job goes on. All ranks.
+bool only_to_leave(const Run& run) {
+  if (!UseLeaving::current() || run.done == run.settings.steps) return false;
+  auto all = run.mesh.exchange(run.asked_to_stop ? "stop" : "", "run: why it stops");
+  return std::count(all.begin(), all.end(), "stop") == 0;
+}
 double skipped_steps(const track::Values& numbers) {
   double sum = 0;
   for (auto& [name, value] : numbers) sum += name == "skipped_steps" ? value : 0;
@@ -22,7 +29,8 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
   auto begin = Clock::now();
   auto r = [&] {
     tracing::Scope span(tracing::Kind::step, run.mesh.rank(), "step");
-    return run.model.step(make_batch(rows, s.batch, run.mesh, run.asked_to_stop)).to_vector<float>();
+    auto ends = run.asked_to_stop || run.asked_to_leave;
+    return run.model.step(make_batch(rows, s.batch, run.mesh, ends)).to_vector<float>();
   }();
   StepReport report{.step = ++run.done,
                     .loss = static_cast<double>(r[0]),
@@ -46,6 +54,7 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
                     report.gradient_norm, "; lower lr or raise warmup");
   report.tokens_per_second = static_cast<double>(s.batch * run.data.shape.positions) / report.seconds;
   run.stopped = r[3] > 0;
+  run.meets_again = run.stopped && only_to_leave(run);
   return report;
 }
 int train(Run& run, const std::vector<LoopHookPtr>& hooks) {
@@ -74,6 +83,7 @@ int train(Run& run, const std::vector<LoopHookPtr>& hooks) {
   }
   run.progress->end();
   for (auto hook = hooks.rbegin(); hook != hooks.rend(); ++hook) (*hook)->end(run);
+  if (run.meets_again) UseLeaving::current()->leave();
   return run.interrupted() ? 130 : 0;
 }
 /// In the order in which they run; in reverse at the end: the last checkpoint first, the plot last.
@@ -101,7 +111,7 @@ int run_training(Trainable& model, const data::Datasets& data, const LoopSetting
   // Made before the model is initialised: a signal meanwhile stops the run after its first step.
   auto hooks = s.steps > 0 ? training::all_hooks() : std::vector<training::LoopHookPtr>();
   auto code = training::prepare(run) ? training::train(run, hooks) : 0;
-  training::say_peak(run);
+  if (!run.meets_again) training::say_peak(run);
   return code;
 }
 }  // namespace bora

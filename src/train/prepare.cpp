@@ -48,7 +48,8 @@ bool prepare(Run& run) {
   auto& mesh = run.mesh;
   run.watchdog.at("taking the folder " + run.out);
   run.on_first_rank<ConfigError>("run: take the folder", [&] {
-    run.folder = std::make_unique<RunFolder>(run.out);
+    // After a loss, the process that had it may still be ending.
+    run.folder = std::make_unique<RunFolder>(run.out, run.settings.resume == Resume::good ? 10 : 0);
     run.warn(io::clean_checkpoints(run.checkpoints()));
   });
   run.watchdog.at("the initialisation of the model");

@@ -26,7 +26,7 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 /// Runs of one process (ranks as threads) share the handlers: the first installs them, the last restores the old ones.
 std::mutex stop_mutex;
 int stop_users = 0;
-constexpr int stopping[] = {SIGTERM, SIGINT, SIGHUP};
+constexpr int stopping[] = {SIGTERM, SIGINT, SIGHUP, SIGXCPU};
 struct ::sigaction before_stop[std::size(stopping)];
 }  // namespace
 StopSignals::StopSignals() {
@@ -35,8 +35,10 @@ StopSignals::StopSignals() {
   struct ::sigaction action {};
   action.sa_handler = [](int) { stop_requested = true; };
   for (std::size_t i = 0; i < std::size(stopping); ++i) {
-    // A closing terminal may send SIGHUP twice, and nohup ignores it.
-    action.sa_flags = SA_RESTART | (stopping[i] == SIGHUP ? 0 : static_cast<int>(SA_RESETHAND));
+    // A closing terminal may send SIGHUP twice, and nohup ignores it. Above its limit of CPU time (ulimit -S -t) a
+    // process gets SIGXCPU every second.
+    bool again = stopping[i] == SIGHUP || stopping[i] == SIGXCPU;
+    action.sa_flags = SA_RESTART | (again ? 0 : static_cast<int>(SA_RESETHAND));
     ::sigaction(stopping[i], nullptr, &before_stop[i]);
     if (stopping[i] != SIGHUP || before_stop[i].sa_handler != SIG_IGN) ::sigaction(stopping[i], &action, nullptr);
   }

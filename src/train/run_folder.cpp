@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 #include "bora/base/file.h"
 
 namespace fs = std::filesystem;
@@ -24,10 +26,14 @@ std::string numbered(const std::string& path) {
   }
 }
 
-RunFolder::RunFolder(const std::string& path) : path_(path) {
-  while (!take()) {}
+RunFolder::RunFolder(const std::string& path, double patience_s) : path_(path) {
+  constexpr auto pause = std::chrono::milliseconds(50);
+  auto now = [] { return std::chrono::steady_clock::now(); };
+  auto until = now() + std::chrono::duration<double>(patience_s);
+  while (!take(now() < until))
+    if (now() < until) std::this_thread::sleep_for(pause);
 }
-bool RunFolder::take() {
+bool RunFolder::take(bool patient) {
   std::error_code error;
   fs::create_directories(path_, error);
   check<ConfigError>(!error, "out: cannot make the folder ", path_, ": ", error.message());
@@ -44,7 +50,7 @@ bool RunFolder::take() {
   ::close(fd_);
   if (file_ >= 0) ::close(file_);
   fd_ = file_ = -1;
-  check<ConfigError>(!theirs, "out: another run is writing into ", path_,
+  check<ConfigError>(!theirs || patient, "out: another run is writing into ", path_,
                      "; wait until it has ended, or choose another out");
   return false;
 }

@@ -46,6 +46,25 @@ std::map<int, std::string> exchanged(const Mesh& mesh, const std::string& mine, 
   }
   return parts;
 }
+/// How many bytes each rank needs of each part: [part][rank]. All ranks; their owners know.
+std::vector<std::vector<std::int64_t>> needs_of(const Mesh& mesh, const std::map<int, std::string>* parts,
+                                                const Snapshots::Found& found, const std::vector<io::Leaf>& leaves) {
+  std::vector<std::vector<std::int64_t>> needs(found.owners.size());
+  ByteWriter mine;
+  std::string problem;
+  for (std::size_t r = 0; r < needs.size(); ++r)
+    for (int to = 0; found.owners[r] == mesh.rank() && to < mesh.size(); ++to) try {
+        mine.num(io::PartCut(parts->at(static_cast<int>(r)), leaves, mesh.shape(), to).size());
+      } catch (const Error& e) { problem = e.text(); }
+  io::agree<CheckpointError>(place_of(mesh), problem, "snapshot: its parts that are left");
+  std::vector<ByteReader> fields;
+  auto texts = mesh.exchange(mine.take(), "snapshot: what each rank needs");
+  for (auto& text : texts) fields.emplace_back(text);
+  for (std::size_t r = 0; r < needs.size(); ++r)
+    for (int to = 0; to < mesh.size(); ++to)
+      needs[r].push_back(fields[static_cast<std::size_t>(found.owners[r])].num<std::int64_t>());
+  return needs;
+}
 }  // namespace
 
 std::vector<int> holders_of_copies(const std::vector<std::string>& host_of_rank) {
@@ -146,19 +165,89 @@ Snapshots::Found Snapshots::find(const Mesh& mesh) const {
   if (newest > best.step) best.lost = lost;
   return best;
 }
+void Snapshots::hand_over(const Mesh& mesh, const std::vector<int>& heirs) {
+  auto found = find(mesh);
+  if (!found.whole() || heirs.empty()) return;
+  auto* mine = find(found.id);
+  ByteWriter said;
+  said.num(mine != nullptr);
+  if (mine) said.text(mine->note).num(static_cast<std::int64_t>(mine->parts.size()));
+  for (std::size_t r = 0; mine && r < found.owners.size(); ++r)
+    if (mine->parts.contains(static_cast<int>(r))) said.num(static_cast<std::int64_t>(r));
+  std::vector<bool> kept(found.owners.size());  // by an heir
+  Held now{.id = found.id, .step = found.step, .groups = found.groups, .ranks = static_cast<int>(found.owners.size())};
+  auto texts = mesh.exchange(said.take(), "snapshot: who holds what");
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    ByteReader fields(texts[rank]);
+    if (!fields.num<bool>()) continue;
+    now.note = fields.text();
+    bool heir = std::find(heirs.begin(), heirs.end(), static_cast<int>(rank)) != heirs.end();
+    for (auto n = fields.num<std::int64_t>(); n > 0; --n) {
+      auto r = static_cast<std::size_t>(fields.num<std::int64_t>());
+      kept.at(r) = kept.at(r) || heir;
+    }
+  }
+  std::size_t next = 0;
+  for (std::size_t r = 0; r < kept.size(); ++r) {
+    if (kept[r]) continue;
+    auto heir = heirs[next++ % heirs.size()];
+    auto ranks = static_cast<std::size_t>(mesh.size());
+    CollectiveCall call{.kind = CollectiveKind::all_to_all, .dtype = Dtype::u8};
+    call.send_counts.assign(ranks, 0);
+    call.recv_counts.assign(ranks, 0);
+    std::string part;
+    if (found.owners[r] == mesh.rank()) {
+      call.send_counts[static_cast<std::size_t>(heir)] = found.sizes[r];
+      call.in = mine->parts.at(static_cast<int>(r)).data();
+    }
+    if (heir == mesh.rank()) {
+      call.recv_counts[static_cast<std::size_t>(found.owners[r])] = found.sizes[r];
+      part.resize(static_cast<std::size_t>(found.sizes[r]));
+      call.out = part.data();
+    }
+    mesh.context().run(everyone(mesh), call);
+    if (heir == mesh.rank()) now.parts[static_cast<int>(r)] = std::move(part);
+  }
+  if (now.parts.empty()) return;
+  auto held = std::find_if(held_.begin(), held_.end(), [&](auto& h) { return h.id == found.id; });
+  if (held == held_.end()) held_.push_back(std::move(now));
+  else held->parts.merge(now.parts);
+}
 std::string Snapshots::restore(const Mesh& mesh, const Found& found, tree::Node state) {
   auto* mine = find(found.id);
+  auto place = place_of(mesh);
+  auto ranks = static_cast<std::size_t>(mesh.size());
   std::string problem;
   io::replace_leaves(state, "", [&](const std::vector<io::Leaf>& leaves) {
-    io::PartsReader reader(leaves, place_of(mesh));
+    auto needs = needs_of(mesh, mine ? &mine->parts : nullptr, found, leaves);
+    io::PartsReader reader(leaves, place);
     for (std::size_t r = 0; r < found.owners.size(); ++r) {
-      std::string part(static_cast<std::size_t>(found.sizes[r]), '\0');
+      auto owner = static_cast<std::size_t>(found.owners[r]);
+      auto* whole = found.owners[r] == mesh.rank() ? &mine->parts.at(static_cast<int>(r)) : nullptr;
+      auto of_all = std::reduce(needs[r].begin(), needs[r].end(), -needs[r][owner]);
+      std::string part;
       CollectiveCall call{.kind = CollectiveKind::broadcast, .dtype = Dtype::u8};
-      if (found.owners[r] == mesh.rank()) call.in = mine->parts.at(static_cast<int>(r)).data();
-      call.out = part.data();
-      call.send_counts = {found.sizes[r]};
-      call.root = found.owners[r];
-      mesh.context().run(everyone(mesh), call);
+      if (2 * of_all > static_cast<std::int64_t>(ranks - 1) * found.sizes[r]) {
+        part.resize(static_cast<std::size_t>(found.sizes[r]));
+        if (whole) call.in = whole->data();
+        call.send_counts = {found.sizes[r]};
+        call.root = found.owners[r];
+        call.out = part.data();
+        mesh.context().run(everyone(mesh), call);
+      } else {
+        std::string cuts;
+        call.kind = CollectiveKind::all_to_all;
+        call.send_counts.assign(ranks, 0);
+        call.recv_counts.assign(ranks, 0);
+        if (whole) call.send_counts = needs[r];
+        for (std::size_t to = 0; whole && to < ranks; ++to)
+          cuts += io::PartCut(*whole, leaves, mesh.shape(), static_cast<int>(to)).bytes();
+        call.recv_counts[owner] = needs[r][static_cast<std::size_t>(mesh.rank())];
+        part.resize(static_cast<std::size_t>(call.recv_counts[owner]));
+        call.in = cuts.data();
+        call.out = part.data();
+        mesh.context().run(everyone(mesh), call);
+      }
       try {
         if (problem.empty()) reader.read(part);
       } catch (const Error& e) { problem = e.text(); }
@@ -166,7 +255,7 @@ std::string Snapshots::restore(const Mesh& mesh, const Found& found, tree::Node 
     try {
       if (problem.empty()) reader.finish();
     } catch (const Error& e) { problem = e.text(); }
-    io::agree<CheckpointError>(place_of(mesh), problem, "snapshot: restore");
+    io::agree<CheckpointError>(place, problem, "snapshot: restore");
   });
   std::string note;
   for (auto& theirs : mesh.exchange(mine ? "+" + mine->note : "", "snapshot: its note"))

@@ -31,6 +31,9 @@ class Snapshots {
   /// Fills the state, split as it is, whatever mesh it was split over before; returns the snapshot's note. All ranks.
   /// Throws CheckpointError.
   std::string restore(const Mesh&, const Found&, tree::Node state);
+  /// Parts of the newest whole snapshot that none of these ranks holds are given to them, before the others end. All
+  /// ranks.
+  void hand_over(const Mesh&, const std::vector<int>& heirs);
   void clear() { held_.clear(); }
 
  private:

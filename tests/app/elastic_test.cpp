@@ -2,7 +2,7 @@
 #include <chrono>
 #include <random>
 #include <thread>
-#include "command.h"
+#include "elastic.h"
 
 namespace fs = std::filesystem;
 using namespace bora;
@@ -109,6 +109,74 @@ TEST_F(ElasticTest, SnapshotsReplaceCheckpoints) {
   for (auto found = r.out.find(line); found != r.out.npos; found = r.out.find(line, found + 1)) ++continued;
   EXPECT_EQ(continued, 3U) << r.out << r.err;
   EXPECT_EQ(losses(out), losses(folder + "/calm"));
+}
+/// Hosts that come back join after a step: the other ranks go on in their processes, from there.
+TEST_F(ElasticTest, HostsThatComeBackJoin) {
+  auto words = settings + "checkpoint_every=200 ";
+  auto undisturbed = run("launch -n 4 --layout dp --out " + folder + "/calm train " + words);
+  ASSERT_EQ(undisturbed.code, 0) << undisturbed.err;
+  Hosts hosts(folder, "h1 slots=2\nh2 slots=2\n");
+  auto out = folder + "/hit";
+  std::size_t asked = 0;
+  auto command = "launch --elastic 1:4 " + hosts.words() + "--layout dp --out " + out + " train " + words;
+  auto r = run(command, [&](pid_t job) {
+    auto step = [&](std::size_t n) { until([&] { return losses(out).size() >= n; }); };
+    step(40);
+    auto first = Hosts::ranks_of(job);
+    EXPECT_EQ(first.size(), 4U);
+    hosts.lose(job, "h2");
+    until([&] { return Hosts::ranks_of(job).size() == 2; });
+    step(60);
+    asked = losses(out).size();
+    hosts.come_back("h2");
+    until([&] { return Hosts::ranks_of(job).size() == 4; });
+    auto second = Hosts::ranks_of(job);
+    std::size_t same = 0;
+    for (auto pid : first) same += static_cast<std::size_t>(std::count(second.begin(), second.end(), pid));
+    EXPECT_EQ(same, 2U);
+  });
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_NE(r.err.find("elastic: 2 ranks instead of 4\n"), r.err.npos) << r.err;
+  EXPECT_NE(r.err.find("elastic: host h2 joins\nelastic: 4 ranks instead of 2\n"), r.err.npos) << r.err;
+  // From the step at which they met, of which a checkpoint was written.
+  auto met = r.out.find(": the ranks meet again, with others");
+  ASSERT_NE(met, r.out.npos) << r.out;
+  auto step = std::stoul(r.out.substr(r.out.rfind("step ", met) + 5));
+  EXPECT_GE(step, asked);
+  EXPECT_NE(r.out.find("continuing from step " + std::to_string(step) + " ", met), r.out.npos) << r.out;
+  EXPECT_EQ(losses(out), losses(folder + "/calm"));
+  EXPECT_EQ(losses(out, "eval/loss"), losses(folder + "/calm", "eval/loss"));
+}
+/// Virtual ranks run on a power of two of ranks: others are spares, and give what they hold to those that go on.
+TEST_F(ElasticTest, AsManyRanksRunAsTheMeshAllows) {
+  auto words = settings + "checkpoint_every=790 ";
+  auto undisturbed = run("launch -n 4 --layout dp --out " + folder + "/calm train " + words);
+  ASSERT_EQ(undisturbed.code, 0) << undisturbed.err;
+  Hosts hosts(folder, "h1\nh2\nh3\nh4\n");
+  auto out = folder + "/hit";
+  auto command = "launch --elastic 1:4 --snapshot 1 " + hosts.words() + "--layout dp --out " + out + " train " + words;
+  auto r = run(command, [&](pid_t job) {
+    until([&] { return losses(out).size() >= 100; });
+    hosts.lose(job, "h3");  // of four ranks two go on, one is a spare
+    until([&] { return losses(out).size() >= 250; });
+    EXPECT_EQ(Hosts::ranks_of(job).size(), 2U);
+    hosts.lose(job, "h1");
+  });
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_NE(r.err.find("elastic: 2 ranks instead of 4\n"), r.err.npos) << r.err;
+  EXPECT_EQ(r.err.find("instead of 2"), r.err.npos) << r.err;  // the spare has taken a place
+  std::size_t continued = 0;
+  constexpr auto line = "(a snapshot in memory)";
+  for (auto found = r.out.find(line); found != r.out.npos; found = r.out.find(line, found + 1)) ++continued;
+  EXPECT_EQ(continued, 2U) << r.out << r.err;
+  EXPECT_EQ(losses(out), losses(folder + "/calm"));
+  // From the start.
+  std::ofstream(hosts.folder + "/list") << "h1\nh2 slots=2\n";
+  hosts.come_back("h1");
+  out = folder + "/three";
+  r = run("launch --elastic 1:4 " + hosts.words() + "--layout dp --out " + out + " train " + settings + "steps=60 ");
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_NE(r.err.find("elastic: 2 ranks instead of 3\n"), r.err.npos) << r.err;
 }
 TEST_F(ElasticTest, BadInputIsOneLine) {
   auto out = " --out " + folder + "/o ";

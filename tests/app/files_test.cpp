@@ -1,6 +1,7 @@
 // Bad inputs and outputs of the command: paths that are no files, folders that vanish, values that forge lines.
 #include <sys/stat.h>
 #include <csignal>
+#include <cstdlib>
 #include "bora/io/npy.h"
 #include "bora/ops/creation.h"
 #include "command.h"
@@ -36,6 +37,14 @@ TEST_F(FilesTest, WhatIsNoFileIsRefusedByName) {
   is_bad_input("inspect " + texts + "/deep/b", texts + "/deep/b");
   is_bad_input(train + "data=/proc", "data: /proc holds what the kernel says of itself");
   EXPECT_FALSE(fs::exists(folder + "/o"));
+}
+TEST_F(FilesTest, AFolderThatCannotBeMadeIsRefusedByItsReason) {
+  auto train = "train " + config + " out=";
+  fs::create_symlink("b", folder + "/a"), fs::create_symlink("a", folder + "/b");
+  fs::create_symlink("nowhere", folder + "/dangling");
+  is_bad_input(train + folder + "/a/o", "out: cannot read " + folder + "/a/o/config.yaml: Too many levels of symbolic");
+  is_bad_input(train + folder + "/" + std::string(300, 'x'), "File name too long");
+  is_bad_input(train + folder + "/dangling", "there is a link of this name, to nowhere, which is not there");
 }
 TEST_F(FilesTest, NobodyElseCanBeLostBecauseOfAFile) {
   auto out = folder + "/o";
@@ -117,6 +126,42 @@ TEST_F(FilesTest, ClosedStandardFilesAreNotTheRunsOwn) {
   EXPECT_EQ(losses(out).size(), 6U);
   std::istringstream lines(slurp(out + "/metrics.jsonl"));
   for (std::string line; std::getline(lines, line);) EXPECT_TRUE(line.starts_with("{\"step\": ")) << line;
+}
+/// A reader of a pipe that goes, as `head` does: a run goes on to its end, which says what is missing; what only prints
+/// stops. Nothing ends by a signal.
+TEST_F(FilesTest, AReaderThatGoesEndsNoRun) {
+  auto out = folder + "/o", said = folder + "/said", code = folder + "/code";
+  auto piped = [&](const std::string& before, const std::string& arguments, const std::string& after) {
+    auto command = before + "(" BORA_COMMAND " " + arguments + " 2> " + said + "; echo $? > " + code + ") | " + after;
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    EXPECT_EQ(slurp(code), "2\n") << command << slurp(said);
+    auto text = slurp(said);
+    EXPECT_NE(text.find("bora: cannot write to standard output: it is full or closed\n"), text.npos) << text;
+    EXPECT_EQ(text.find("bora: "), text.rfind("bora: ")) << text;
+  };
+  for (std::string command : {"train", "launch -n 2"}) {
+    auto more = losses(out).size() + 6;
+    piped("", command + " --out " + out + " " + config + " steps=" + std::to_string(more), "exec true");
+    EXPECT_EQ(losses(out).size(), more);
+  }
+  piped("yes | ", "tokenize bytes", "head -n 1 > /dev/null");
+  piped("", "generate " + out + " --length 100000000", "head -n 1 > /dev/null");
+}
+TEST_F(FilesTest, ACacheThatIsCutUnderARunIsNamed) {
+  auto out = folder + "/o", lines = folder + "/lines.jsonl", cut = folder + "/cut.yaml", chunk = std::string();
+  std::ofstream text(lines);
+  for (int i = 0; i < 300; ++i) text << "{\"text\": \"The wind number " << i * i << " blows over the hills.\"}\n";
+  text.close();
+  std::ofstream(cut) << "steps: 100000\nbatch: 6\ndata: {sources: [{type: jsonl, path: " << lines
+                     << "}], cache: " << folder << "/cache}\nmodel: {layers: 1, embed: 24, heads: 3, positions: 16}\n";
+  auto r = run("train --out " + out + " " + cut, [&](pid_t) {
+    until([&] { return losses(out).size() > 3; });
+    for (auto& e : fs::recursive_directory_iterator(folder + "/cache"))
+      if (e.path().extension() == ".docs") fs::resize_file(chunk = e.path(), 0);
+  });
+  EXPECT_EQ(r.code, 2) << r.out << r.err;
+  EXPECT_EQ(r.err, "bora: cannot read " + chunk +
+                       ": it became shorter while it was in use, or its disk has an error\n");
 }
 TEST_F(FilesTest, ATerminalThatGoesAwayIsAnOrderlyStop) {
   auto out = folder + "/o", long_run = " --out " + out + " " + config + " steps=100000";

@@ -53,6 +53,22 @@ TEST_F(RunFolderTest, AConfigurationThatBoraDidNotWriteStays) {
   fs::create_directory(mine + "/config.yaml");
   is_bad_input("train " + config + " out=" + mine, "config.yaml is not of a run");
 }
+/// Read as it is, a cut file would give its other settings their defaults.
+TEST_F(RunFolderTest, ACutConfigurationIsNotRead) {
+  ASSERT_EQ(run(train).code, 0);
+  auto file = out + "/config.yaml", text = slurp(file);
+  for (auto n : {std::size_t{0}, text.find('\n') + 1, text.find("heads:"), text.size() / 2, text.rfind("trace:")}) {
+    auto cut = text.substr(0, n);
+    std::ofstream(file) << cut;
+    auto place = file + ":" + std::to_string(std::count(cut.begin(), cut.end(), '\n') + !cut.ends_with('\n')) + ": ";
+    for (std::string command : {"eval ", "generate ", "export "})
+      is_bad_input(command + out + (command == "export " ? " " + folder + "/hf" : ""), place);
+    if (n > 0) is_bad_input("train " + file, place);
+  }
+  fs::rename(file, file + ".cut");  // as the error says
+  EXPECT_EQ(run(train + "steps=7").code, 0);
+  EXPECT_EQ(run("eval " + out).code, 0);
+}
 TEST_F(RunFolderTest, AnEarlierVersionsFolderContinues) {
   ASSERT_EQ(run(train).code, 0);
   auto text = slurp(out + "/config.yaml");

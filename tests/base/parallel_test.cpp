@@ -274,7 +274,7 @@ TEST(Parallel, FewerThreadsWhereTheSystemMakesNoMoreAndItIsSaidOnce) {
       return wrong + (threads_left == (1 << 30));
     });
     EXPECT_EQ(told.code, 0);
-    EXPECT_EQ(told.text, "bora: kernels run on " + std::to_string(possible + 1) +
+    EXPECT_EQ(told.text, "warning: kernels run on " + std::to_string(possible + 1) +
                              " of 5 threads: the system makes no more (Resource temporarily unavailable)\n");
   }
 }

@@ -298,6 +298,30 @@ TEST_F(Corpora, TagsNameSetsAndASourceMayBeForEvaluationOnly) {
   EXPECT_EQ(error_of([&] { settings("type: corpus\nsources: [" + lines + ", train: false}]"); }),
             "data.sources: none is to train on; remove train: false from one");
 }
+TEST_F(Corpora, ASourceWithoutARowToEvaluateIsSaid) {
+  auto few = folder + "/few.jsonl";
+  auto said_of = [&](int documents, const std::string& tags, const std::string& pack) {
+    std::ofstream(few) << [&] {
+      std::string all;
+      for (int n = 0; n < documents; ++n) all += "{\"text\": \"a short one\"}\n";
+      return all;
+    }();
+    std::vector<std::string> said;
+    auto data = open({"few", "type: corpus\nsources: [{type: jsonl, path: FOLDER/few.jsonl" + tags +
+                                 "}, {type: text, path: FOLDER/texts, tags: [files]}]\nhold_out: 0.1\n" + pack},
+                     {.say = [&](auto& line) { said.push_back(line); }});
+    EXPECT_EQ(data.sets.size(), said.empty() ? 2U : 1U);
+    return said;
+  };
+  EXPECT_EQ(said_of(4, ", tags: [web, json]", ""),
+            std::vector<std::string>{"data: " + few + " (tags web, json) is not evaluated: 0 of its 4 documents are "
+                                                      "held out; raise data.hold_out (0.1)"});
+  EXPECT_EQ(said_of(8, "", ""),
+            std::vector<std::string>{"data: " + few + " is not evaluated: 1 of its 8 documents are held out, too few "
+                                                      "for one row of 12 (model.positions); raise data.hold_out (0.1), "
+                                                      "or set data.pack=first_fit"});
+  EXPECT_TRUE(said_of(30, "", "").empty());
+}
 TEST_F(Corpora, BadFilesAreNamed) {
   auto write = [&](const std::string& text) { std::ofstream(folder + "/bad.jsonl", std::ios::binary) << text; };
   auto path = folder + "/bad.jsonl";

@@ -74,6 +74,35 @@ TEST_F(Records, BeginAnywhereAndReadInAnyBlocks) {
     }
   EXPECT_GT(count, 1000);
 }
+TEST_F(Records, AReaderOfAllBytesHasTheFilesChecksum) {
+  std::mt19937 random(6);
+  Limits small{.block = 4096};
+  for (auto format : kFormats) {
+    std::string bytes = format == Format::csv ? "one,two\n" : "";
+    while (bytes.size() < 100000) {
+      auto number = std::to_string(random());
+      bytes += format == Format::jsonl ? "{\"a\": \"" + number + "\"}\n" : number + ",b\n%\n";
+    }
+    for (auto& f : {file("f", bytes), file("f.gz", gzip(bytes) + gzip("")), file("f.zst", zstd(bytes))}) {
+      SCOPED_TRACE(f.path);
+      auto sum_from = [&](Position from) {
+        RecordReader reader(f, format, from, small);
+        EXPECT_FALSE(f.path.ends_with("/f") && reader.stored_crc()) << "one block was read";
+        Raw raw;
+        for (bool more = true; more;) try {
+            more = reader.next(raw);
+          } catch (const ConfigError&) {  // of CSV: the rows of one field
+          }
+        return reader.stored_crc();
+      };
+      EXPECT_EQ(sum_from({}), whole_crc(f));
+      auto late = sum_from({50000, 2});  // compressed bytes are read to find the place
+      bool plain = f.path.ends_with("/f");
+      EXPECT_EQ(late.has_value(), !plain);
+      EXPECT_EQ(late.value_or(whole_crc(f)), whole_crc(f));
+    }
+  }
+}
 TEST_F(Records, APositionBehindTheFileIsAnError) {
   for (auto format : kFormats) {
     auto f = file("f", "one,two\n");

@@ -10,7 +10,9 @@
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -94,7 +96,13 @@ FAULTY(ssize_t, pread, (int a, void* b, size_t c, off_t d), (a, b, c, d))
 FAULTY_AS(ssize_t, pread64, pread, (int a, void* b, size_t c, off64_t d), (a, b, c, d))
 FAULTY(ssize_t, write, (int a, const void* b, size_t c), (a, b, c))
 FAULTY(ssize_t, writev, (int a, const iovec* b, int c), (a, b, c))
+FAULTY(ssize_t, pwrite, (int a, const void* b, size_t c, off_t d), (a, b, c, d))
+FAULTY_AS(ssize_t, pwrite64, pwrite, (int a, const void* b, size_t c, off64_t d), (a, b, c, d))
 FAULTY(int, fsync, (int a), (a))
+FAULTY(int, flock, (int a, int b) noexcept, (a, b))
+FAULTY(int, pipe2, (int* a, int b) noexcept, (a, b))
+FAULTY(pid_t, fork, () noexcept, ())
+FAULTY(int, signalfd, (int a, const sigset_t* b, int c) noexcept, (a, b, c))
 FAULTY(int, rename, (const char* a, const char* b) noexcept, (a, b))
 FAULTY(int, mkdir, (const char* a, mode_t b) noexcept, (a, b))
 FAULTY(int, sched_setaffinity, (pid_t a, size_t b, const cpu_set_t* c) noexcept, (a, b, c))

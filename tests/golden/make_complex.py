@@ -85,6 +85,16 @@ for name, f, x in (("abs2", lambda a: jnp.sum(jnp.real(a * jnp.conj(a))), z),
                    ("abs_product", lambda a: jnp.abs(jnp.prod(a)), z),
                    ("of_real", lambda a: jnp.sum(jnp.abs(jnp.exp(1j * a) * (a + 1j))), r)):
     case("grad/" + name, jax.grad(f), x)
+case("at/multiply", lambda a, b: a.at[:, 1].multiply(b[:, 0]), z, w)
+case("at/multiply_twice", lambda a, b: a.at[:, jnp.array([2, 0, 2])].multiply(b), z, w)
+
+
+def of_product(a, b):
+    return jnp.sum(jnp.abs(a.at[:, jnp.array([2, 0])].multiply(b[:, :2], unique_indices=True) + 1j))
+
+
+case("grad/at_multiply", jax.grad(of_product), z, w)
+case("grad/at_multiply_by", jax.grad(of_product, 1), z, w)
 
 k = np.arange(24).reshape(2, 3, 4)
 x = np.round(np.sin(1.9 * k + 0.2), 3) + 1j * np.round(np.cos(1.3 * k), 3)

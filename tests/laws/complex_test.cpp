@@ -5,6 +5,9 @@
 
 namespace bora::laws {
 namespace {
+Array of_product(const Array& a, const Array& b) {
+  return sum(abs(at(a, all(), array({2, 0})).multiply(view(b, all(), range(0, 2))) + kI));
+}
 Cases cases() {
   Cases c{
       {"add", BORA_IS(a + b)},
@@ -77,6 +80,11 @@ Cases cases() {
       {"grad/abs_tanh", [](auto& in) { return gradient(in, [](auto& z) { return sum(abs(tanh(z))); }); }},
       {"grad/abs_power", [](auto& in) { return gradient(in, [](auto& z) { return sum(abs(power(z, 3))); }); }},
       {"grad/abs_product", [](auto& in) { return gradient(in, [](auto& z) { return abs(prod(z)); }); }},
+      {"at/multiply", BORA_IS(at(a, all(), 1).multiply(view(b, all(), 0)))},
+      {"at/multiply_twice", BORA_IS(at(a, all(), array({2, 0, 2})).multiply(b))},
+      {"grad/at_multiply", [](auto& in) { return gradient({in[0]}, [&](auto& z) { return of_product(z, in[1]); }); }},
+      {"grad/at_multiply_by",
+       [](auto& in) { return gradient({in[1]}, [&](auto& z) { return of_product(in[0], z); }); }},
       {"grad/of_real",
        [](auto& in) { return gradient(in, [](auto& x) { return sum(abs(exp(kI * x) * (x + kI))); }); }},
   };

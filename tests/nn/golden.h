@@ -14,7 +14,7 @@ inline NamedArray operand(int k, const Axes& axes) {
 }
 inline std::vector<double> golden(const std::string& name) {
   std::vector<double> want;
-  for (auto of : {"networks.txt", "torch_layers.txt"}) {
+  for (auto of : {"networks.txt", "torch_layers.txt", "quantization.txt"}) {
     std::ifstream file(std::string(BORA_SOURCE_DIR "/tests/golden/") + of);
     std::string word;
     std::size_t n = 0;

@@ -11,7 +11,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-OPEN = 1  # rows that may be open; the number may fall
+OPEN = 0  # rows that may be open; the number may fall
 # The parser of declarations of tools/api_index, which is a program: its functions and constants.
 SOURCE = ast.parse((ROOT / "tools/api_index").read_text())
 SOURCE.body = [n for n in SOURCE.body if isinstance(n, (ast.Import, ast.FunctionDef)) or

@@ -118,6 +118,40 @@ TEST(Codec, EveryClassOfInstructionsGivesTheSameBits) {
       }
   EXPECT_GT(cases, 1000u);
 }
+TEST(Codec, SumsOfEveryClassOfInstructionsAreThoseOfDecodedParts) {
+  std::size_t cases = 0;
+  for (auto& w : wires())
+    for (std::int64_t n : {1, 64, 130, 1000, 4100})
+      for (std::size_t ranks : {1, 2, 5, 70})
+        for (std::size_t odd : {0, 1}) {  // with parts that are not finite, huge or zero
+          std::vector<std::vector<std::byte>> parts;
+          std::vector<const std::byte*> places;
+          Numbers expected(at(n));
+          auto& plain = codec(w.codec).kernels[0];
+          for (auto& [kind, x] : inputs(n)) {
+            if (parts.size() == ranks || (odd == 0 && kind != "normal" && kind != "mixed")) continue;
+            auto mine = x;
+            if (odd && kind == "normal" && n > 100) mine[at(n - 2)] = kInf, mine[3] = std::nanf("");
+            parts.push_back(encoded(w, mine, plain));
+          }
+          while (parts.size() < ranks) parts.push_back(std::vector<std::byte>(parts[parts.size() % 2]));
+          for (std::size_t p = 0; p < ranks; ++p) {
+            auto y = decoded(w, parts[p], at(n), plain);
+            for (std::size_t i = 0; i < y.size(); ++i) expected[i] = p == 0 ? y[i] : expected[i] + y[i];
+            places.push_back(parts[p].data());
+          }
+          auto first = codec(w.codec).unit(w.block);  // a part that begins behind a unit
+          for (auto& k : codec(w.codec).kernels)
+            for (std::int64_t from : {std::int64_t{0}, std::min(first, n)}) {
+              Numbers sums(at(n - from));
+              k.sum(places, encoded_bytes(w, from), n - from, w.block, sums.data());
+              EXPECT_TRUE(same_bits(sums, {expected.begin() + from, expected.end()}))
+                  << text(w) << " " << k.name << " n=" << n << " from " << from << ", " << ranks << " ranks";
+              ++cases;
+            }
+        }
+  std::printf("%zu sums\n", cases);
+}
 TEST(Codec, BitsDependNeitherOnPiecesNorOnThreads) {
   for (auto& w : wires()) {
     constexpr std::int64_t n = 20011;

@@ -13,7 +13,23 @@ namespace bora::io {
 /// hold a block, one has it in its part. The same paths, types and Specs on every rank.
 std::string pack_part(const std::vector<Leaf>&, const Place&);
 
-/// Fills leaves from the parts of all ranks that packed them, one after the other, in any order.
+/// What one rank of another mesh needs of a part: a part, too, with whole blocks alone.
+class PartCut {
+ public:
+  /// `leaves` and `mesh` are those of the ranks that will read it, of which it is for `rank`; the leaves' data is not
+  /// looked at. Throws CheckpointError if the part is damaged. The part must outlive it.
+  PartCut(std::string_view part, const std::vector<Leaf>& leaves, const MeshShape& mesh, int rank);
+  std::int64_t size() const { return size_; }
+  std::string bytes() const;
+
+ private:
+  std::string head_ = {};
+  std::vector<std::string_view> blocks_ = {};
+  std::int64_t size_ = 0;
+};
+
+/// Fills leaves from the parts of all ranks that packed them, one after the other, in any order; or from what
+/// PartCut leaves of them.
 class PartsReader {
  public:
   /// `leaves` as for restore_checkpoint, on this rank of any mesh.

@@ -1,5 +1,6 @@
 // linear.h -- the linear layer.
 #pragma once
+#include "bora/nn/dot_general.h"
 #include "bora/nn/init.h"
 
 namespace bora::nn {
@@ -21,6 +22,7 @@ struct Linear {
   std::optional<NamedArray> bias;  // [out...]
   std::vector<Axis> in = {}, out = {};
   std::optional<Adapter> lora = none;
+  std::optional<DotGeneralOp> dot_general = none;  // the product of x and weight (quantization.h); none: dot
   static constexpr bool decays(std::string_view field) { return field != "bias"; }
   static Linear init(const Axes& in, const Axes& out, const Array& key, const LinearOptions& options = {});
   /// x [..., in...] -> [..., out...]. Throws AxisError if x lacks an axis of `in` or has one of `out`.

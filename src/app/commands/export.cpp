@@ -43,6 +43,24 @@ struct Export {
     check<ConfigError>(format == "hf" || s.lora, "export: ", words.run, " has no adapters (lora.rank) to write");
     auto tokenizer = s.tokenizer->open();
     check_folder_of(words, s, *tokenizer);
+    bool made = !fs::exists(to, error);
+    try {
+      return write(s, tokenizer);
+    } catch (...) {
+      if (transport::config_from_environment().rank == 0) remove_written(made);
+      throw;
+    }
+  }
+  /// After a failure: the folder was empty, and what is in it now would look like a model.
+  void remove_written(bool made) const {
+    std::error_code error;
+    std::vector<fs::path> files;
+    for (fs::directory_iterator it(to, error), end; !error && it != end; it.increment(error))
+      if (it->is_regular_file(error)) files.push_back(it->path());
+    for (auto& file : files) fs::remove(file, error);
+    if (made) fs::remove(to, error);  // if nothing else is in it
+  }
+  int write(const Settings& s, const std::shared_ptr<const text::Tokenizer>& tokenizer) const {
     return on_mesh({s, *tokenizer, "export"}, [&](const Mesh& mesh) {
       auto folder = find_checkpoint(words, mesh);
       auto options = model_options(s, *tokenizer, mesh.shape());

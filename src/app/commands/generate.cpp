@@ -61,7 +61,9 @@ int Generate::run() const {
     auto model = s.model->generator(model_options(s, *tokenizer, mesh.shape()), storage, parameter_key(s), pick);
     read_parameters(model->parameters(), folder, s, words, mesh);
     auto write = [&](const std::string& text) {
-      if (mesh.rank() == 0) std::fputs(text.c_str(), stdout), std::fflush(stdout);
+      if (mesh.rank() != 0) return;
+      bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+      check<IoError>(written, "cannot write to standard output: it is full or closed");
     };
     auto end = tokenizer->end_of_text();
     auto start = s.model->decoder_start();

@@ -9,8 +9,6 @@
 #include "app/job.h"
 #include "app/local_every.h"
 #include "app/options.h"
-#include "bora/base/json.h"
-#include "bora/track/metrics.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -135,7 +133,8 @@ void Launch::settle() {
 }
 /// How an elastic job goes on.
 launch::Elastic elastic_of(const Settings& s) {
-  launch::Elastic e{.min = static_cast<int>(s.elastic.min), .max = static_cast<int>(s.elastic.max)};
+  launch::Elastic e{.min = static_cast<int>(s.elastic.min), .max = static_cast<int>(s.elastic.max),
+                    .keeps = s.elastic.snapshot > 0};
   e.fitting = [s](int slots) {
     auto tokenizer = s.tokenizer->open();
     for (auto n = std::min(slots, static_cast<int>(s.elastic.max)); n >= s.elastic.min; --n) try {
@@ -147,11 +146,7 @@ launch::Elastic elastic_of(const Settings& s) {
   e.progress = [out = s.out, snapshots = s.elastic.snapshot > 0] {
     auto all = io::list_checkpoints(out + "/checkpoints");
     auto words = all.empty() ? std::string("the beginning") : "step " + std::to_string(all.back().step);
-    auto metrics = out + "/metrics.jsonl";
-    if (!snapshots || !fs::exists(metrics)) return words;
-    auto curve = track::read_curve(metrics, "train/loss");
-    if (curve.empty()) return words;
-    return words + " or a later snapshot; step " + number_text(curve.back().x) + " was logged last";
+    return snapshots ? words + " or a later snapshot" : words;
   };
   return e;
 }
@@ -198,7 +193,9 @@ int Launch::run() const {
     if (!is_elastic || slots < l.ranks) l.hosts = launch::first_slots(std::move(l.hosts), l.ranks);
   }
   if (s) {
-    l.command = training(bora, *s, l.ranks);
+    // An elastic job starts with the most that fit; the other hosts are spares.
+    auto most = is_elastic ? l.elastic.fitting(l.ranks) : 0;
+    l.command = training(bora, *s, most > 0 ? most : l.ranks);
     l.restarted = {"--resume", "good"};
   } else {
     if (is_command(program[0])) l.command = {bora};

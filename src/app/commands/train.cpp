@@ -5,6 +5,7 @@
 #include "app/options.h"
 #include "bora/models/peft.h"
 #include "launch/epoch.h"
+#include "train/leaving.h"
 #include "train/snapshots.h"
 
 namespace bora::app {
@@ -37,7 +38,8 @@ struct Train {
     if (s.local->automatic() && config.rank == 0)
       every = std::to_string(planned_every(s, *tokenizer, config.size, resume_of(resume)));
     bora::training::Snapshots snapshots;  // of all epochs of the job in this process
-    return on_mesh({s, *tokenizer, "train", transport}, [&](const Mesh& mesh) {
+    auto hand_over = [&](const Mesh& mesh, const std::vector<int>& heirs) { snapshots.hand_over(mesh, heirs); };
+    return on_mesh({s, *tokenizer, "train", transport, hand_over}, [&](const Mesh& mesh) {
       if (s.local->automatic())
         s.local.edit().set_every(*parse_as<std::int64_t>(mesh.exchange(every, "run: local.every")[0]));
       auto options = model_options(s, *tokenizer, mesh.shape());
@@ -56,7 +58,10 @@ struct Train {
         };
       std::optional<bora::training::UseSnapshots> in_memory;
       if (s.elastic.snapshot > 0 && launch::can_go_on()) in_memory.emplace(snapshots, s.elastic.snapshot);
-      return run_training(*model, open_data(s, tokenizer, mesh), loop, mesh);
+      loop.hooks.emplace_back([](const StepReport& r, RunView&) { launch::reached(r.step); });
+      bora::training::UseLeaving leaving(launch::asked_to_meet_again);
+      auto code = run_training(*model, open_data(s, tokenizer, mesh), loop, mesh);
+      return leaving.left() ? kMeetAgain : code;
     });
   }
 };

@@ -24,9 +24,7 @@ class Builder {
   Builder(const Scene& s, const Group& g, const Regions& r, std::size_t number)
       : s_(s), g_(g), regions_(r), box_(r.boxes.empty() ? nullptr : &r.boxes[number]),
         fused_(std::make_shared<Fused>()) {}
-  std::shared_ptr<Fused> build() {
-    return fits() ? std::move(fused_) : nullptr;
-  }
+  std::shared_ptr<Fused> build() { return fits() ? std::move(fused_) : nullptr; }
   const char* why() const { return why_; }
 
  private:
@@ -43,8 +41,9 @@ class Builder {
     if (!add_sums()) return false;
     if (loads_ + stores_.size() > kernels::kMaxOperands || forms_.size() > 4)
       return no("together they have more operands than a loop takes");
+    bool segments = !row_values_return_ && g_.columns >= kFewRows * kernels::kSegment;  // as good as rows
     if (g_.columns > 0 && g_.elements / g_.columns < kFewRows && g_.elements > kLargeSpace &&
-        (cost_ > kCheapRow || full_stores_))
+        ((cost_ > kCheapRow && !segments) || full_stores_))
       return no("there are too few rows for all threads");
     if (row_values_return_ && g_.columns > kLongestKeptRow) return no("a row is too long to be kept in cache");
     return lay_out() || no("they have no dimensions in common");
@@ -175,15 +174,15 @@ class Builder {
       if (i.in[k] < 0)
         return no("one reads the other's values elsewhere than they are made, or before all of them are made");
     }
-    if (it.kind == K::cast) {
-      values_.push_back(cast(i.in[0], i.dtype));
+    auto& first = fused_->loop.code[static_cast<std::size_t>(i.in[0])];
+    static const auto select = kernels::find_op("select");
+    bool chosen = it.kind == K::op && it.op == select && first.kind == Instr::Kind::constant;  // around a window
+    if (it.kind == K::cast || chosen) {
+      values_.push_back(chosen ? i.in[first.imm ? 1 : 2] : cast(i.in[0], i.dtype));
       return true;
     }
     if (it.kind == K::bitcast) i.kind = Instr::Kind::bitcast;
-    if (reduces) {
-      i.kind = Instr::Kind::reduce;
-      i.imm = static_cast<std::uint64_t>(it.reduction);
-    }
+    if (reduces) i.kind = Instr::Kind::reduce, i.imm = static_cast<std::uint64_t>(it.reduction);
     values_.push_back(push_in_lanes(i));
     return true;
   }

@@ -97,6 +97,8 @@ ProgramPtr prune(const ProgramPtr&);
 ProgramPtr hoist(const ProgramPtr&);
 /// Computes values of which only a part is read in that part alone.
 ProgramPtr narrow(const ProgramPtr&);
+/// Cheap values that are read in windows are computed where they are read.
+ProgramPtr shifted(const ProgramPtr&);
 /// Reductions of arrays of short vectors, computed from broadcast operands, component by component.
 ProgramPtr components(const ProgramPtr&);
 /// Reductions over dimensions that are not neighbours, one after the other: loops take each.

@@ -101,7 +101,7 @@ ExecutablePtr executable(const ProgramPtr& p, const Mask& donated) {
   for (bool d : donated) key += d ? '1' : '0';
   if (p->local && here().mesh) key += " " + to_string(*here().mesh) + " rank " + std::to_string(here().rank);
   return p->memo.get<ExecutablePtr>(key, [&]() -> ExecutablePtr {
-    auto flat = exec::components(exec::stepwise(exec::narrow(exec::hoist(exec::prune(flatten(p))))));
+    auto flat = exec::components(exec::stepwise(exec::shifted(exec::narrow(exec::hoist(exec::prune(flatten(p)))))));
     if (p->compile.pipeline) flat = exec::sink(flat);
     flat = coalesce(flat);
     return std::make_shared<const exec::Planned>(*flat, p->compile, donated);

@@ -40,6 +40,10 @@ void take_as(const T* in, const std::int32_t* indices, T* out, I outer, I n, I m
   });
 }
 
+/// A complex number as it is stored; <complex> is large.
+template <class T> struct Complex {
+  T re, im;
+};
 // Operators, on the accumulator type.
 struct Add {
   template <class A> static A apply(A a, A x) { return static_cast<A>(a + x); }
@@ -48,7 +52,10 @@ struct Set {
   template <class A> static A apply(A, A x) { return x; }
 };
 struct Multiply {
-  template <class A> static A apply(A a, A x) { return static_cast<A>(a * x); }
+  template <class A> static A apply(A a, A x) {
+    if constexpr (requires { a.re; }) return {a.re * x.re - a.im * x.im, a.re * x.im + a.im * x.re};
+    else return static_cast<A>(a * x);
+  }
 };
 struct Min {
   template <class A> static A apply(A a, A x) { return x < a || x != x ? x : a; }
@@ -183,6 +190,8 @@ void scatter(ScatterMode mode, Dtype d, const void* in, const std::int32_t* indi
   };
   if (is_complex(d) && mode == ScatterMode::add)  // sums of the parts
     return scatter(mode, real_dtype(d), in, indices, updates, out, outer, n, m, 2 * inner);
+  if (is_complex(d) && mode == ScatterMode::multiply)
+    return d == complex64 ? run(Multiply{}, Complex<float>{}) : run(Multiply{}, Complex<double>{});
   if (mode == ScatterMode::set) return dispatch_size(d, [&](auto t) { run(Set{}, t); });
   dispatch(d, "scatter", [&](auto t) {
     using T = decltype(t);

@@ -10,15 +10,16 @@ constexpr bool is_leaf(P op) { return op == P::constant || op == P::slot; }
 constexpr bool reads_memory(P op) {
   switch (op) {
     case P::add: case P::sub: case P::mul: case P::div: case P::vmin: case P::vmax: case P::scalef: case P::iadd:
-    case P::isub: case P::imul: case P::umul32: case P::iand: case P::ior: case P::ixor:
-    case P::shlv: case P::shrv: case P::sarv: case P::cmp: case P::icmp: case P::ucmp: case P::select: return true;
+    case P::isub: case P::imul: case P::imin: case P::imax: case P::umin: case P::umax: case P::umul32:
+    case P::iand: case P::ior: case P::ixor: case P::shlv: case P::shrv: case P::sarv: case P::cmp: case P::icmp:
+    case P::ucmp: case P::select: return true;
     default: return false;
   }
 }
 constexpr bool commutes(P op) {
   switch (op) {
     case P::add: case P::mul: case P::iadd: case P::imul: case P::umul32: case P::iand: case P::ior: case P::ixor:
-      return true;
+    case P::imin: case P::imax: case P::umin: case P::umax: return true;
     default: return false;
   }
 }

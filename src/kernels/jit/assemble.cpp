@@ -19,8 +19,9 @@ class Assembler : public Encoder {
     for (const PassSections& p : s_.passes) {
       straight(p.before);
       columns(p);
+      if (stores_ == Stores::partials) break;
     }
-    straight(s_.after);
+    if (stores_ != Stores::partials) straight(s_.after);
     dec(qword[rsp + kRows]);
     jz(end, T_NEAR);
     next_row();
@@ -139,7 +140,8 @@ class Assembler : public Encoder {
       return (a.kind == Reduction::max || a.kind == Reduction::min) &&
              (a.format == Format::f32 || a.format == Format::bf16);
     };
-    flag_nan_ = v4() && !s_.wide && p.reductions.size() == 1 && real_extreme(p.reductions[0]);
+    flag_nan_ = v4() && !s_.wide && p.reductions.size() == 1 && real_extreme(p.reductions[0]) &&
+                stores_ != Stores::partials;
     pin(t, live, spare, next);
 
     Xbyak::Label main, brief, tails, done, end;
@@ -162,7 +164,7 @@ class Assembler : public Encoder {
     for (auto [node, r] : t.pins) load_leaf(g.nodes[at(node)], r);
     const auto body = allocate(t, frame_);
     std::vector<std::pair<int, int>> rows;  // operand, frame offset of the address of its next row
-    if (&p == longest())
+    if (&p == longest() && stores_ != Stores::partials)
       for (int o : inputs_)
         if (rows.size() < 3) rows.emplace_back(o, frame_.take(8));
     for (auto [o, at] : rows) {
@@ -183,14 +185,14 @@ class Assembler : public Encoder {
       mov(rdi, ptr[rsp + at]);
       prefetch(rdi, o, 0);
     }
-    if (stores_ == Stores::stream && s_.passes.size() == 1)
+    if ((stores_ == Stores::stream && s_.passes.size() == 1) || stores_ == Stores::partials)
       for (int o : inputs_) prefetch(pointer(o), o, 1536);
     encode(g, body, Mode::main, t.paired);
     add(rax, step);
     cmp(rax, ptr[rsp + kLimit]);
     jle(main, T_NEAR);
     // One reduction and no tail: the partial results are combined in registers.
-    if (partials_.size() == 1 && partials_[0].reg >= parts + 2) {
+    if (partials_.size() == 1 && partials_[0].reg >= parts + 2 && stores_ != Stores::partials) {
       Xbyak::Label rest;
       cmp(rax, rcx);
       jne(rest, T_NEAR);
@@ -213,9 +215,15 @@ class Assembler : public Encoder {
     add(rax, lanes());
     jmp(tails, T_NEAR);
     L(done);
-    for (const Partials& a : partials_) {
-      for (int u = 0; u < parts; ++u) vmovaps(v(u), ptr[rsp + a.offset + u * vector_bytes()]);
-      fold(a);
+    if (stores_ == Stores::partials) {
+      mov(rdi, ptr[rsp + kCall]);
+      mov(rdi, ptr[rdi + static_cast<int>(offsetof(Call, partials))]);
+    }
+    for (std::size_t k = 0; k < partials_.size(); ++k) {
+      for (int u = 0; u < parts; ++u) vmovaps(v(u), ptr[rsp + partials_[k].offset + u * vector_bytes()]);
+      if (stores_ != Stores::partials) fold(partials_[k]);
+      else
+        for (int u = 0; u < parts; ++u) vmovups(ptr[rdi + static_cast<int>(k) * 256 + u * vector_bytes()], v(u));
     }
     L(end);
   }
@@ -273,9 +281,10 @@ class Assembler : public Encoder {
     if (v4()) {
       mov(edi, -1);
       bzhi(edi, edi, edx);
-      kmovw(k1, edi);
+      s_.narrow ? kmovd(k1, edi) : kmovw(k1, edi);
       return;
     }
+    if (s_.narrow) return;  // copies only
     vmovd(xmm0, edx);
     if (s_.wide) {
       vpbroadcastq(ymm0, xmm0);

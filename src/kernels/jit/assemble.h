@@ -14,9 +14,11 @@ struct Call {
   std::int64_t row_step[kMaxOperands];     // bytes
   std::int64_t rows, columns;              // rows > 0
   std::int64_t form_at[4], form_row[4], form_column[4];  // linear forms: at the first element, steps
+  char* partials;                                        // Stores::partials: 256 bytes for each reduction
 };
-/// stream: results bypass the caches, which pays for large ones; their rows must be aligned to vectors.
-enum class Stores : std::uint8_t { cached, stream };
+/// stream: results bypass the caches, which pays for large ones; their rows must be aligned to vectors. partials: the
+/// first pass over columns alone, whose 32 partial results for each reduction are stored, not combined.
+enum class Stores : std::uint8_t { cached, stream, partials };
 /// Position-independent code of a void(const Call*). Throws Uncovered if it runs out of registers, frame or code space.
 std::vector<std::uint8_t> assemble(const Sections&, Stores = Stores::cached);
 }  // namespace bora::kernels::jit

@@ -93,7 +93,8 @@ const ShortRows* LoopKernel::short_rows() const {
 std::string code_report(const LoopKernel& k) {
   if (k.mode_ == Code::interpreted) return "interpreted: BORA_JIT=off";
   k.generate();
-  return k.made_ ? "generated, " + std::to_string(k.made_->bytes()) + " bytes" : "interpreted: " + k.why_not_;
+  if (!k.made_) return "interpreted: " + k.why_not_;
+  return "generated, " + std::to_string(k.made_->bytes()) + " bytes" + (k.made_->narrow() ? ", lanes of 16 bits" : "");
 }
 LoopKernelPtr compile_for(const Loop& loop, Isa isa, Code mode) {
   return std::make_shared<const LoopKernel>(loop, isa, mode);

@@ -28,7 +28,7 @@ class Emitter : public Xbyak::CodeGenerator {
       : CodeGenerator(kCodeBytes, Xbyak::DontSetProtectRWE), s_(s), stores_(stores) {
     frame_.bytes = kFrameBegin;
     for (const Operand& o : s.operands)
-      lazy_.push_back(o.columns && static_cast<int>(dtype_size(o.dtype)) == (s.wide ? 8 : 4));
+      lazy_.push_back(o.columns && static_cast<int>(dtype_size(o.dtype)) == s.lane_bytes());
   }
 
  protected:
@@ -73,11 +73,12 @@ class Emitter : public Xbyak::CodeGenerator {
   }
   int size_of(int operand) const { return static_cast<int>(dtype_size(s_.operands[at(operand)].dtype)); }
 
-  // Constants: one element, broadcast where it is used (AVX-512), else a whole vector.
+  // Constants: one element, broadcast where it is used (AVX-512, not of 16 bits), else a whole vector.
+  bool broadcasts() const { return v4() && !s_.narrow; }
   Xbyak::Address constant(std::uint64_t bits, bool wide) {
     if (!wide) bits &= 0xffffffffu;
     Xbyak::Label& l = constants_[{bits, wide}];
-    return v4() ? ptr_b[rip + l] : ptr[rip + l];
+    return broadcasts() ? ptr_b[rip + l] : ptr[rip + l];
   }
   Xbyak::Address lane_numbers() { return ptr[rip + lane_numbers_]; }
   void emit_constants() {
@@ -85,13 +86,14 @@ class Emitter : public Xbyak::CodeGenerator {
     for (auto& [what, label] : constants_) {
       L(label);
       const auto [bits, wide] = what;
-      for (int b = 0; b < (v4() ? 1 : vector_bytes() / (wide ? 8 : 4)); ++b)
-        wide ? dq(bits) : dd(static_cast<std::uint32_t>(bits));
-      if (v4() && !wide) dd(0);
+      const auto lane = static_cast<std::uint32_t>(s_.narrow ? bits | bits << 16 : bits);
+      for (int b = 0; b < (broadcasts() ? 1 : vector_bytes() / (wide ? 8 : 4)); ++b) wide ? dq(bits) : dd(lane);
+      if (broadcasts() && !wide) dd(0);
     }
     align(64);
     L(lane_numbers_);
-    for (int j = 0; j < lanes(); ++j) s_.wide ? dq(static_cast<std::uint64_t>(j)) : dd(static_cast<std::uint32_t>(j));
+    for (int j = 0; j < lanes() && !s_.narrow; ++j)
+      s_.wide ? dq(static_cast<std::uint64_t>(j)) : dd(static_cast<std::uint32_t>(j));
   }
   void load_leaf(const Node& n, int r) {
     if (n.op == P::slot) vmovaps(v(r), ptr[rsp + slot_offset_[n.imm]]);
@@ -99,7 +101,7 @@ class Emitter : public Xbyak::CodeGenerator {
   }
   void load_constant(int r, std::uint64_t bits, bool wide) {
     if (bits == 0) logic(P::ixor, v(r), v(r), v(r), wide);
-    else if (!v4()) vmovaps(v(r), constant(bits, wide));
+    else if (!broadcasts()) vmovaps(v(r), constant(bits, wide));
     else {
       Xbyak::Label& l = constants_[{wide ? bits : bits & 0xffffffffu, wide}];
       wide ? vbroadcastsd(y(r), ptr[rip + l]) : vbroadcastss(v(r), ptr[rip + l]);
@@ -119,9 +121,16 @@ class Emitter : public Xbyak::CodeGenerator {
     if (p.kind == Place::Kind::reg) return register_ = v(p.at);
     return memory_ = address(p);
   }
+  /// 16-bit lanes: twice as many bits.
+  void move_mask(const Xbyak::Opmask& to, const Xbyak::Operand& from) {
+    s_.narrow ? kmovd(to, from) : kmovw(to, from);
+  }
+  void move_mask(const Xbyak::Address& to, const Xbyak::Opmask& from) {
+    s_.narrow ? kmovd(to, from) : kmovw(to, from);
+  }
   void move(const Machine& m) {
     const Place& p = m.in[0];
-    if (m.mask) p.kind == Place::Kind::reg ? kmovw(k(m.out), k(p.at)) : kmovw(k(m.out), ptr[rsp + p.at]);
+    if (m.mask) p.kind == Place::Kind::reg ? move_mask(k(m.out), k(p.at)) : move_mask(k(m.out), ptr[rsp + p.at]);
     else if (p.kind == Place::Kind::reg) vmovaps(v(m.out), v(p.at));
     else if (p.kind == Place::Kind::constant) load_constant(m.out, p.bits, p.wide);
     else if (p.kind == Place::Kind::frame) vmovaps(v(m.out), ptr[rsp + p.at]);
@@ -212,8 +221,8 @@ class Emitter : public Xbyak::CodeGenerator {
     bool copied;     // through the frame, element by element: AVX2 masks whole lanes only
   };
   Access access(int operand, const Machine& m) {
-    const int size = size_of(operand), lane = m.wide ? 8 : 4, whole = s_.wide ? 8 : 4;
-    const bool tail = mode_ == Mode::tail, copied = tail && !v4() && size != whole;
+    const int size = size_of(operand), whole = s_.lane_bytes(), lane = s_.narrow ? 2 : m.wide ? 8 : 4;
+    const bool tail = mode_ == Mode::tail, copied = tail && !v4() && (size != whole || s_.narrow);
     const int first = mode_ == Mode::main ? m.copy * lanes() * size : 0;
     return {copied ? Xbyak::RegExp(rsp) + kCopy : Xbyak::RegExp(base(operand)) + rax * size + first, size, lane,
             tail && !copied, copied};
@@ -221,20 +230,27 @@ class Emitter : public Xbyak::CodeGenerator {
   /// Copies kRest elements between the operand and the frame.
   void copy_elements(int operand, bool in) {
     const int size = size_of(operand);
-    Xbyak::Label next;
     lea(rdi, ptr[base(operand) + rax * size]);
     mov(rdx, ptr[rsp + kRest]);
-    L(next);
-    const auto memory = rdi + rdx * size - size, frame = rsp + rdx * size + (kCopy - size);
-    const auto from = in ? memory : frame, to = in ? frame : memory;
-    switch (size) {
-      case 1: movzx(ecx, byte[from]), mov(byte[to], cl); break;
-      case 2: movzx(ecx, word[from]), mov(word[to], cx); break;
-      case 4: mov(ecx, dword[from]), mov(dword[to], ecx); break;
-      default: mov(rcx, ptr[from]), mov(ptr[to], rcx); break;
+    if (size > 1) shl(rdx, size == 2 ? 1 : size == 4 ? 2 : 3);
+    for (int bytes = size; bytes <= lanes() * size; bytes *= 2) {  // the last ones first
+      Xbyak::Label none;
+      test(edx, bytes);
+      jz(none);
+      const auto piece = [&](int at) {
+        const auto memory = rdi + rdx + at, frame = rsp + rdx + (kCopy + at);
+        const auto from = in ? memory : frame, to = in ? frame : memory;
+        switch (bytes) {
+          case 1: movzx(ecx, byte[from]), mov(byte[to], cl); break;
+          case 2: movzx(ecx, word[from]), mov(word[to], cx); break;
+          case 4: mov(ecx, dword[from]), mov(dword[to], ecx); break;
+          default: mov(rcx, ptr[from]), mov(ptr[to], rcx); break;
+        }
+      };
+      for (int end = 0; end < bytes; end += 8) piece(-end - std::min(8, bytes));
+      sub(rdx, bytes);
+      L(none);
     }
-    dec(rdx);
-    jnz(next);
     mov(rcx, ptr[rsp + kColumns]);
   }
   void load(const Machine& m) {
@@ -245,13 +261,13 @@ class Emitter : public Xbyak::CodeGenerator {
       const auto p = ptr[base(operand)];
       switch (size_of(operand)) {
         case 8: vbroadcastsd(y(m.out), p); return;
-        case 4: vbroadcastss(d, p); return;
+        case 4: s_.narrow ? vpbroadcastw(d, p) : vbroadcastss(d, p); return;
         case 2: dtype == i16 ? movsx(edx, word[base(operand)]) : movzx(edx, word[base(operand)]); break;
         default: dtype == i8 ? movsx(edx, byte[base(operand)]) : movzx(edx, byte[base(operand)]); break;
       }
       vmovd(X(m.out), edx);
       if (dtype == f16) vcvtph2ps(X(m.out), X(m.out));
-      m.wide ? vpbroadcastq(d, X(m.out)) : vpbroadcastd(d, X(m.out));
+      s_.narrow ? vpbroadcastw(d, X(m.out)) : m.wide ? vpbroadcastq(d, X(m.out)) : vpbroadcastd(d, X(m.out));
       return;
     }
     const Access a = access(operand, m);
@@ -260,6 +276,9 @@ class Emitter : public Xbyak::CodeGenerator {
     if (a.masked && !v4()) {
       vmovaps(v(m.temp[0]), ptr[rsp + kMask]);
       a.size == 8 ? vmaskmovpd(part, v(m.temp[0]), ptr[a.at]) : vmaskmovps(part, v(m.temp[0]), ptr[a.at]);
+    } else if (s_.narrow) {
+      if (a.size == 1) dtype == i8 ? vpmovsxbw(r, ptr[a.at]) : vpmovzxbw(r, ptr[a.at]);
+      else v4() ? vmovdqu16(r, ptr[a.at]) : vmovdqu(r, ptr[a.at]);
     } else if (a.size == a.lane) a.size == 8 ? vmovupd(r, ptr[a.at]) : vmovups(r, ptr[a.at]);
     else if (dtype == f16) vcvtph2ps(r, ptr[a.at]);
     else if (dtype == i16) vpmovsxwd(r, ptr[a.at]);
@@ -289,6 +308,10 @@ class Emitter : public Xbyak::CodeGenerator {
     } else if (mode_ == Mode::main && stores_ == Stores::stream && lazy_[at(operand)] != 0 &&
                operand < loop_operands()) {
       vmovntps(to, part);
+    } else if (s_.narrow) {
+      if (v4()) a.size == 1 ? vpmovwb(to, part) : vmovdqu16(to, part);
+      else if (a.size == 2) vmovdqu(to, part);
+      else narrow(a, elements(m), r, m.temp[0]);
     } else if (a.size == a.lane) a.size == 8 ? vmovupd(to, part) : vmovups(to, part);
     else if (s_.operands[at(operand)].dtype == f16) vcvtps2ph(to, part, 0);
     else if (v4()) a.size == 2 ? vpmovdw(to, part) : a.lane == 8 ? vpmovqb(to, part) : vpmovdb(to, part);
@@ -300,6 +323,7 @@ class Emitter : public Xbyak::CodeGenerator {
     const X t = sized(temp, 16), x = sized(r, 16);
     if (n * a.lane == 32) vextracti128(t, Xbyak::Ymm(r), 1);
     if (a.lane == 8) vshufps(t, x, t, 0x88), vpackusdw(t, t, t);
+    else if (a.lane == 2) return vpackuswb(t, x, t), vmovdqu(ptr[a.at], t);
     else n == 8 ? vpackusdw(t, x, t) : vpackusdw(t, x, x);
     if (a.size == 2) return n == 8 ? vmovdqu(ptr[a.at], t) : vmovq(ptr[a.at], t);
     vpackuswb(t, t, t);

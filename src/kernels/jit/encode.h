@@ -23,7 +23,7 @@ class Encoder : public Emitter {
         half_ = false;
       } else {
         const auto place = ptr[rsp + static_cast<int>(m.imm)];
-        m.mask ? kmovw(place, k(m.in[0].at)) : vmovaps(place, v(m.in[0].at));
+        m.mask ? move_mask(place, k(m.in[0].at)) : vmovaps(place, v(m.in[0].at));
       }
     }
   }
@@ -51,6 +51,7 @@ class Encoder : public Emitter {
     const X a = m.in[0].kind == Place::Kind::reg && m.in[0].at < kFirstMask ? v(m.in[0].at) : X(0);
 #define BORA_REAL(ins) w ? ins##pd(d, a, rm(m.in[1])) : ins##ps(d, a, rm(m.in[1])); return
 #define BORA_WHOLE(ins) w ? ins##q(d, a, rm(m.in[1])) : ins##d(d, a, rm(m.in[1])); return
+    if (s_.narrow && narrow_node(m, d, a)) return;
     switch (m.op) {
       case P::add: BORA_REAL(vadd);
       case P::sub: BORA_REAL(vsub);
@@ -62,6 +63,10 @@ class Encoder : public Emitter {
       case P::iadd: BORA_WHOLE(vpadd);
       case P::isub: BORA_WHOLE(vpsub);
       case P::imul: w ? vpmullq(d, a, rm(m.in[1])) : vpmulld(d, a, rm(m.in[1])); return;
+      case P::imin: w ? vpminsq(d, a, rm(m.in[1])) : vpminsd(d, a, rm(m.in[1])); return;
+      case P::imax: w ? vpmaxsq(d, a, rm(m.in[1])) : vpmaxsd(d, a, rm(m.in[1])); return;
+      case P::umin: w ? vpminuq(d, a, rm(m.in[1])) : vpminud(d, a, rm(m.in[1])); return;
+      case P::umax: w ? vpmaxuq(d, a, rm(m.in[1])) : vpmaxud(d, a, rm(m.in[1])); return;
       case P::umul32: vpmuludq(d, a, rm(m.in[1])); return;
       case P::iand:
       case P::ior:
@@ -135,7 +140,7 @@ class Encoder : public Emitter {
       case P::store: return store(m);
       case P::accumulate: return accumulate(m);
       case P::set_slot:
-        m.in[0].at >= kFirstMask ? kmovw(ptr[rsp + slot_offset_[m.imm]], k(m.in[0].at))
+        m.in[0].at >= kFirstMask ? move_mask(ptr[rsp + slot_offset_[m.imm]], k(m.in[0].at))
                                  : vmovaps(ptr[rsp + slot_offset_[m.imm]], a);
         return;
       case P::host: return host(g.host[m.imm], m);
@@ -144,6 +149,41 @@ class Encoder : public Emitter {
     }
 #undef BORA_REAL
 #undef BORA_WHOLE
+  }
+  /// The instructions of 16-bit lanes; false: the one for 32-bit lanes does.
+  bool narrow_node(const Machine& m, const X& d, const X& a) {
+    const auto imm = static_cast<std::uint8_t>(m.imm);
+    const auto mask = [&](std::size_t j) { return k(m.in[j].at); };
+    switch (m.op) {
+      case P::iadd: vpaddw(d, a, rm(m.in[1])); return true;
+      case P::isub: vpsubw(d, a, rm(m.in[1])); return true;
+      case P::imul: vpmullw(d, a, rm(m.in[1])); return true;
+      case P::imin: vpminsw(d, a, rm(m.in[1])); return true;
+      case P::imax: vpmaxsw(d, a, rm(m.in[1])); return true;
+      case P::umin: vpminuw(d, a, rm(m.in[1])); return true;
+      case P::umax: vpmaxuw(d, a, rm(m.in[1])); return true;
+      case P::shl: vpsllw(d, a, imm); return true;
+      case P::shr: vpsrlw(d, a, imm); return true;
+      case P::sar: vpsraw(d, a, imm); return true;
+      case P::icmp:
+        if (v4()) vpcmpw(k(m.out), a, rm(m.in[1]), imm);
+        else imm == kEqual ? vpcmpeqw(d, a, rm(m.in[1])) : vpcmpgtw(d, a, rm(m.in[1]));
+        return true;
+      case P::ucmp: vpcmpuw(k(m.out), a, rm(m.in[1]), imm); return true;
+      case P::select:
+        if (v4()) vpblendmw(d | mask(0), v(m.in[2].at), rm(m.in[1]));
+        else vpblendvb(d, v(m.in[2].at), rm(m.in[1]), a);
+        return true;
+      default: break;
+    }
+    if (!v4()) return false;
+    switch (m.op) {
+      case P::mand: kandd(k(m.out), mask(0), mask(1)); return true;
+      case P::mor: kord(k(m.out), mask(0), mask(1)); return true;
+      case P::mxor: kxord(k(m.out), mask(0), mask(1)); return true;
+      case P::mnot: knotd(k(m.out), mask(0)); return true;
+      default: return false;
+    }
   }
   X half(int r) const { return sized(r, vector_bytes() / 2); }
   void widen(const Machine& m) {

@@ -44,7 +44,8 @@ LoopCode::LoopCode(const LoopKernel& k, const Sections& s, const std::vector<std
       code_bytes_(code.size()),
       kept_rows_(s.kept_rows),
       kept_element_(s.wide ? 8 : 4),
-      real_forms_(s.real_forms) {
+      real_forms_(s.real_forms),
+      narrow_(s.narrow) {
   if (memory_.entry() == nullptr) throw Uncovered{"this system forbids executable memory"};
   for (const Operand& o : k.loop.operands) {
     bytes_.push_back(static_cast<int>(dtype_size(o.dtype)));
@@ -52,7 +53,9 @@ LoopCode::LoopCode(const LoopKernel& k, const Sections& s, const std::vector<std
   }
 }
 bool LoopCode::takes(const LoopKernel& k, const Grid& g) const {
-  if (g.columns == 0 || (k.has_reduction && g.columns > kSegment)) return false;
+  return g.columns > 0 && (!k.has_reduction || g.columns <= kSegment) && forms_fit(g);
+}
+bool LoopCode::forms_fit(const Grid& g) const {
   for (int f = 0; f < g.forms; ++f) {
     if ((real_forms_ >> f & 1u) == 0) continue;
     double low = static_cast<double>(g.linear[f].base), high = low;
@@ -63,6 +66,22 @@ bool LoopCode::takes(const LoopKernel& k, const Grid& g) const {
     if (low < -2147483648. || high > 2147483647.) return false;
   }
   return true;
+}
+bool LoopCode::adds(const LoopKernel& k, const Grid& g) const {
+  if (kept_rows_ > 0 || !forms_fit(g)) return false;
+  std::call_once(partials_once_, [&] {
+    try {
+      const Sections s = make_sections(k);
+      if (!s.passes[0].reductions.empty()) partials_.emplace(assemble(s, Stores::partials), name_of(k.loop));
+    } catch (const Uncovered&) {}
+  });
+  return partials_ && partials_->entry() != nullptr;
+}
+void LoopCode::add(const LoopArgs& a, const Grid& g, std::int64_t row, std::int64_t begin, std::int64_t end,
+                   char* partials) const {
+  Call c = call_of(a, g, row, 1, begin, end);
+  c.partials = partials;
+  reinterpret_cast<void (*)(const Call*)>(const_cast<void*>(partials_->entry()))(&c);
 }
 const void* LoopCode::entry(const LoopKernel& k, const LoopArgs& a, const Grid& g) const {
   std::uint32_t read = 0, written = 0;

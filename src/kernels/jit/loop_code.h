@@ -18,7 +18,12 @@ class LoopCode {
   void run(const LoopKernel&, const LoopArgs&, const Grid&) const;
   /// One row `times` times, on this thread: see kernels::run_in_turn.
   void run_in_turn(const LoopArgs&, const Grid&, std::int64_t times, std::span<const std::int64_t> step) const;
+  /// Columns [begin, end) of a row in the first pass alone: 32 partial results for each of its reductions, 256 bytes
+  /// apart. For rows longer than a segment, where `adds` is true.
+  bool adds(const LoopKernel&, const Grid&) const;
+  void add(const LoopArgs&, const Grid&, std::int64_t row, std::int64_t begin, std::int64_t end, char* partials) const;
   std::size_t bytes() const { return code_bytes_; }
+  bool narrow() const { return narrow_; }  // lanes of 16 bits
 
  private:
   LoopCode(const LoopKernel&, const Sections&);
@@ -32,12 +37,14 @@ class LoopCode {
   void call(const void* code, const LoopArgs&, const Grid&, std::int64_t row, std::int64_t rows, std::int64_t begin,
             std::int64_t end) const;
   CodeMemory memory_;
-  mutable std::once_flag stream_once_;
-  mutable std::optional<CodeMemory> stream_;
+  bool forms_fit(const Grid&) const;
+  mutable std::once_flag stream_once_, partials_once_;
+  mutable std::optional<CodeMemory> stream_, partials_;
   std::size_t code_bytes_;
   std::vector<int> bytes_;  // element size of each operand
   std::vector<char> column_;
   int kept_rows_, kept_element_;
   std::uint32_t real_forms_;
+  bool narrow_;
 };
 }  // namespace bora::kernels::jit

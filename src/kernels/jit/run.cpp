@@ -102,17 +102,23 @@ class Runner {
   void long_row(std::int64_t row, std::int64_t begin, std::int64_t end) {
     passes(row, [&](const Pass& pass) { blocks(pass, begin, end); });
   }
-  /// One row, its segments over threads.
-  void split_row(std::int64_t row) {
+  /// One row, its segments over threads; `code`: of the first pass, or null.
+  void split_row(std::int64_t row, const jit::LoopCode* code) {
     const auto partials = plan_.partials * kPartialBytes;  // of a segment
     passes(row, [&](const Pass& pass) {
       parallel_for(segments_, grain_for(static_cast<double>(kSegment) * k_.cost * kNanosecondsPerCost),
                    [&](std::int64_t begin, std::int64_t end) {
+                     const auto last = [&](std::int64_t s) { return std::min(g_.columns, (s + 1) * kSegment); };
+                     if (code != nullptr && &pass == &plan_.passes.front()) {
+                       for (auto s = begin; s < end; ++s)
+                         code->add(a_, g_, row, s * kSegment, last(s), partials_ + s * partials);
+                       return;
+                     }
                      Runner hand(*this);  // shares the row values
                      hand.own_blocks();
                      for (auto s = begin; s < end; ++s) {
                        hand.partials_ = partials_ + s * partials;
-                       hand.blocks(pass, s * kSegment, std::min(g_.columns, (s + 1) * kSegment));
+                       hand.blocks(pass, s * kSegment, last(s));
                      }
                    });
       for (const Step& s : pass.columns)
@@ -343,9 +349,11 @@ void run(const LoopKernel& k, const LoopArgs& a) {
                    for (auto r = begin; r < end; ++r) runner.long_row(r, 0, g.columns);
                  });
   } else {
+    const auto* code = k.code(0);
+    if (code != nullptr && !code->adds(k, g)) code = nullptr;
     auto split = [&](std::int64_t begin, std::int64_t end) {
       Runner runner(k, k.blocks, a, g, 1, block, (g.columns + kSegment - 1) / kSegment);
-      for (auto r = begin; r < end; ++r) runner.split_row(r);
+      for (auto r = begin; r < end; ++r) runner.split_row(r, code);
     };
     if (g.rows < thread_count()) split(0, g.rows);
     else parallel_for(g.rows, grain_for(static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost), split);

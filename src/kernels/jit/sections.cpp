@@ -1,4 +1,5 @@
 #include "kernels/jit/sections.h"
+#include "kernels/jit/narrow_lanes.h"
 #include "kernels/jit/trace.h"
 
 namespace bora::kernels::jit {
@@ -224,5 +225,9 @@ class Maker {
 };
 }  // namespace
 
-Sections make_sections(const LoopKernel& k) { return Maker(k).take(); }
+Sections make_sections(const LoopKernel& k) {
+  Sections s = Maker(k).take();
+  narrow_lanes(s);
+  return s;
+}
 }  // namespace bora::kernels::jit

@@ -30,7 +30,9 @@ struct Sections {
   std::uint32_t real_forms = 0;  // forms that become 32-bit floats: their numbers must fit 32 bits
   std::vector<Operand> operands; // of the Loop, then the rows kept between passes
   int kept_rows = 0;
-  int lanes() const { return (isa == Isa::v4 ? 64 : 32) / (wide ? 8 : 4); }
+  bool narrow = false;  // lanes of 16 bits: one pass, no reductions
+  int lane_bytes() const { return wide ? 8 : narrow ? 2 : 4; }
+  int lanes() const { return (isa == Isa::v4 ? 64 : 32) / lane_bytes(); }
 };
 /// Throws Uncovered with the reason where no code is generated for the Loop.
 struct Uncovered {

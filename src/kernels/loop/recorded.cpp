@@ -61,7 +61,7 @@ int Graph::simplified(const Node& n) const {
     const Node& c = nodes[static_cast<std::size_t>(n.in[static_cast<std::size_t>(j)])];
     return c.op == P::constant ? &c : nullptr;
   };
-  const std::uint64_t ones = n.wide ? ~std::uint64_t{0} : 0xffffffffull;
+  const std::uint64_t ones = n.wide ? ~std::uint64_t{0} : narrow ? 0xffffull : 0xffffffffull;
   switch (n.op) {
     case P::mnot: {
       const Node& m = nodes[static_cast<std::size_t>(n.in[0])];
@@ -81,11 +81,44 @@ int Graph::simplified(const Node& n) const {
     default: return -1;
   }
 }
+/// a < b ? a : b and its like; with AVX2 both operands of an unsigned comparison have their sign bit flipped.
+bool Graph::as_extreme(Node& n) const {
+  if (n.mask || (n.wide && isa != Isa::v4)) return false;
+  const auto node = [&](int k) -> const Node& { return nodes[static_cast<std::size_t>(k)]; };
+  const Node& m = node(n.in[0]);
+  if (m.op != P::icmp && m.op != P::ucmp) return false;
+  const bool less = m.imm == kLess || m.imm == kLessEqual;
+  if (!less && m.imm != kGreater) return false;
+  const auto flipped = [&](int x, int of) {
+    const Node &f = node(x), &v = node(of);
+    if (f.op == P::constant) return v.op == P::constant && f.imm == (v.imm ^ 0x80000000u);
+    return f.op == P::ixor && f.in[0] == of && node(f.in[1]).op == P::constant && node(f.in[1]).imm == 0x80000000u;
+  };
+  const auto compares = [&](int a, int b, bool flips) {
+    return flips ? flipped(m.in[0], a) && flipped(m.in[1], b) : m.in[0] == a && m.in[1] == b;
+  };
+  for (bool flips : {false, true}) {
+    if (flips && (m.op == P::ucmp || n.wide)) continue;
+    const bool is = compares(n.in[1], n.in[2], flips), swapped = compares(n.in[2], n.in[1], flips);
+    if (!is && !swapped) continue;
+    const bool larger = is ? !less : less, is_unsigned = m.op == P::ucmp || flips;
+    n = {.op = is_unsigned ? (larger ? P::umax : P::umin) : (larger ? P::imax : P::imin),
+         .wide = n.wide,
+         .in = {n.in[1], n.in[2], -1, -1}};
+    return true;
+  }
+  return false;
+}
 int Graph::add(Node n) {
+  if (n.op == P::select && !n.mask) {
+    if (const Node& m = nodes[static_cast<std::size_t>(n.in[0])]; m.op == P::mnot)
+      n.in = {m.in[0], n.in[2], n.in[1], -1};
+    as_extreme(n);
+  }
   if (!is_effect(n.op)) {
     std::uint64_t x[3] = {}, r = 0;
     const int inputs = arity(n.op);
-    bool known = inputs > 0;
+    bool known = inputs > 0 && !narrow;  // a narrow graph is made of one that is folded already
     for (int j = 0; j < inputs; ++j) {
       const Node& c = nodes[static_cast<std::size_t>(n.in[static_cast<std::size_t>(j)])];
       known = known && c.op == P::constant;
@@ -95,7 +128,7 @@ int Graph::add(Node n) {
                          : fold_as<float, std::uint32_t>(n.op, x, n.imm, r)))
       return constant(r, n.wide);
     // Bits that a shift drops need no mask before it: a rounded bf16 on its way to memory.
-    if (n.op == P::shr) {
+    if (n.op == P::shr && !narrow) {
       const Node& cut = nodes[static_cast<std::size_t>(n.in[0])];
       if (cut.op == P::iand)
         if (const Node& c = nodes[static_cast<std::size_t>(cut.in[1])];

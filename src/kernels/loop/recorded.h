@@ -8,7 +8,8 @@
 #include "bora/kernels/cpu.h"
 
 namespace bora::kernels::jit {
-/// The machine operation of a node. `wide`: on 64-bit lanes. Masks are vectors with AVX2, k registers with AVX-512.
+/// The machine operation of a node. `wide`: on 64-bit lanes; in a narrow Graph all work on 16-bit ones.
+/// Masks are vectors with AVX2, k registers with AVX-512.
 enum class P : std::uint8_t {
   constant,   // imm: the bits of one lane
   slot,       // imm: a value that is one per row, kept in the frame
@@ -23,6 +24,7 @@ enum class P : std::uint8_t {
   whole_to_f32,  // 64-bit integer -> f32, one rounding
   to_half,    // f32 rounded to f16, as f32
   iadd, isub, imul,
+  imin, imax, umin, umax,
   umul32,     // low words -> 64 bits
   iand, ior, ixor,
   shl, shr, sar, rotl,  // imm: count
@@ -58,11 +60,12 @@ struct HostCall {
 /// Nodes in order of evaluation. Constants are folded where the host computes the same bits; equal nodes are one node.
 class Graph {
  public:
-  explicit Graph(Isa which) : isa(which) {}
+  explicit Graph(Isa which, bool lanes_of_16 = false) : isa(which), narrow(lanes_of_16) {}
   int add(Node);
   int constant(std::uint64_t bits, bool wide) { return add({.op = P::constant, .wide = wide, .imm = bits}); }
   std::uint64_t host_call(HostCall);
   Isa isa;
+  bool narrow;  // every lane has 16 bits
   std::vector<Node> nodes;
   std::vector<HostCall> host;
 
@@ -71,6 +74,7 @@ class Graph {
     std::size_t operator()(const Node&) const;
   };
   int simplified(const Node&) const;  // an existing node, or -1
+  bool as_extreme(Node&) const;       // a choice of the larger or smaller integer as one instruction
   std::unordered_map<Node, int, Hash> seen_;
 };
 }  // namespace bora::kernels::jit

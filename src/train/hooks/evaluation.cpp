@@ -111,16 +111,17 @@ class Evaluation final : public LoopHook {
   void after_step(Run& run, const StepReport& r) override {
     auto& eval = run.settings.eval;
     run.is_best = false;
-    if (eval.every == 0 || r.step % eval.every != 0 || run.stopped) return;
-    if (run.last() && !run.settings.checkpoint.best) return;  // the end measures it
+    bool last = run.last() && !run.meets_again;
+    if (eval.every == 0 || r.step % eval.every != 0 || (run.stopped && !run.meets_again)) return;
+    if (last && !run.settings.checkpoint.best) return;  // the end measures it
     last_ = measure(run, true);
     at_ = r.step;
-    if (!run.last()) run.say("step " + std::to_string(r.step) + "  val loss " + last_);
+    if (!last) run.say("step " + std::to_string(r.step) + "  val loss " + last_);
     run.is_best = run.best.see(std::stod(last_), r.step, eval.min_delta);
-    if (eval.patience == 0 || run.best.since < eval.patience || run.last()) return;
+    if (eval.patience == 0 || run.best.since < eval.patience || last) return;
     run.say("no lower validation loss in " + std::to_string(run.best.since) + " evaluations since step " +
             std::to_string(run.best.step) + " (" + number_text(run.best.loss) + "): the run ends");
-    run.wants_stop = true;
+    run.stop();
   }
   void end(Run& run) override {
     if (run.interrupted()) return;

@@ -1,5 +1,6 @@
 #include "bora/train/process.h"
 #include "train/hooks.h"
+#include "train/leaving.h"
 
 namespace bora::training {
 namespace {
@@ -7,9 +8,13 @@ class Stop final : public LoopHook {
  public:
   void before_step(Run& run) override {
     run.asked_to_stop = StopSignals::requested() || (run.folder && !run.folder->there());
+    run.asked_to_leave = UseLeaving::asked();
   }
   void end(Run& run) override {
-    if (run.interrupted())
+    if (run.meets_again)
+      run.say("step " + std::to_string(run.done) + " of " + std::to_string(run.settings.steps) +
+              ": the ranks meet again, with others");
+    else if (run.interrupted())
       run.say("stopped after step " + std::to_string(run.done) + " of " + std::to_string(run.settings.steps) +
               "; the same command continues");
     rescue_checkpoint(run);

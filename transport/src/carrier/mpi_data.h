@@ -3,9 +3,11 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include "carrier/data_path.h"
 
 namespace bora::transport {
+inline constexpr std::string_view kMpi = "transport.carrier=mpi (BORA_CARRIER): ";  // before errors
 /// ConfigError if this build has no MPI, or if this process was not started as a rank of an MPI job.
 void check_mpi();
 

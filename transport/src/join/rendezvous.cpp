@@ -107,6 +107,8 @@ void Rendezvous::listen_with_zmq(const std::string& ip) {
 void Rendezvous::wait_for_news() {
   zmq_pollitem_t items[] = {{j_.control.socket.get(), 0, ZMQ_POLLIN, 0}, {j_.control.monitor.get(), 0, ZMQ_POLLIN, 0}};
   zmq_poll(items, 2, 50);
+  if (!given_up_) return;
+  if (auto why = given_up_(); !why.empty()) throw RankLost(why, -1);
 }
 void Rendezvous::add(const Welcome::Rank& r) {
   j_.who.push_back(r.who);

@@ -2,8 +2,10 @@
 // handshake with their names and addresses (rendezvous_member.cpp); when all have arrived, or at the timeout, it sends
 // all of them one verdict.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 #include "carrier/net_link.h"
 #include "control/handshake.h"
@@ -17,7 +19,9 @@ inline constexpr const char *kMpiAnywhere = "mpi:anywhere", *kMpiHere = "mpi:her
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;
-  /// Returns when the job is complete. JoinTimeout, ConfigError.
+  /// Called while ranks are missing; a text that is not empty ends run() with RankLost of it.
+  void ask(std::function<std::string()> given_up) { given_up_ = std::move(given_up); }
+  /// Returns when the job is complete. JoinTimeout, ConfigError, RankLost.
   virtual void run() = 0;
   Joined take() { return std::move(j_); }
   EngineOptions options() const;
@@ -44,6 +48,7 @@ class Rendezvous {
 
  private:
   void listen_with_zmq(const std::string& ip);
+  std::function<std::string()> given_up_ = {};
   std::string zmq_address_;  // of data, with BORA_CARRIER=zmq
 };
 /// `strangers`: how many of their connections may be open on each port.

@@ -204,17 +204,17 @@ class Root final : public Rendezvous {
         for (std::size_t i = 0; i < mine.size(); ++i) differ("build", h, mine[i], theirs[i]);
       if (c_.carrier == "shm" && !shares_memory(h.shm_host))
         text += (text.empty() ? "" : "; ") + h.who() + " shares no memory with " + me_.who() +
-                ", and BORA_CARRIER=shm wants it";
+                ", and transport.carrier=shm (BORA_CARRIER) wants it";
       differ("carrier of data", h, scheme(me_.address), scheme(h.address));
       if (h.address == kMpiHere && j_.keys && several)
         text += (text.empty() ? "" : "; ") + h.who() +
                 " would send data to another host over MPI, which does not encrypt, and the job has a secret: "
-                "use another BORA_CARRIER, or say that the network is private (BORA_INSECURE_PRIVATE_NETWORK=1, "
-                "--insecure-private-network)";
+                "use another transport.carrier (BORA_CARRIER), or say that the network is private "
+                "(BORA_INSECURE_PRIVATE_NETWORK=1, --insecure-private-network)";
       if (h.machine != me_.machine &&
           (h.address.find("//127.") != std::string::npos || h.address.find("//[::1]") != std::string::npos))
         text += (text.empty() ? "" : "; ") + h.who() + " listens on loopback, where " + me_.who() +
-                " cannot reach it: set BORA_INTERFACE to one of its network interfaces";
+                " cannot reach it: set transport.interface (BORA_INTERFACE) to one of its network interfaces";
     };
     for (auto& h : arrived_)
       if (h) look(*h);

@@ -4,11 +4,12 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include "schedule/codec_avx2.h"
 #include "schedule/codec_block.h"
 
 namespace bora::transport {
 namespace {
-constexpr std::int64_t kMost = 4096;  // numbers in a block
+using block_codec::kMost;
 
 void encode_bf16(const float* in, std::int64_t n, std::int64_t, std::byte* out) {
   for (std::int64_t i = 0; i < n; ++i) {
@@ -16,40 +17,61 @@ void encode_bf16(const float* in, std::int64_t n, std::int64_t, std::byte* out) 
     std::memcpy(out + 2 * i, &x, sizeof x);
   }
 }
-void decode_bf16(const std::byte* in, std::int64_t n, std::int64_t, float* out) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    bfloat16 x;
-    std::memcpy(&x, in + 2 * i, sizeof x);
-    out[i] = static_cast<float>(x);
-  }
+float of_bf16(const std::byte* from) {
+  bfloat16 x;
+  std::memcpy(&x, from, sizeof x);
+  return static_cast<float>(x);
 }
-/// Whole blocks by `one`; numbers that do not fill the last one are followed by zeros.
-template <auto one, class Block>
+void decode_bf16(const std::byte* in, std::int64_t n, std::int64_t, float* out) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = of_bf16(in + 2 * i);
+}
+void sum_bf16(Parts parts, std::int64_t at, std::int64_t n, std::int64_t block, float* out) {
+  decode_bf16(parts[0] + at, n, block, out);
+  for (auto* part : parts.subspan(1))
+    for (std::int64_t i = 0; i < n; ++i) out[i] += of_bf16(part + at + 2 * i);
+}
+/// Whole blocks by `all`; numbers that do not fill the last one are followed by zeros.
+template <auto all, class Block>
 void encode_units(const float* in, std::int64_t n, std::int64_t block, std::byte* out) {
-  auto bytes = Block::bytes(block);
-  for (; n >= block; n -= block, in += block, out += bytes) one(in, block, out);
+  auto blocks = n / block, rest = n % block;
+  all(in, blocks, block, out);
+  if (rest == 0) return;
+  float last[kMost];
+  std::copy_n(in + blocks * block, rest, last);
+  std::fill_n(last + rest, block - rest, 0.0F);
+  all(last, 1, block, out + blocks * Block::bytes(block));
+}
+template <class Block>
+void encode_one_by_one(const float* in, std::int64_t blocks, std::int64_t block, std::byte* out) {
+  for (std::int64_t k = 0; k < blocks; ++k)
+    block_codec::encode_plain<Block>(in + k * block, block, out + k * Block::bytes(block));
+}
+/// n numbers by one(bytes in front, block, numbers) of whole blocks.
+template <class Block, class F> void each_block(std::int64_t n, std::int64_t block, float* out, const F& one) {
+  std::int64_t at = 0;
+  for (; n >= block; n -= block, at += Block::bytes(block), out += block) one(at, block, out);
   if (n == 0) return;
   float last[kMost];
-  std::copy_n(in, n, last);
-  std::fill_n(last + n, block - n, 0.0F);
-  one(last, block, out);
+  one(at, block, last);
+  std::copy_n(last, n, out);
 }
 template <auto one, class Block>
 void decode_units(const std::byte* in, std::int64_t n, std::int64_t block, float* out) {
-  auto bytes = Block::bytes(block);
-  for (; n >= block; n -= block, in += bytes, out += block) one(in, block, out);
-  if (n == 0) return;
-  float last[kMost];
-  one(in, block, last);
-  std::copy_n(last, n, out);
+  each_block<Block>(n, block, out, [in](std::int64_t at, std::int64_t b, float* to) { one(in + at, b, to); });
 }
-constexpr CodecKernels kBf16[] = {{"plain", encode_bf16, decode_bf16}};
+template <auto one, class Block>
+void sum_units(Parts parts, std::int64_t at, std::int64_t n, std::int64_t block, float* out) {
+  each_block<Block>(n, block, out, [&](std::int64_t more, std::int64_t b, float* to) {
+    one(parts.data(), parts.size(), at + more, b, to);
+  });
+}
+constexpr CodecKernels kBf16[] = {{"plain", encode_bf16, decode_bf16, sum_bf16}};
 template <class Block> constexpr CodecKernels kKernels[] = {
-    {"plain", encode_units<block_codec::encode_plain<Block>, Block>,
-     decode_units<block_codec::decode_plain<Block>, Block>},
+    {"plain", encode_units<encode_one_by_one<Block>, Block>, decode_units<block_codec::decode_plain<Block>, Block>,
+     sum_units<block_codec::sum_plain<Block>, Block>},
 #ifdef __AVX2__
-    {"avx2", encode_units<block_codec::encode_avx2<Block>, Block>,
-     decode_units<block_codec::decode_avx2<Block>, Block>},
+    {"avx2", encode_units<block_codec::encode_avx2<Block>, Block>, decode_units<block_codec::decode_avx2<Block>, Block>,
+     sum_units<block_codec::sum_avx2<Block>, Block>},
 #endif
 };
 using block_codec::Int4, block_codec::Int8;
@@ -91,17 +113,13 @@ void sum_encoded(const Wire& w, Reduction r, const std::vector<const std::byte*>
   auto& row = codec(w.codec);
   auto unit = row.unit(w.block), bytes = row.unit_bytes(w.block);
   auto step = std::max<std::int64_t>(1, 512 / unit) * unit;  // numbers that stay in the first-level cache
-  float sum[kMost], next[kMost];
+  float own[kMost];
   for (std::int64_t i = 0; i < n; i += step) {
     auto m = std::min(step, n - i), at = i / unit * bytes;
-    decode(w, parts[0] + at, m, sum);
-    for (std::size_t p = 1; p < parts.size(); ++p) {
-      decode(w, parts[p] + at, m, next);
-      for (std::int64_t k = 0; k < m; ++k) sum[k] += next[k];
-    }
+    auto* sum = sums ? sums + i : own;
+    row.kernels.back().sum(parts, at, m, w.block, sum);
     if (r == Reduction::mean)
       for (std::int64_t k = 0; k < m; ++k) sum[k] /= static_cast<float>(parts.size());
-    if (sums) std::copy_n(sum, m, sums + i);
     if (encoded) encode(w, sum, m, encoded + at);
   }
 }

@@ -1,5 +1,5 @@
 // codec_block.h -- one block of integers with a scale: [scale, bf16][integers, or codes of them]. Included by codec.cpp
-// alone.
+// and codec_avx2.h alone.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -9,9 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#ifdef __AVX2__
-#include <immintrin.h>
-#endif
 #include "bora/base/int4.h"
 
 namespace bora::transport::block_codec {
@@ -120,78 +117,15 @@ template <class Block> void decode_plain(const std::byte* in, std::int64_t block
     else out[i] = static_cast<float>(q) * scale;
   }
 }
-#ifdef __AVX2__
-inline std::uint32_t largest_magnitude(const float* in, std::int64_t block) {
-  auto mask = _mm256_set1_epi32(static_cast<int>(kMagnitude));
-  auto load = [&](std::int64_t i) {
-    return _mm256_and_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + i)), mask);
-  };
-  auto a = load(0), b = load(8);
-  for (std::int64_t i = 16; i < block; i += 16) a = _mm256_max_epi32(a, load(i)), b = _mm256_max_epi32(b, load(i + 8));
-  a = _mm256_max_epi32(a, b);
-  auto m = _mm_max_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
-  m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));
-  m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1));
-  return static_cast<std::uint32_t>(_mm_cvtsi128_si32(m));
-}
-/// 32 numbers as integers of a byte.
-inline __m256i integers(const float* in, __m256 inverse) {
-  auto q = [&](int i) { return _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(in + i), inverse)); };
-  auto low = _mm256_packs_epi32(q(0), q(8)), high = _mm256_packs_epi32(q(16), q(24));
-  return _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-}
-/// The 16 integers of a byte times the scale.
-inline void numbers(__m128i q, __m256 scale, float* out) {
-  _mm256_storeu_ps(out, _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(q)), scale));
-  _mm256_storeu_ps(out + 8, _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(q, 8))), scale));
-}
-inline __m256i table(const std::array<std::int8_t, 16>& t) {
-  return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(t.data())));
-}
-/// Codes of 32 integers of a byte.
-inline __m256i codes(__m256i q) {
-  auto low = _mm256_set1_epi8(15);
-  auto bucket = _mm256_and_si256(_mm256_srli_epi16(_mm256_xor_si256(q, _mm256_set1_epi8(-128)), 4), low);
-  auto passed = [&](const std::array<std::int8_t, 16>& t) {  // -1 where it is
-    return _mm256_cmpgt_epi8(q, _mm256_shuffle_epi8(table(t), bucket));
-  };
-  auto c = _mm256_sub_epi8(_mm256_shuffle_epi8(table(kInt4Buckets.below), bucket), passed(kInt4Buckets.first));
-  return _mm256_sub_epi8(c, passed(kInt4Buckets.second));
-}
-template <class Block> void encode_avx2(const float* in, std::int64_t block, std::byte* out) {
-  auto most = largest_magnitude(in, block);
-  if (most >= kInfinity || most < kTiny) return encode_plain<Block>(in, block, out);
-  auto scale = scale_of(most);
-  put_scale(out, bits_of(scale));
-  auto inverse = _mm256_set1_ps(1 / scale);
-  auto* to = out + 2;
-  auto store = [&](std::int64_t i, __m256i q) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), q); };
-  if constexpr (std::is_same_v<Block, Int8>)
-    for (std::int64_t i = 0; i < block; i += 32) store(i, integers(in + i, inverse));
-  else {
-    auto half = block / 2;
-    for (std::int64_t i = 0; i < half; i += 32) {
-      auto a = codes(integers(in + i, inverse)), b = codes(integers(in + half + i, inverse));
-      store(i, _mm256_or_si256(a, _mm256_slli_epi16(b, 4)));  // codes are below 16: nothing leaves its byte
-    }
+constexpr std::int64_t kMost = 4096;  // numbers in a block
+/// The sum of the blocks at `at` of n parts, in their order.
+template <class Block>
+void sum_plain(const std::byte* const* parts, std::size_t n, std::int64_t at, std::int64_t block, float* out) {
+  decode_plain<Block>(parts[0] + at, block, out);
+  float next[kMost];
+  for (std::size_t p = 1; p < n; ++p) {
+    decode_plain<Block>(parts[p] + at, block, next);
+    for (std::int64_t i = 0; i < block; ++i) out[i] += next[i];
   }
 }
-template <class Block> void decode_avx2(const std::byte* in, std::int64_t block, float* out) {
-  auto s = std::bit_cast<float>(scale_bits(in) & kMagnitude);
-  if (!(s <= kHuge)) return decode_plain<Block>(in, block, out);
-  auto scale = _mm256_set1_ps(s);
-  auto load = [&](std::int64_t i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + 2 + i)); };
-  if constexpr (std::is_same_v<Block, Int8>)
-    for (std::int64_t i = 0; i < block; i += 16) numbers(load(i), scale, out + i);
-  else {
-    auto half = block / 2;
-    auto levels = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kInt4Levels.data())), low = _mm_set1_epi8(15);
-    for (std::int64_t i = 0; i < half; i += 16) {
-      auto both = load(i);
-      numbers(_mm_shuffle_epi8(levels, _mm_and_si128(both, low)), scale, out + i);
-      numbers(_mm_shuffle_epi8(levels, _mm_and_si128(_mm_srli_epi16(both, 4), low)), scale, out + half + i);
-    }
-  }
-}
-#endif
 }  // namespace bora::transport::block_codec

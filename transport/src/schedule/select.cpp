@@ -5,6 +5,9 @@
 #include "schedule/codec.h"
 
 namespace bora::transport {
+namespace {
+constexpr std::string_view kSetting = "transport.algorithms (BORA_ALGORITHMS): ";
+}  // namespace
 std::vector<const Algorithm*> read_algorithms(const std::string& text) {
   std::vector<const Algorithm*> found;
   std::istringstream in(text);
@@ -13,14 +16,13 @@ std::vector<const Algorithm*> read_algorithms(const std::string& text) {
     auto name = item.substr(0, equal), wanted = equal == std::string::npos ? "" : item.substr(equal + 1);
     auto tables = algorithm_tables();
     auto table = std::find_if(tables.begin(), tables.end(), [&](auto* t) { return word(t->rows[0].kind) == name; });
-    check<ConfigError>(table != tables.end(), "BORA_ALGORITHMS: '", name,
+    check<ConfigError>(table != tables.end(), kSetting, "'", name,
                        "' is not a collective; expected all_reduce=chain,...");
     auto rows = (*table)->rows;
     auto a = std::find_if(rows.begin(), rows.end(), [&](auto& row) { return row.name == wanted; });
     std::string names;
     for (auto& row : rows) names += (names.empty() ? "" : ", ") + std::string(row.name);
-    check<ConfigError>(a != rows.end(), "BORA_ALGORITHMS: ", name, " has no algorithm '", wanted, "'; there are ",
-                       names);
+    check<ConfigError>(a != rows.end(), kSetting, name, " has no algorithm '", wanted, "'; there are ", names);
     found.push_back(&*a);
   }
   return found;
@@ -60,7 +62,7 @@ void check_forced(const std::vector<const Algorithm*>& forced, CollectiveKind ki
     std::string others;
     for (auto& row : algorithm_table(kind).rows)
       if (!row.traits.running) others += (others.empty() ? "" : ", ") + std::string(row.name);
-    fail<ConfigError>("algorithms: ", word(kind), "=", a->name, " passes running sums on from rank to rank, where ",
+    fail<ConfigError>(kSetting, word(kind), "=", a->name, " passes running sums on from rank to rank, where ",
                       word(wire.codec), " would round at every hop; use ", others, ", or another wire");
   }
 }

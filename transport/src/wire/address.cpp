@@ -18,6 +18,7 @@
 namespace bora::transport {
 namespace {
 using namespace std::chrono_literals;
+constexpr std::string_view kInterface = "transport.interface (BORA_INTERFACE): ";
 std::string text_of(const sockaddr* a, socklen_t size) {
   char text[NI_MAXHOST] = "";
   getnameinfo(a, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST);  // with the scope of a link-local address
@@ -63,8 +64,7 @@ Network network(const std::string& word, int family) {
   if (slash != std::string::npos) {
     auto [end, error] = std::from_chars(word.data() + slash + 1, word.data() + word.size(), bits);
     check<ConfigError>(error == std::errc{} && end == word.data() + word.size() && bits >= 0 && bits <= all,
-                       "BORA_INTERFACE: '", word, "' is no network: behind the / there must be a number from 0 to ",
-                       all);
+                       kInterface, "'", word, "' is no network: behind the / there must be a number from 0 to ", all);
   }
   n.bits = bits;
   return n;
@@ -123,7 +123,7 @@ std::string own_address(const Address& root, const std::string& interfaces) {
       if (named != others && !(others && is_loopback(text_of(i->ifa_addr))) && (ip.empty() || ip.starts_with("fe80:")))
         ip = text_of(i->ifa_addr);
     }
-    check<ConfigError>(!ip.empty(), "BORA_INTERFACE: no network interface '", interfaces, "' with an ",
+    check<ConfigError>(!ip.empty(), kInterface, "no network interface '", interfaces, "' with an ",
                        family == AF_INET6 ? "IPv6" : "IPv4", " address; there are: ", names);
     return ip;
   }

@@ -27,9 +27,14 @@ class Frame {
 /// Shared by its holders and its sockets; the last of them ends it, which waits for unsent messages.
 class ZmqContext {
  public:
-  ZmqContext() : context_(std::make_shared<zmq::context_t>(1)) {}  // one I/O thread
+  ZmqContext() : context_(made()) {}
 
  private:
+  static std::shared_ptr<zmq::context_t> made() {
+    try {
+      return std::make_shared<zmq::context_t>(1);  // one I/O thread
+    } catch (const zmq::error_t& e) { fail<TransportError>("cannot begin with ZeroMQ: ", e.what()); }
+  }
   friend class Socket;
   explicit ZmqContext(std::shared_ptr<zmq::context_t> c) : context_(std::move(c)) {}
   std::shared_ptr<zmq::context_t> context_;

@@ -82,7 +82,7 @@ void begin(Library& l) {
   int begun = 0, ended = 0, level = MPI_THREAD_SINGLE;
   MPI_Initialized(&begun);
   MPI_Finalized(&ended);
-  check<ConfigError>(!ended, "BORA_CARRIER=mpi: the program has called MPI_Finalize already; join before that");
+  check<ConfigError>(!ended, kMpi, "the program has called MPI_Finalize already; join before that");
   if (begun) MPI_Query_thread(&level);
   else {
     check_call(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
@@ -91,16 +91,15 @@ void begin(Library& l) {
     std::atexit(finalize);
   }
   check<ConfigError>(level == MPI_THREAD_MULTIPLE,
-                     "BORA_CARRIER=mpi: MPI was begun for fewer threads than MPI_THREAD_MULTIPLE, which Bora's "
-                     "progress thread needs: ",
-                     begun ? "the program must call MPI_Init_thread with it" : "this MPI does not have it");
+                     kMpi, "MPI was begun for fewer threads than MPI_THREAD_MULTIPLE, which Bora's progress thread ",
+                     "needs: ", begun ? "the program must call MPI_Init_thread with it" : "this MPI does not have it");
 }
 /// Meets all ranks of the MPI job; returns, by rank of ours, the rank in `comm`.
 std::vector<int> meet(Library& l, const MpiOptions& o) {
   int size = 0;
   if (l.comm == MPI_COMM_NULL) begin(l);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  check<ConfigError>(size == o.size, "BORA_CARRIER=mpi: the MPI job has ", size, " ranks, this one ", o.size,
+  check<ConfigError>(size == o.size, kMpi, "the MPI job has ", size, " ranks, this one ", o.size,
                      "; start all of them, and nobody else, with one mpirun");
   auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(o.timeout_s));
   auto wait = [&](MPI_Request& request) {
@@ -116,7 +115,7 @@ std::vector<int> meet(Library& l, const MpiOptions& o) {
     l.comm = l.copy;
     check_call(MPI_Comm_set_errhandler(l.comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
-  check<ConfigError>(l.users == 0, "BORA_CARRIER=mpi: this process is in a job over MPI already; let go of it first");
+  check<ConfigError>(l.users == 0, kMpi, "this process is in a job over MPI already; let go of it first");
   l.mine = o.rank;
   l.all.assign(static_cast<std::size_t>(size), 0);
   check_call(MPI_Iallgather(&l.mine, 1, MPI_INT, l.all.data(), 1, MPI_INT, l.comm, &request), "MPI_Iallgather");
@@ -125,7 +124,7 @@ std::vector<int> meet(Library& l, const MpiOptions& o) {
   for (int i = 0; i < size; ++i) {
     auto r = l.all[static_cast<std::size_t>(i)];
     bool once = r >= 0 && r < size && where[static_cast<std::size_t>(r)] < 0;
-    check<ConfigError>(once, "BORA_CARRIER=mpi: rank ", i, " of the MPI job is rank ", r,
+    check<ConfigError>(once, kMpi, "rank ", i, " of the MPI job is rank ", r,
                        " of this one, and so is another: each must have one of its own");
     where[static_cast<std::size_t>(r)] = i;
   }
@@ -298,7 +297,7 @@ void check_mpi() {
   auto started = [](const char* name) { return std::getenv(name) != nullptr; };
   check<ConfigError>(
       started("PMIX_RANK") || started("PMI_RANK") || started("OMPI_COMM_WORLD_RANK"),
-      "BORA_CARRIER=mpi: nobody started this process as a rank of an MPI job; use mpirun, or srun --mpi=pmix");
+      kMpi, "nobody started this process as a rank of an MPI job; use mpirun, or srun --mpi=pmix");
 }
 std::unique_ptr<DataPath> make_mpi_data(const MpiOptions& o, Up up) {
   return std::make_unique<MpiData>(o, std::move(up));

@@ -5,8 +5,7 @@
 namespace bora::transport {
 void check_mpi() {
   fail<ConfigError>(
-      "BORA_CARRIER=mpi: this build of Bora has no MPI; build it with cmake -DBORA_MPI=ON, or choose auto, tcp, zmq or "
-      "shm");
+      kMpi, "this build of Bora has no MPI; build it with cmake -DBORA_MPI=ON, or choose auto, tcp, zmq or shm");
 }
 std::unique_ptr<DataPath> make_mpi_data(const MpiOptions&, Up) {
   check_mpi();

@@ -1,0 +1,43 @@
+#include "newcomers.h"
+#include <algorithm>
+#include <utility>
+
+namespace bora::launch {
+using std::chrono::seconds;
+
+void Newcomers::lack(const Host& host) { missing_.push_back({host, seconds(1), Clock::now() + seconds(1)}); }
+void Newcomers::add_files(std::vector<::pollfd>& files) const {
+  for (auto& m : missing_)
+    if (m.attempt) m.attempt->add_files(files);
+}
+void Newcomers::serve(RankEvents& events) {
+  for (auto& m : missing_) {
+    if (m.attempt) m.attempt->serve(events);
+    auto now = Clock::now();
+    bool failed = m.attempt && (!m.attempt->connected() || !m.attempt->failure().empty() ||
+                                (!m.here() && now >= m.next));
+    if (failed) {
+      m.attempt.reset();
+      m.pause = std::min(2 * m.pause, seconds(30));
+      m.next = now + m.pause;
+    } else if (!m.attempt && now >= m.next) {
+      m.attempt = std::make_unique<RemoteRanks>(m.host, ssh_, agent_);
+      m.next = now + kMostToConnect;
+    }
+  }
+}
+int Newcomers::slots() const {
+  int n = 0;
+  for (auto& m : missing_) n += m.here() ? m.host.slots : 0;
+  return n;
+}
+std::vector<std::unique_ptr<RemoteRanks>> Newcomers::take() {
+  std::vector<std::unique_ptr<RemoteRanks>> taken;
+  for (auto& m : missing_)
+    if (m.here()) taken.push_back(std::move(m.attempt));
+  std::erase_if(missing_, [&](auto& m) {
+    return std::any_of(taken.begin(), taken.end(), [&](auto& t) { return t->host().name == m.host.name; });
+  });
+  return taken;
+}
+}  // namespace bora::launch

@@ -1,0 +1,36 @@
+// newcomers.h -- hosts that an elastic job lacks: ssh to each is tried again until it answers. Private.
+#pragma once
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+#include "remote.h"
+
+namespace bora::launch {
+/// ssh itself gives up sooner, unless another command replaces it.
+inline constexpr auto kMostToConnect = std::chrono::seconds(60);
+
+class Newcomers {
+ public:
+  Newcomers(const std::vector<std::string>& ssh, const std::string& agent) : ssh_(ssh), agent_(agent) {}
+  /// From now on the host is tried: after a second, then ever less often, at least twice a minute.
+  void lack(const Host&);
+  void add_files(std::vector<::pollfd>&) const;
+  void serve(RankEvents&);  // begins attempts that are due, and ends those that have failed
+  int slots() const;        // of the hosts that have answered
+  std::vector<std::unique_ptr<RemoteRanks>> take();  // these
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Missing {
+    Host host;
+    std::chrono::seconds pause;  // before the next attempt
+    Clock::time_point next;      // of it, or the end of this one
+    std::unique_ptr<RemoteRanks> attempt = {};
+    bool here() const { return attempt && attempt->ready() && attempt->connected(); }
+  };
+  std::vector<std::string> ssh_;
+  std::string agent_;
+  std::vector<Missing> missing_ = {};
+};
+}  // namespace bora::launch

@@ -1,0 +1,13 @@
+#include "leaving.h"
+#include <utility>
+
+namespace bora::training {
+namespace {
+thread_local UseLeaving* in_use = nullptr;
+}  // namespace
+UseLeaving::UseLeaving(std::function<bool()> asked)
+    : asked_(std::move(asked)), saved_(std::exchange(in_use, this)) {}
+UseLeaving::~UseLeaving() { in_use = saved_; }
+UseLeaving* UseLeaving::current() { return in_use; }
+bool UseLeaving::asked() { return in_use && in_use->asked_(); }
+}  // namespace bora::training

@@ -1,0 +1,171 @@
+// A rank is lost while a snapshot is taken: whichever, and before whichever of its messages, the others have a whole
+// one, this or the one before it.
+#include <gtest/gtest.h>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <thread>
+#include "bora/bora.h"
+#include "bora/train/trainer.h"
+#include "bora/transport/transport.h"
+#include "train/snapshots.h"
+
+using namespace bora;
+using bora::training::Snapshots;
+
+namespace {
+/// Ends, with the job, before its n-th collective or exchange from its arming on.
+class Mortal final : public transport::Context {
+ public:
+  Mortal(transport::ContextPtr of, int n) : of_(std::move(of)), calls_(n) {}
+  void arm() { armed_ = true; }
+  bool dead() const { return dead_; }
+  int rank() const override { return of_->rank(); }
+  int size() const override { return of_->size(); }
+  int ranks_on_host() const override { return of_->ranks_on_host(); }
+  transport::WorkPtr start(const transport::Group& g, const CollectiveCall& c) override {
+    age();
+    return of_->start(g, c);
+  }
+  void run(const transport::Group& g, const CollectiveCall& c) override {
+    age();
+    of_->run(g, c);
+  }
+  std::shared_ptr<void> allocate(std::size_t n) override { return of_->allocate(n); }
+  std::vector<std::string> exchange(const std::string& mine, std::string_view what) override {
+    age();
+    return of_->exchange(mine, what);
+  }
+  void dump(const std::string& why) override { of_->dump(why); }
+  void abort(const std::string& reason) noexcept override { of_->abort(reason); }
+  void leave() override { of_->leave(); }
+  transport::Traffic traffic() const override { return of_->traffic(); }
+  void on_lost(std::function<void(const transport::RankLost&)> f, double grace_s) override {
+    of_->on_lost(std::move(f), grace_s);
+  }
+
+ private:
+  void age() {
+    if (!armed_ || calls_-- != 0) return;
+    dead_ = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // what it has sent arrives
+    of_->abort("it dies");
+    throw transport::RankLost("it dies", rank());
+  }
+  transport::ContextPtr of_;
+  int calls_;
+  bool armed_ = false, dead_ = false;
+};
+struct State {
+  NamedArray wide, tall, scalar;
+};
+const Axis kRows{"rows", 13}, kColumns{"columns", 7}, kLong{"long", 100'001};
+const AxisMapping kSplit{{"rows", "data"}, {"long", "data"}};
+State state(float base) {
+  return {auto_sharded(full({kRows, kColumns}, base)), auto_sharded(arange(kLong).astype(Dtype::f32) + base),
+          auto_sharded(full(std::vector<Axis>{}, base))};
+}
+std::vector<float> numbers(const State& s) {
+  std::vector<float> all;
+  for (auto& slot : tree::slots(tree::node(s)))
+    for (float x : slot.leaf.get().to_vector<float>()) all.push_back(x);
+  return all;
+}
+/// f on each rank, of which `mortal` dies before its n-th message. Whether it did.
+bool each_rank(const std::vector<Snapshots*>& held, int mortal, int n,
+               const std::function<void(const Mesh&, Snapshots&)>& f) {
+  auto size = static_cast<int>(held.size());
+  auto contexts = transport::local(size);
+  std::vector<std::thread> threads;
+  std::atomic<bool> dead{false};
+  for (int r = 0; r < size; ++r)
+    threads.emplace_back([&, r] {
+      transport::ContextPtr context = std::move(contexts[static_cast<std::size_t>(r)]);
+      std::shared_ptr<Mortal> one;
+      if (r == mortal) context = one = std::make_shared<Mortal>(context, n);
+      try {
+        auto mesh = Mesh::over(context, {{"data", size}});
+        UseMesh on(mesh);
+        UseMapping split(kSplit);
+        if (one) one->arm();
+        f(mesh, *held[static_cast<std::size_t>(r)]);
+        if (!one || !one->dead()) context->leave();
+      } catch (const transport::RankLost&) { EXPECT_GE(mortal, 0); }
+      if (one && one->dead()) dead = true;
+    });
+  for (auto& t : threads) t.join();
+  return dead;
+}
+std::vector<Snapshots*> all_of(std::vector<Snapshots>& s) {
+  std::vector<Snapshots*> r;
+  for (auto& one : s) r.push_back(&one);
+  return r;
+}
+void take(const std::vector<Snapshots*>& held, std::int64_t step, int mortal, int n, bool& died) {
+  died = each_rank(held, mortal, n, [&](const Mesh& mesh, Snapshots& mine) {
+    auto now = state(static_cast<float>(step));
+    mine.take(mesh, step, tree::node(now), "note " + std::to_string(step));
+  });
+}
+}  // namespace
+
+TEST(Snapshots, ALossWhileOneIsTakenLeavesAWholeOne) {
+  std::map<std::int64_t, int> times;  // that the others went on from this step
+  for (int ranks = 2; ranks <= 4; ++ranks)
+    for (int mortal = 0; mortal < ranks; ++mortal)
+      for (int n = 0;; ++n) {
+        SCOPED_TRACE("rank " + std::to_string(mortal) + " of " + std::to_string(ranks) + " before message " +
+                     std::to_string(n));
+        std::vector<Snapshots> before(static_cast<std::size_t>(ranks)), fresh(1);
+        bool died = false;
+        take(all_of(before), 10, -1, 0, died);
+        take(all_of(before), 20, mortal, n, died);
+        if (!died) {
+          EXPECT_GE(n, 3);
+          break;
+        }
+        auto next = all_of(before);
+        next[static_cast<std::size_t>(mortal)] = fresh.data();
+        std::mutex mutex;
+        std::vector<std::int64_t> steps;
+        each_rank(next, -1, 0, [&](const Mesh& mesh, Snapshots& mine) {
+          auto found = mine.find(mesh);
+          ASSERT_TRUE(found.whole());
+          auto s = state(0);
+          EXPECT_EQ(mine.restore(mesh, found, tree::node(s)), "note " + std::to_string(found.step));
+          EXPECT_EQ(numbers(s), numbers(state(static_cast<float>(found.step))));
+          std::lock_guard lock(mutex);
+          steps.push_back(found.step);
+        });
+        ASSERT_EQ(steps, std::vector<std::int64_t>(static_cast<std::size_t>(ranks), steps.at(0)));
+        ++times[steps[0]];
+        // The next snapshot is as any other.
+        take(next, 30, -1, 0, died);
+        each_rank(next, -1, 0, [](const Mesh& mesh, Snapshots& mine) { EXPECT_EQ(mine.find(mesh).step, 30); });
+      }
+  EXPECT_GT(times[10], 0);
+  EXPECT_GT(times[20], 0);
+  EXPECT_EQ(times.size(), 2U);
+}
+/// Ranks that hold a part each, as before, need nothing of the others' but for the new one.
+TEST(Snapshots, RanksGetWhatTheyNeed) {
+  std::vector<Snapshots> before(4);
+  bool died = false;
+  take(all_of(before), 10, -1, 0, died);
+  Snapshots fresh;
+  auto next = all_of(before);
+  next[2] = &fresh;
+  std::atomic<std::uint64_t> received{0};
+  each_rank(next, -1, 0, [&](const Mesh& mesh, Snapshots& mine) {
+    auto found = mine.find(mesh);
+    auto s = state(0);
+    auto already = mesh.context().traffic().bytes_received;
+    mine.restore(mesh, found, tree::node(s));
+    received += mesh.context().traffic().bytes_received - already;
+    EXPECT_EQ(numbers(s), numbers(state(10)));
+  });
+  auto all = static_cast<std::uint64_t>(4 * (kLong.size + kRows.size * kColumns.size + 1));
+  EXPECT_GE(received, all / 4);
+  EXPECT_LT(received, all / 2);  // what all get of all: 3 times as many as there are
+}
