@@ -50,9 +50,9 @@ struct Packed {
 };
 /// Of a last dimension of n numbers; an even number of them.
 std::int64_t block_of_last(std::int64_t n, const Wire& wire) { return std::min<std::int64_t>(wire.block, n + n % 2); }
-/// A block's scale is max |x| / 127; its numbers are rounded to whole multiples of it, of int4 further to the nearest of
-/// the levels of base/int4.h, whose codes travel: byte j has those of numbers j and j + block / 2. Scalars of a replica
-/// have no blocks.
+/// A block's scale is max |x| / 127; its numbers are rounded to whole multiples of it, of int4 further to the nearest
+/// of the levels of base/int4.h, whose codes travel: byte j has those of numbers j and j + block / 2. Scalars of a
+/// replica have no blocks.
 Packed pack(const Array& x, const Wire& wire) {
   if (wire.codec == Codec::bf16) return {x.astype(bf16), {}};
   if (!wire.blocks() || x.ndim() < 2 || x.size() == 0) return {x, {}};
