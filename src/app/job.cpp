@@ -67,6 +67,9 @@ void check_stages(const Settings& s, const text::Tokenizer& tokenizer, const Mes
   check<ConfigError>(s.model->in_stages(), "mesh: the layers of the model ", s.model->type(),
                      " cannot be the stages of a pipeline (axis stage of ", to_string(mesh), "); those of ", others,
                      " can");
+  check<ConfigError>(s.mesh.schedule == "gpipe" || !s.model->has_extra_loss(), "mesh.schedule: 1f1b takes the loss of "
+                     "each microbatch by itself, but the routers' loss of the model ", s.model->type(), " is about all "
+                     "rows; set it to gpipe");
   check<ConfigError>(!s.local->on(), "mesh: stages and replicas that train by themselves (local) do not go together; "
                                      "leave axis stage or local out");
   check<ConfigError>(s.mesh.schedule == "gpipe" || Policy::parse(s.precision.policy).compute != f16,

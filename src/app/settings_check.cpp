@@ -177,9 +177,6 @@ void check_context(const Settings& s, const AxisMapping& compute, const MeshShap
   check<ConfigError>(positions % (2 * ranks) == 0, "model.positions: ", positions, " cannot be cut into 2 equal parts ",
                      "for each of the ", ranks, " ranks of mesh axis '", to_string(split), "'; use a multiple of ",
                      2 * ranks);
-  AxisName stage("stage");
-  check<ConfigError>(!mesh.has(stage) || mesh.axis_size(stage) == 1, "mesh: stages of a pipeline have whole sequences",
-                     "; leave axis 'context' or axis 'stage' out of the mesh");
   check<ConfigError>(!s.local->on(), "local: replicas of local steps have whole sequences; leave axis 'context' out ",
                      "of the mesh, or local");
 }

@@ -59,9 +59,15 @@ class Batch final : public Interpreter {
     Within w(parent);
     if (!owns_any(in) && !names_me(*p)) return parent->process(p, in);
     std::vector<Mapped> m;
-    for (auto& a : in) m.push_back(view(a));
+    auto size = rules.size;
+    for (auto& a : in) {
+      m.push_back(view(a));
+      if (m.back().axis >= 0) size = m.back().value.shape(m.back().axis);
+    }
     Arrays out;
-    for (auto& y : p->batch(m, rules)) out.push_back(wrap(y));
+    // Inside of a shard_map that is split over this axis a rank has some of the elements (ToLocal::batch).
+    for (auto& y : size == rules.size ? p->batch(m, rules) : p->batch(m, Rules(size, rules.axis_name)))
+      out.push_back(wrap(y));
     return out;
   }
 

@@ -4,6 +4,7 @@
 #include "bora/ops/creation.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
+#include "bora/ops/terms.h"
 #include "bora/ops/transform.h"
 #include "fx/call.h"
 
@@ -68,6 +69,11 @@ ProgramPtr with_kept_carries(const ProgramPtr& body, const std::vector<int>& car
         .program;
   });
 }
+/// Of what a gradient is summed in over the iterations: halves would lose more with each of them.
+Type widened(Type t) {
+  if (is_half(t.dtype)) t.dtype = f32;
+  return t;
+}
 /// The place of a residual in the backward body.
 struct Place {
   enum { constant, stacked } kind;
@@ -115,7 +121,7 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
             }
             Types body_in = types_of(res_const);
             for (auto i : kc) body_in.push_back(types[N + i]);
-            for (auto i : gc) body_in.push_back(types[i]);
+            for (auto i : gc) body_in.push_back(widened(types[i]));
             Arrays xs = res_x;
             std::vector<std::size_t> yc;  // ys with a cotangent
             for (std::size_t i = K; i < outs.size(); ++i)
@@ -145,7 +151,10 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
                   auto g = spread(s, interpret(*s.bwd, b), types.size());
                   Arrays r;
                   for (auto i : kc) r.push_back(or_zero(g[N + i], types[N + i]));
-                  for (std::size_t k = 0; k < gc.size(); ++k) r.push_back(accumulate(a[C + kc.size() + k], g[gc[k]]));
+                  for (std::size_t k = 0; k < gc.size(); ++k) {
+                    auto& sum = a[C + kc.size() + k];
+                    r.push_back(accumulate(sum, g[gc[k]].astype(sum.dtype())));
+                  }
                   for (auto i : gx) r.push_back(g[i]);
                   return r;
                 },
@@ -153,7 +162,7 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
             check<TraceError>(back.captures.empty(), "scan: the backward body captured a value");
             Arrays a = res_const;
             for (auto i : kc) a.push_back(or_zero(ct[i], outs[i]));
-            for (auto i : gc) a.push_back(full_of(types[i], 0));
+            for (auto i : gc) a.push_back(full_of(widened(types[i]), 0));
             append(a, xs);
             auto r = call(Scan{back.program, static_cast<std::int64_t>(res_const.size()),
                                static_cast<std::int64_t>(kc.size() + gc.size()), self.length, !self.reverse},
@@ -161,7 +170,7 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
             Arrays g(types.size());
             std::size_t k = 0;
             for (auto i : kc) g[N + i] = r[k++];
-            for (auto i : gc) g[i] = r[k++];
+            for (auto i : gc) g[i] = rounded_sum(r[k++], types[i].dtype);
             for (auto i : gx) g[i] = r[k++];
             return g;
           }};

@@ -162,7 +162,7 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
   bool scaled_words;
   std::optional<double> final_soft_cap;
   using Config = C;
-  static constexpr bool in_stages = !requires { typename Block::Report; };  // reports are of all rows
+  static constexpr bool in_stages = true;
   static RotaryDecoder init(const C& config, std::int64_t vocabulary, const Array& key) {
     config.check();
     auto c = config.options();
@@ -208,15 +208,27 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
   auto hidden_and_report(const training::Example& e, const std::optional<Array>& key,
                          const remat::Policy& remat) const
   requires requires { typename Block::Report; } {
-    auto one = [](const Block& block, const NamedArray& v, const nn::AttentionMask& mask,
-                  const std::optional<NamedArray>& positions, const std::optional<Array>& window,
-                  const std::optional<Array>& k, const std::optional<NamedArray>& counts) {
-      return block.reported(v, mask, positions, window, k, counts);
+    // Reports are means over tokens: those of microbatches add up with the shares of the tokens.
+    auto one = [rows = e.tokens.axis(nn::kBatch).size](
+                   const Block& block, const NamedArray& v, const std::optional<Array>& part,
+                   const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
+                   const std::optional<Array>& window, const std::optional<Array>& k,
+                   const std::optional<NamedArray>& counts, const std::optional<NamedArray>& all) {
+      auto [y, report] = block.reported(v, mask, positions, window, nn::key_of_part(k, part), counts);
+      if (!part) return std::pair{y, report};
+      auto share = static_cast<double>(v.axis(nn::kBatch).size) / static_cast<double>(rows);
+      return std::pair{y, tree::map(
+                              [&](const Array& mean) {
+                                if (!counts) return mean * share;
+                                auto mine = sum(counts->astype(mean.dtype())).array();
+                                return mean * (mine / maximum(all->array().astype(mean.dtype()), 1.0));
+                              },
+                              report)};
     };
-    std::optional<NamedArray> counts;
-    if (e.mask) counts = auto_sharded(*e.mask) != 0;
-    auto [y, reports] = nn::scan(blocks, one, embedded(e.tokens), {.checkpoint = remat})(
-        causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(layer_keys(key)), counts);
+    std::optional<NamedArray> counts, all;
+    if (e.mask) counts = auto_sharded(*e.mask) != 0, all = sum(counts->astype(f32));
+    auto [y, reports] = nn::through_reported(blocks, one, embedded(e.tokens), {.checkpoint = remat})(
+        causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(layer_keys(key)), counts, all);
     return std::pair{norm(y), reports};
   }
   std::optional<Array> layer_keys(const std::optional<Array>& key) const {

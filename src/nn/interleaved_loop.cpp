@@ -3,6 +3,7 @@
 #include "bora/ops/lax.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
+#include "bora/ops/terms.h"
 #include "bora/ops/transform.h"
 #include "nn/interleaved.h"
 
@@ -181,7 +182,7 @@ Array Interleaved::loss() const {
   auto scaled = [&](const Arrays& a) {
     Arrays r;
     for (std::size_t i = 0; i + 1 < a.size(); ++i)
-      r.push_back((a[i] * a.back().astype(a[i].dtype())).astype(given[i].dtype()));
+      r.push_back(rounded_sum(a[i] * a.back().astype(a[i].dtype()), given[i].dtype()));
     return r;
   };
   return fx::custom_vjp_flat(value, with_gradients, scaled, given)[0];

@@ -58,6 +58,10 @@ std::optional<Array> key_of_part(const std::optional<Array>& key, const std::opt
 
 namespace detail {
 Schedule schedule_in_force() { return schedule; }
+void check_sums() {
+  check<ValueError>(schedule == Schedule::gpipe, "through_reported: the schedule is 1f1b, which takes the loss of each "
+                    "microbatch by itself, but layers' values are sums over all rows; use gpipe");
+}
 std::string stage_axis(const Axis& layers) {
   if (!here().mesh) return {};
   auto axes = placement_of({layers}, current_mapping(), *here().mesh).spec[0];
@@ -175,7 +179,8 @@ Array Pipeline::shifted(const Array& held, Way way) const {
   auto split = spec();
   return fx::shard_map_flat(pass, {held}, {split}, [&] { return std::vector<fx::OutSpec>{{"", split}}; })[0];
 }
-NamedArray Pipeline::run(const FlatFn& stage) const {
+NamedArray Pipeline::run(const FlatFn& stage) const { return run_and_sum(stage).first; }
+std::pair<NamedArray, Arrays> Pipeline::run_and_sum(const FlatFn& stage) const {
   auto stages = stage_.size, parts = parts_.size;
   std::vector<Axis> axes;
   auto x = cut(x_, axes, inside_);
@@ -195,21 +200,53 @@ NamedArray Pipeline::run(const FlatFn& stage) const {
     auto mine = stages == 1 ? expand_dims(in.first, 0)
                             : where(is(0, held.shape()), broadcast_to(expand_dims(in.first, 0), held.shape()),
                                     shifted(before, Way::forward));
-    auto part = minimum(maximum(in.second - number, constant(0, i32)), constant(parts - 1, i32));
+    auto own = in.second - number;
+    auto part = minimum(maximum(own, constant(0, i32)), constant(parts - 1, i32));
     Arrays all{constrained(mine, spec), part};
     for (std::size_t i = 0; i < leaves_.size(); ++i)
       all.push_back(positions_[i] == kOfPart ? bora::take(leaves_[i], part, 0) : leaves_[i]);
     UseMapping scope(inside_);
-    auto y = constrained(fx::named_vmap(stage, all, positions, stage_)[0], spec);
-    return std::pair{y, y};
+    auto out = fx::named_vmap(stage, all, positions, stage_);
+    auto y = constrained(out[0], spec);
+    std::vector<Array> values(out.begin() + 1, out.end());
+    for (auto& v : values) {  // a product, not a choice: sums over ranks stay pending
+      Dims column(static_cast<std::size_t>(v.ndim()), 1);
+      column[0] = stages;
+      v = v * reshape((own == part).astype(v.dtype()), Shape(column));
+    }
+    return std::pair{y, std::pair{y, values}};
   };
   auto ticks = arange(parts + stages - 1).astype(i32);
-  auto ys = bora::scan(tick, held, std::pair{fed, ticks}).second;
+  auto [ys, values] = bora::scan(tick, held, std::pair{fed, ticks}).second;
   ys = slice_in_dim(ys, 0, stages - 1, stages - 1 + parts);
   ys = stages == 1 ? squeeze(ys, 1) : sum(where(is(stages - 1, ys.shape()), ys, zeros_like(ys)), 1);
   auto place = x_.position(kBatch);
   auto y = reshape(moveaxis(ys, 0, place + 1), x_.array().shape());
-  return auto_sharded(tree::Leaf<NamedArray>::with_axes(y, x_.axes()));
+  for (auto& v : values) {
+    v = sum(v, 0);
+    auto shape = v.shape();
+    shape.erase(0);
+    shape[0] = layers_.size;
+    v = reshape(v, shape);
+  }
+  return {auto_sharded(tree::Leaf<NamedArray>::with_axes(y, x_.axes())), values};
+}
+void put_sums(tree::Node values, const Arrays& sums, const Axis& layers) {
+  std::size_t i = 0;
+  for (auto& slot : tree::slots(values)) {
+    if (!slot.leaf.defined()) continue;
+    auto* x = slot.leaf.as<NamedArray>();
+    if (!x) {
+      slot.leaf.set(sums.at(i++));
+      continue;
+    }
+    auto axes = x->axes();
+    check<AxisError>(!axes.empty() && axes[0].name == layers.name && !x->has_axis(kBatch), "pipeline: ", slot.path,
+                     " of a layer's values has axes ", axes, "; values are summed over the rows, so they have no axis ",
+                     kBatch);
+    axes[0] = layers;
+    *x = tree::Leaf<NamedArray>::with_axes(sums.at(i++), axes);
+  }
 }
 }  // namespace detail
 }  // namespace bora::nn

@@ -5,6 +5,7 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/sharding.h"
 #include "bora/ops/transform.h"
+#include "ops/blocks.h"
 #include "ops/elementwise_rules.h"
 
 namespace bora {
@@ -125,15 +126,38 @@ MeshAxes unmentioned(std::string_view what, const Spec& spec, const MeshAxes& pa
     if (!spec.uses(a.first) && !partial.has(a.first)) r.push_back(a.first);
   return r;
 }
+/// The mesh axis with the name of a vmap over n elements, if the region of a shard_map leaves it to the vmap: each of
+/// its ranks works on its own elements there, as it does where with_sharding_constraint splits them.
+std::optional<AxisName> axis_of_vmap(const BatchRules& b, const MeshAxes& unused) {
+  if (b.axis_name.empty() || !here().mesh) return none;
+  AxisName axis(b.axis_name);
+  return unused.has(axis) && here().mesh->has(axis) ? std::optional(axis) : none;
+}
+MeshAxes without(MeshAxes axes, const AxisName& axis) {
+  axes.remove(axis);
+  return axes;
+}
 struct ToLocal {
   Spec spec;
   Shape local_sizes;
+  MeshAxes unused = {};
   static constexpr std::string_view name = "to_local";
   static constexpr bool enters_shard = true, takes_symbolic = true, view = true, blocks = true, linear = true;
   Type infer(const Types& in) const { return {local_sizes, in[0].dtype}; }
   /// Every rank got the replicated operand: the cotangents add up.
-  Array vjp(const Vjp& v) const { return to_global(v.ct[0], v.in[0].shape(), spec, unmentioned(name, spec, {})); }
-  ToLocal lift(std::int64_t n) const { return {prepend_unsplit(spec), prepend(n, local_sizes)}; }
+  Array vjp(const Vjp& v) const {
+    return to_global(v.ct[0], v.in[0].shape(), spec, unmentioned(name, spec, {}), unused);
+  }
+  std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
+    auto axis = axis_of_vmap(b, unused);
+    if (!axis) return b.lifted(primitive(ToLocal{prepend_unsplit(spec), prepend(b.size, local_sizes), unused}), in);
+    auto ranks = here().mesh->axis_size(*axis);
+    check<ShardError>(b.size % ranks == 0, "shard_map: the ", b.size, " elements of a vmap named '", b.axis_name,
+                      "' cannot be spread evenly over the ", ranks, " ranks of that mesh axis");
+    auto lifted = prepend_unsplit(spec);
+    lifted[0].push_back(*axis);
+    return b.lifted(primitive(ToLocal{lifted, prepend(b.size / ranks, local_sizes), without(unused, *axis)}), in);
+  }
   std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
     auto y = s.reshard(in[0], spec);
     return {{y.local, y.local.type(), Spec::replicated(y.spec.size())}};
@@ -143,16 +167,29 @@ struct ToGlobal {
   Shape shape;
   Spec spec;
   MeshAxes partial;
+  MeshAxes unused = {};
   static constexpr std::string_view name = "to_global";
   static constexpr bool enters_shard = true, view = true, blocks = true, linear = true;
   Type infer(const Types& in) const { return {shape, in[0].dtype}; }
   /// Asserting that it is replicated takes the mean over the axes not named.
   Array vjp(const Vjp& v) const {
     auto copies = this_mesh(name).parts(unmentioned(name, spec, partial));
-    auto g = to_local(v.ct[0], spec);
+    auto g = to_local(v.ct[0], spec, unused);
     return copies == 1 ? g : g / copies;
   }
-  ToGlobal lift(std::int64_t n) const { return {prepend(n, shape), prepend_unsplit(spec), partial}; }
+  /// b.size: of this rank's elements.
+  std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
+    auto axis = axis_of_vmap(b, unused);
+    auto lifted = prepend_unsplit(spec);
+    if (!axis) return b.lifted(primitive(ToGlobal{prepend(b.size, shape), lifted, partial, unused}), in);
+    auto ranks = here().mesh->axis_size(*axis);
+    lifted[0].push_back(*axis);
+    auto y = b.lifted(primitive(ToGlobal{prepend(b.size * ranks, shape), lifted, without(partial, *axis),
+                                         without(unused, *axis)}), in);
+    // A sum over these ranks is one of as many equal terms: each would have computed all elements.
+    if (partial.has(*axis)) y[0].value = y[0].value * ranks;
+    return y;
+  }
   std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
     auto want = s.local_shape(shape, spec);
     check<ShardError>(in[0].type.shape == want, "shard_map: this rank returned ", in[0].type.shape,
@@ -192,15 +229,22 @@ std::size_t UseGradientWire::hash() {
   return w.exact() ? 0 : hash_combine(code, hash_value(ops::gradient_axes));
 }
 Array accumulate(const Array& total, const Array& term) { return call_one(ops::Accumulate{}, {total, term}); }
-Array to_local(const Array& x, const Spec& s) {
+Array to_local(const Array& x, const Spec& s) { return to_local(x, s, {}); }
+Type local_type(const Array& x, const Spec& s) {
   auto& mesh = this_mesh("shard_map");
   auto spec = ops::padded("shard_map", s, x.shape());
-  auto local = x.shape();
-  for (std::size_t d = 0; d < local.size(); ++d)
-    local[d] = block_size(local[d], spec[d], mesh, here().rank);
-  return call_one(ops::ToLocal{spec, local}, {x});
+  auto local = x.type();
+  for (std::size_t d = 0; d < spec.size(); ++d)
+    local.shape[d] = block_size(local.shape[d], spec[d], mesh, here().rank);
+  return local;
+}
+Array to_local(const Array& x, const Spec& s, const MeshAxes& unused) {
+  return call_one(ops::ToLocal{ops::padded("shard_map", s, x.shape()), local_type(x, s).shape, unused}, {x});
 }
 Array to_global(const Array& x, const Shape& shape, const Spec& spec, const MeshAxes& partial) {
-  return call_one(ops::ToGlobal{shape, ops::padded("shard_map", spec, shape), partial}, {x});
+  return to_global(x, shape, spec, partial, {});
+}
+Array to_global(const Array& x, const Shape& shape, const Spec& spec, const MeshAxes& partial, const MeshAxes& unused) {
+  return call_one(ops::ToGlobal{shape, ops::padded("shard_map", spec, shape), partial, unused}, {x});
 }
 }  // namespace bora

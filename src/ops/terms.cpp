@@ -59,9 +59,32 @@ struct TermsOfSum {
     return {{{3, {}, 0}, {random_values({3, 2}, -1, 1, 1)}}, {{1, {}, 1}, {random_values({4, 3}, -1, 1, 2)}}};
   }
 };
+struct RoundedSum {
+  Dtype dtype = f32;
+  static constexpr std::string_view name = "rounded_sum";
+  Type infer(const Types& in) const {
+    check<DtypeError>(is_float(in[0].dtype) && is_float(dtype), name, ": ", in[0], " as ", dtype,
+                      "; both must be floating-point dtypes");
+    return {in[0].shape, dtype};
+  }
+  void eval(Inputs in, Outputs out) const { Cast{dtype}.eval(in, out); }
+  Array vjp(const Vjp& v) const { return v.ct[0].astype(v.in[0].dtype()); }
+  RoundedSum lift(std::int64_t) const { return *this; }
+  std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
+    auto y = s.reshard(in[0], in[0].spec, in[0].partial);
+    y.local = y.local.astype(dtype);
+    y.type.dtype = dtype;
+    return {y};
+  }
+  static Samples<RoundedSum> samples() { return {{{f64}, {random_values({3, 2}, -1, 1, 1)}}}; }
+};
 }  // namespace
 }  // namespace ops
 
+Array rounded_sum(const Array& x, Dtype dtype) {
+  if (!here().mesh || x.dtype() == dtype) return x.astype(dtype);
+  return call_one(ops::RoundedSum{dtype}, {x});
+}
 Array terms_of_sum(const Array& x, const MeshAxes& over) {
   auto* mesh = here().mesh;
   return call_one(ops::TermsOfSum{mesh ? mesh->parts(over) : 1, mesh ? over : MeshAxes{}, 0}, {x});

@@ -7,6 +7,7 @@
 #include "bora/compile/control.h"
 #include "bora/compile/executable.h"
 #include "bora/ops/sharding.h"
+#include "ops/blocks.h"
 #include "shard/interpreter.h"
 #include "shard/replication.h"
 
@@ -208,6 +209,26 @@ void check_replicated(const Program& body, const std::vector<Spec>& in, const st
                      "false})");
   }
 }
+void add_named(const Program& p, MeshAxes& named) {
+  for (auto& i : p.code) {
+    named.append(i.primitive->named_axes());
+    for (auto& held : i.primitive->programs()) add_named(*held, named);
+  }
+}
+/// The mesh axes that neither a Spec nor anything in the body names.
+MeshAxes unused_axes(const Program& body, const std::vector<Spec>& in, const std::vector<OutSpec>& out,
+                     const MeshShape& mesh) {
+  MeshAxes named, unused;
+  auto add = [&](const Spec& s) {
+    for (auto& d : s) named.append(d);
+  };
+  for (auto& s : in) add(s);
+  for (auto& o : out) add(o.spec);
+  add_named(body, named);
+  for (auto& axis : mesh.axes)
+    if (!named.has(axis.first)) unused.push_back(axis.first);
+  return unused;
+}
 /// The results' shapes from what this rank has: the Program of f and facts about the arguments.
 using ShapesOf = std::function<std::vector<Shape>(const Program&, const std::vector<OutSpec>&, const std::string&)>;
 /// f is staged to find its captures: each becomes an argument that every rank has whole, whose gradient is summed over
@@ -219,9 +240,8 @@ Arrays mapped(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_spe
   auto& mesh = this_mesh("shard_map");
   check<ShardError>(!here().in_blocks, "shard_map inside shard_map: there values are this rank's blocks already");
   Arrays local, inputs;
-  for (std::size_t i = 0; i < in.size(); ++i) local.push_back(to_local(in[i], in_specs[i]));
   Stage stage(current(), true);
-  for (auto& x : local) inputs.push_back(stage.input(x.type()));
+  for (std::size_t i = 0; i < in.size(); ++i) inputs.push_back(stage.input(local_type(in[i], in_specs[i])));
   std::vector<OutSpec> out_specs;
   ProgramPtr body;
   {
@@ -233,13 +253,15 @@ Arrays mapped(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_spe
   }
   check_speaks_of_blocks(*body);
   if (options.check) check_replicated(*body, in_specs, out_specs, mesh);
-  for (auto& closed_over : stage.captures) local.push_back(to_local(closed_over, Spec{}));
+  auto unused = unused_axes(*body, in_specs, out_specs, mesh);
+  for (std::size_t i = 0; i < in.size(); ++i) local.push_back(to_local(in[i], in_specs[i], unused));
+  for (auto& closed_over : stage.captures) local.push_back(to_local(closed_over, Spec{}, unused));
   std::vector<Sharded> given;
   for (std::size_t i = 0; i < in.size(); ++i) given.push_back({{}, in[i].type(), in_specs[i]});
   for (auto& closed_over : stage.captures) given.push_back({{}, closed_over.type(), {}});
   auto shapes = shapes_of(*body, out_specs, facts_of("argument", said_of(given, Whole::same)));
   auto out = interpret(*body, local);
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = to_global(out[i], shapes[i], out_specs[i].spec);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = to_global(out[i], shapes[i], out_specs[i].spec, {}, unused);
   return out;
 }
 }  // namespace

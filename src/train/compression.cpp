@@ -4,7 +4,6 @@
 #include <numeric>
 #include "bora/array/communicator.h"
 #include "bora/base/error.h"
-#include "bora/base/int4.h"
 #include "bora/named/named.h"
 #include "bora/nn/axes.h"
 #include "bora/ops/creation.h"
@@ -16,6 +15,7 @@
 #include "bora/ops/terms.h"
 #include "bora/random/random.h"
 #include "bora/train/step.h"
+#include "train/levels.h"
 
 namespace bora::training {
 namespace {
@@ -35,13 +35,6 @@ MatrixView view_of(const tree::Slot& slot) {
 bool has_factor(const tree::Slot& slot, const Compression& c) { return c.rank > 0 && view_of(slot).gains(c.rank); }
 Array completed(const Array& x) {
   return with_sharding_constraint(x, Spec::replicated(static_cast<std::size_t>(x.ndim())));
-}
-/// The nearest of kInt4Levels to whole numbers.
-Array nearest_levels(const Array& q) {
-  auto y = full_like(q, kInt4Levels[0]);
-  for (std::size_t c = 1; c < kInt4Levels.size(); ++c)
-    y = where(q >= int4_threshold(static_cast<int>(c)), static_cast<float>(kInt4Levels[c]), y);
-  return y;
 }
 /// A boolean scalar, the same on every rank.
 Array all_finite(const Arrays& sums) {

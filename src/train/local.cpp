@@ -2,6 +2,7 @@
 #include "bora/array/communicator.h"
 #include "bora/ops/shape.h"
 #include "bora/ops/transform.h"
+#include "train/levels.h"
 
 namespace bora::local {
 namespace detail {
@@ -49,8 +50,9 @@ struct Packed {
 };
 /// Of a last dimension of n numbers; an even number of them.
 std::int64_t block_of_last(std::int64_t n, const Wire& wire) { return std::min<std::int64_t>(wire.block, n + n % 2); }
-/// A block's scale is max |x| / 127 or / 7, so that its numbers are off by half of it at most. int4: byte j has numbers
-/// j and j + block / 2. Scalars of a replica have no blocks.
+/// A block's scale is max |x| / 127; its numbers are rounded to whole multiples of it, of int4 further to the nearest
+/// of the levels of base/int4.h, whose codes travel: byte j has those of numbers j and j + block / 2. Scalars of a
+/// replica have no blocks.
 Packed pack(const Array& x, const Wire& wire) {
   if (wire.codec == Codec::bf16) return {x.astype(bf16), {}};
   if (!wire.blocks() || x.ndim() < 2 || x.size() == 0) return {x, {}};
@@ -62,12 +64,13 @@ Packed pack(const Array& x, const Wire& wire) {
   shape.push_back(blocks);
   shape.push_back(block);
   auto y = reshape(pad(x.astype(f32), none_before, behind), shape);
-  double most = wire.codec == Codec::int8 ? 127 : 7;
+  constexpr double most = 127;
   auto scales = amax(abs(y), -1) / most;
   auto q = clip(round(y / expand_dims(where(scales > 0, scales, 1.0), -1)), -most, most);
   if (wire.codec == Codec::int8) return {q.astype(Dtype::i8), scales};
-  auto low = slice_in_dim(q, -1, 0, block / 2), high = slice_in_dim(q, -1, block / 2, block);
-  return {((low + 8.0) + (high + 8.0) * 16.0).astype(u8), scales};
+  auto codes = training::level_codes(q);
+  auto low = slice_in_dim(codes, -1, 0, block / 2), high = slice_in_dim(codes, -1, block / 2, block);
+  return {(low + high * 16.0).astype(u8), scales};
 }
 /// shape: of what was packed.
 Array unpack(const Packed& p, const Shape& shape, const Wire& wire) {
@@ -75,7 +78,7 @@ Array unpack(const Packed& p, const Shape& shape, const Wire& wire) {
   auto q = p.numbers.astype(f32);
   if (wire.codec == Codec::int4) {
     auto high = floor(q / 16.0);
-    q = concatenate({q - high * 16.0 - 8.0, high - 8.0}, -1);
+    q = training::levels_of(concatenate({q - high * 16.0, high}, -1));
   }
   auto padded = shape;
   padded.erase(padded.size() - 1);

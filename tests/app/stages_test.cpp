@@ -94,7 +94,8 @@ TEST_F(StagesTest, BadStagesEndTheCommandBeforeRanksStart) {
         {"-n 2 --mesh stage=2", "mesh.microbatches=-1", "mesh.microbatches: "},
         {"-n 2 --mesh stage=2", "mesh.schedule=1b1f", "mesh.schedule: "},
         {"-n 2 --mesh stage=2", "mesh.schedule=1f1b precision=p=f32,c=f16,o=f32", "mesh.schedule: 1f1b computes"},
-        {"-n 2 --mesh stage=2", "model=mixtral", "the model mixtral cannot be the stages of a pipeline"},
+        {"-n 2 --mesh stage=2", "model=t5", "the model t5 cannot be the stages of a pipeline"},
+        {"-n 2 --mesh stage=2", "model=mixtral mesh.schedule=1f1b", "mesh.schedule: 1f1b takes the loss of each"},
         {"-n 4 --mesh stage=2,replica=2", "local=diloco", "leave axis stage or local out"},
         {"-n 2 --mesh stage=2", "reproducible.virtual=4", "reproducible.virtual: "}}) {
     auto r = run("launch " + c.flags + " --out " + folder + "/bad train " + job + c.given);

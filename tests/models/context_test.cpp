@@ -113,7 +113,8 @@ const std::vector<Case> kCases{{"dp", "context=2"},
                                {"fsdp", "context=4"},
                                {"fsdp", "data=2,context=2", 2},
                                {"tp", "context=2,model=2"},
-                               {"dp", "replica=2,context=2"}};
+                               {"dp", "replica=2,context=2"},
+                               {"fsdp", "stage=2,context=2"}};
 struct OfModel : testing::TestWithParam<Kind> {
   config::Choice<Model> model = make(GetParam().type, GetParam().items);
 };

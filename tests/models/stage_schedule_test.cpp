@@ -1,4 +1,5 @@
-// Models in stages: 1F1B is GPipe and one rank, in f64, for every model whose layers can be stages.
+// Models in stages, their rows and sequences split or not: 1F1B is GPipe and one rank, in f64, for every model whose
+// layers can be stages.
 #include "bora/models/lm.h"
 #include "bora/nn/pipeline.h"
 #include "laws/laws.h"
@@ -13,6 +14,9 @@ std::vector<config::Choice<Model>> in_stages() {
     if (!config::Choice<Model>(row.type)->in_stages()) continue;
     std::vector<std::string> items{"layers=4", "embed=16", "positions=8", "heads=4"};
     if (row.type == "llama" || row.type == "gemma") items.emplace_back("kv_heads=2");
+    if (row.type == "mixtral")
+      for (auto more : {"kv_heads=2", "hidden=10", "experts=4", "router_loss=0.1", "router_z_loss=0.01"})
+        items.emplace_back(more);
     auto d = config::parse_items(items);
     d.at("type") = config::scalar(std::string(row.type));
     config::Choice<Model> choice;
@@ -75,12 +79,15 @@ TEST(StageSchedule, EveryModelStepsAsOneRankDoes) {
     };
     for (auto& c : {Case{{{"stage", 2}}, "dp", {2, 4, 8}},
                     {{{"stage", 4}}, "fsdp", {4, 16}},
-                    {{{"stage", 2}, {"data", 2}}, "fsdp", {2, 8}}})
+                    {{{"stage", 2}, {"data", 2}}, "fsdp", {2, 8}},
+                    {{{"stage", 2}, {"context", 2}}, "dp", {4, 8}},
+                    {{{"stage", 2}, {"data", 2}, {"context", 2}}, "fsdp", {4}}})
       for (auto m : c.microbatches)
         for (auto schedule : {nn::Schedule::gpipe, nn::Schedule::one_forward_one_backward}) {
-          if (schedule == nn::Schedule::gpipe && m != c.microbatches[0]) continue;
-          // GPT-2 in all ways, the others in 1F1B of the most parts, unless BORA_LAWS=full.
-          bool most = schedule != nn::Schedule::gpipe && m == c.microbatches.back();
+          bool one_by_one = schedule == nn::Schedule::one_forward_one_backward, extra = model->has_extra_loss();
+          if (extra ? one_by_one : !one_by_one && m != c.microbatches[0]) continue;
+          // GPT-2 in all ways, the others in one schedule of the most parts, unless BORA_LAWS=full.
+          bool most = one_by_one != extra && m == c.microbatches.back();
           if (model->type() != "gpt2" && !most && effort() != Effort::full) continue;
           auto got = after_step(*model, c.mesh, c.layout, m, schedule);
           auto what = std::string(model->type()) + " " + name(c.mesh) + ", microbatches " + std::to_string(m) +
@@ -89,7 +96,14 @@ TEST(StageSchedule, EveryModelStepsAsOneRankDoes) {
           EXPECT_NEAR(got.loss, want.loss, 2e-6) << what;
         }
   }
-  EXPECT_EQ(names, "gemma gpt2 gptj llama opt ");
+  EXPECT_EQ(names, "gemma gpt2 gptj llama mixtral opt ");
+}
+TEST(StageSchedule, ALossOfAllRowsHasNoPartsOf1F1B) {
+  for (auto& model : in_stages()) {
+    if (!model->has_extra_loss()) continue;
+    EXPECT_THROW(after_step(*model, {{"stage", 2}}, "dp", 2, nn::Schedule::one_forward_one_backward), Error)
+        << model->type();
+  }
 }
 }  // namespace
 }  // namespace bora::laws::stage_schedule_test

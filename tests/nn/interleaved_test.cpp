@@ -161,9 +161,13 @@ TEST(Interleaved, HalvesAreSummedInF32) {
   };
   auto of_parts = error([](const Inputs& x, const PipelineOptions& o) { return in_order(x, o); });
   auto of_all = error([](const Inputs& x, const PipelineOptions& o) { return after_all(x, o); });
-  std::printf("relative errors of gradients in bf16: gpipe %.4f, 1f1b %.4f\n", of_all, of_parts);
-  EXPECT_LT(of_parts, of_all);
-  EXPECT_LT(of_parts, 0.1);
+  auto at_once = error([](const Inputs& x, const PipelineOptions&) {
+    return after_all(x, {.microbatches = 1, .stages = 1});
+  });
+  std::printf("relative errors of gradients in bf16: gpipe %.4f, 1f1b %.4f, one microbatch %.4f\n", of_all, of_parts,
+              at_once);
+  EXPECT_LT(of_parts, 1.2 * at_once);  // adding the microbatches loses nothing to speak of
+  EXPECT_LT(of_all, 1.2 * at_once);
 }
 TEST(Interleaved, GradientsOfWhatIsAskedForAlone) {
   auto in = inputs();

@@ -145,6 +145,53 @@ TEST(Pipeline, ThroughFollowsTheMapping) {
     close({gather(nn::through(in.blocks, f, in.x)(in.shift).array())}, {twice.array()}, 1e-12, "a rule");
   });
 }
+/// Of each layer: a sum over the rows for every place of a vector, and a number.
+struct Values {
+  NamedArray squares;  // [embed]
+  Array total;
+};
+TEST(Pipeline, ValuesOfLayersAreSumsOverAllRows) {
+  auto in = inputs();
+  auto f = [](const Block& b, const NamedArray& x, const std::optional<Array>&, const NamedArray& shift) {
+    auto y = b(x, shift, none, none);
+    auto squares = sum(square(y), nn::kBatch);
+    return std::pair{y, Values{squares, sum(squares).array() * 0.5}};
+  };
+  auto all = [&](const auto& run) {
+    return [&run](const Inputs& x) {
+      auto [y, values] = run(x);
+      return Arrays{y.array(), values.squares.array(), values.total};
+    };
+  };
+  auto with_gradients = [&](const auto& run, const Inputs& x) {
+    auto loss = [&](const Inputs& i) {
+      auto r = all(run)(i);  // nonlinear in the sums
+      return sum(square(r[1]) * rnd(r[1].shape(), 3)) + sum(r[2] * r[2] * 0.1) + sum(r[0] * rnd(r[0].shape(), 7));
+    };
+    return joined(all(run)(x), tree::leaves(grad(loss)(x)));
+  };
+  auto plain = [&](const Inputs& x) { return nn::through_reported(x.blocks, f, x.x)(x.shift); };
+  auto want = with_gradients(plain, in);
+  EXPECT_EQ(want[1].shape(), (Shape{4, 6}));
+  for (std::int64_t stages : {1, 2, 4})
+    for (std::int64_t parts : {1, 2, 8}) {
+      PipelineOptions o{.microbatches = parts, .stages = stages};
+      auto run = [&](const Inputs& x) { return nn::pipeline_reported(x.blocks, f, x.x, o)(x.shift); };
+      close(with_gradients(run, in), want, 1e-12, std::to_string(stages) + " stages, " + std::to_string(parts));
+    }
+  for (auto& layout : layouts())
+    local_mesh(layout.mesh, [&](const Mesh&) {
+      UseMapping split(layout.compute);
+      nn::UseMicrobatches parts(4);
+      auto g = [&](const Inputs& x) { return with_gradients(plain, x); };
+      close(gathered(jit(g)(sharded(in, layout.storage))), want, 1e-12, name(layout.mesh));
+    });
+  local_mesh({{"stage", 2}}, [&](const Mesh&) {
+    UseMapping split({{nn::kLayers, "stage"}});
+    nn::UseSchedule order(nn::Schedule::one_forward_one_backward);
+    EXPECT_THROW((void)plain(in), ValueError);
+  });
+}
 TEST(Pipeline, BubbleAndDefaultParts) {
   EXPECT_EQ(pipeline_bubble(1, 4), 0);
   EXPECT_DOUBLE_EQ(pipeline_bubble(4, 12), 3.0 / 15);

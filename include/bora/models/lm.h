@@ -116,6 +116,7 @@ struct Model : config::Chosen {
   virtual void to_hf(HfConfig&) const = 0;
   virtual std::vector<HfWeight> hf_weights() const = 0;
   virtual bool in_stages() const = 0;  // its layers can be the stages of a pipeline (nn/pipeline.h)
+  virtual bool has_extra_loss() const = 0;  // training adds a loss of the model's own, which is about all rows at once
 };
 
 /// A model without its type: its functions, for code that is compiled once for all models. `model` is what init() made,
@@ -275,6 +276,7 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
     else return {};
   }
   bool in_stages() const override { return StagesOf<M>; }
+  bool has_extra_loss() const override { return HasExtraLoss<M>; }
 
  private:
   AnyModelPtr model(std::int64_t vocabulary) const {

@@ -66,11 +66,15 @@ class Pipeline {
   /// An argument's leaves: `per_layer` ones are cut into the stages, those with rows into the microbatches. It becomes
   /// what a stage sees of it; the numbers come later.
   void take(tree::Node argument, bool per_layer);
+  const Axis& all_layers() const { return layers_; }
   Axis layers() const { return {layers_.name, layers_.size / stage_.size}; }  // of a stage
   bool parts() const { return parts_.size > 1; }
   NamedArray part(const Array& x) const { return tree::Leaf<NamedArray>::with_axes(x, axes_); }
   /// stage: {a microbatch, its number, the arguments' leaves} -> {the microbatch after the stage's layers}.
   NamedArray run(const FlatFn& stage) const;
+  /// The same of a stage that gives further values of its layers behind the microbatch, [layers of a stage, ..] each:
+  /// {what run() gives, their sums over the microbatches, [layers, ..] each}.
+  std::pair<NamedArray, Arrays> run_and_sum(const FlatFn& stage) const;
   /// The loss of what run() gives, in the order of 1F1B.
   NamedArray loss(const FlatFn& stage, const RowsLoss&) const;
 
@@ -93,12 +97,16 @@ class Pipeline {
   Dims positions_;  // of the stages in the leaves; kSame: the same for all; kOfPart: microbatches come first
 };
 Schedule schedule_in_force();
+void check_sums();  // throws ValueError unless gpipe is in force
 template <class Block, class F> auto layer_step(const F& f) {
-  return [&f](const Block& layer, const NamedArray& x, const std::optional<Array>& part, const auto&... args) {
+  return [f](const Block& layer, const NamedArray& x, const std::optional<Array>& part, const auto&... args) {
     return std::pair<NamedArray, std::nullopt_t>(f(layer, x, part, args...), none);
   };
 }
-/// run(the Pipeline of these arguments, what a stage does with a microbatch).
+/// Puts sums in the place of a stage's values, which have its layers first.
+void put_sums(tree::Node values, const Arrays& sums, const Axis& layers);
+/// run(the Pipeline of these arguments, what a stage does with a microbatch, the values of its layers beside: the last
+/// ones that it gave). f(layer, x, microbatch, args...) -> std::pair{x, a layer's values}.
 template <class Block, class F, class Run>
 auto in_stages(const Stacked<Block>& stack, const F& f, const NamedArray& x, const PipelineOptions& options,
                const Run& run) {
@@ -111,6 +119,9 @@ auto in_stages(const Stacked<Block>& stack, const F& f, const NamedArray& x, con
           (p.take(tree::node(a), is_per_layer<std::remove_cvref_t<decltype(a)>>), ...);
         },
         one);
+    using Values = typename fx::result_t<F, Block, NamedArray, std::optional<Array>,
+                                         bare_t<std::remove_cvref_t<decltype(args)>>...>::second_type;
+    std::vector<Values> values;
     FlatFn stage = [&](const Arrays& in) {
       auto mine = one;
       tree::replace(tree::node(mine), in.data() + 2, in.size() - 2);
@@ -119,12 +130,17 @@ auto in_stages(const Stacked<Block>& stack, const F& f, const NamedArray& x, con
       auto y = std::apply(
           [&](const Block& layer, const auto&... a) {
             Stacked<Block> layers{layer, p.layers()};
-            return scan(layers, layer_step<Block>(f), p.part(in[0]), {.checkpoint = options.checkpoint})(number, a...);
+            return scan(layers, f, p.part(in[0]), {.checkpoint = options.checkpoint})(number, a...);
           },
           mine);
-      return Arrays{y.first.array()};
+      Arrays all{y.first.array()};
+      auto more = tree::leaves(y.second);
+      all.insert(all.end(), more.begin(), more.end());
+      values.clear();
+      values.push_back(std::move(y.second));
+      return all;
     };
-    return run(p, stage);
+    return run(p, stage, values);
   };
 }
 }  // namespace detail
@@ -141,7 +157,22 @@ auto in_stages(const Stacked<Block>& stack, const F& f, const NamedArray& x, con
 /// Throws ValueError if the stages do not divide the layers, or the microbatches the rows.
 template <class Block, class F>
 auto pipeline(const Stacked<Block>& stack, const F& f, const NamedArray& x, const PipelineOptions& options = {}) {
-  auto run = [](const detail::Pipeline& p, const FlatFn& stage) { return p.run(stage); };
+  auto run = [](const detail::Pipeline& p, const FlatFn& stage, const auto&) { return p.run(stage); };
+  return detail::in_stages(stack, detail::layer_step<Block>(f), x, options, run);
+}
+/// auto [y, sums] = pipeline_reported(stack, f, x, {.microbatches = M})(args...): pipeline() of an f that returns
+/// std::pair{x, a layer's values}, a tree of floating-point NamedArrays and Arrays without the rows' axis; `sums` are
+/// their sums over the microbatches, stacked along the layer axis. They may depend on all rows of a microbatch, and are
+/// a sum over all rows where f gives sums (not means: f weighs them).
+template <class Block, class F>
+auto pipeline_reported(const Stacked<Block>& stack, const F& f, const NamedArray& x,
+                       const PipelineOptions& options = {}) {
+  auto run = [](const detail::Pipeline& p, const FlatFn& stage, auto& values) {
+    auto [y, sums] = p.run_and_sum(stage);
+    auto r = values.back();
+    detail::put_sums(tree::node(r), sums, p.all_layers());
+    return std::pair{y, r};
+  };
   return detail::in_stages(stack, f, x, options, run);
 }
 /// loss.of(y, loss.rows) for that y, in the order of 1F1B (Narayanan et al. 2019, PipeDream; 2021, with a flush at the
@@ -156,8 +187,8 @@ auto pipeline(const Stacked<Block>& stack, const F& f, const NamedArray& x, cons
 template <class Block, class F>
 auto pipeline_loss(const Stacked<Block>& stack, const F& f, const NamedArray& x, const RowsLoss& loss,
                    const PipelineOptions& options = {}) {
-  auto run = [loss](const detail::Pipeline& p, const FlatFn& stage) { return p.loss(stage, loss); };
-  return detail::in_stages(stack, f, x, options, run);
+  auto run = [loss](const detail::Pipeline& p, const FlatFn& stage, const auto&) { return p.loss(stage, loss); };
+  return detail::in_stages(stack, detail::layer_step<Block>(f), x, options, run);
 }
 /// y = through(stack, f, x, {.checkpoint})(args...): x through f(layer, x, microbatch, args...) for each layer in turn.
 /// A pipeline if the current mapping splits the stack's axis over a mesh axis ({"layers", "stage"}), else a fold, with
@@ -168,6 +199,19 @@ auto through(const Stacked<Block>& stack, const F& f, const NamedArray& x, const
     if (auto axis = detail::stage_axis(stack.axis); !axis.empty() && !options.reverse)
       return pipeline(stack, f, x, {.axis = axis, .checkpoint = options.checkpoint})(args...);
     return scan(stack, detail::layer_step<Block>(f), x, options)(std::optional<Array>(), args...).first;
+  };
+}
+/// auto [y, values] = through_reported(..): the same of an f that returns std::pair{x, a layer's values}, which are
+/// stacked along the layers, and summed over the microbatches as pipeline_reported() does it. Throws ValueError where
+/// UseSchedule asks for 1F1B: a loss of such sums has no parts.
+template <class Block, class F>
+auto through_reported(const Stacked<Block>& stack, const F& f, const NamedArray& x, const FoldOptions& options = {}) {
+  return [&stack, f, x, options](const auto&... args) {
+    if (auto axis = detail::stage_axis(stack.axis); !axis.empty() && !options.reverse) {
+      detail::check_sums();
+      return pipeline_reported(stack, f, x, {.axis = axis, .checkpoint = options.checkpoint})(args...);
+    }
+    return scan(stack, f, x, options)(std::optional<Array>(), args...);
   };
 }
 /// last(y) for that y; with a loss loss.of(last(y), loss.rows), by pipeline_loss where UseSchedule says so. last may

@@ -37,7 +37,8 @@ struct Options {
   std::int64_t delay = 0;    // steps that replicas make after a meeting has begun, before they take its result
   double mix = 0;            // how much of its own numbers a replica keeps then: from 0 to below 1
   /// Of x - x_m on its way to the sum and of the mean on its way back; not for average. int8, int4: blocks along the
-  /// last dimension of a parameter, with an f32 scale each; no error is carried over to the next meeting.
+  /// last dimension of a parameter, with an f32 scale each, int4 with the levels of base/int4.h; no error is carried
+  /// over to the next meeting.
   Wire wire = {};
   AxisMapping storage = {};  // of parameters on the mesh of one replica: its rules for FSDP and the like
   /// Whether a parameter takes part, by its path; others stay as they are. Default: all do.
