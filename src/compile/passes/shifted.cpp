@@ -17,7 +17,7 @@
 namespace bora::exec {
 namespace {
 constexpr int kCheap = 6, kCheapLarge = 40;  // instructions and loads of an element again, where the array is large
-constexpr std::size_t kLarge = std::size_t{4} << 20, kMostReads = 24, kMostBoxes = 27, kMostOperations = 96;
+constexpr std::size_t kLarge = std::size_t{16} << 20, kMostReads = 24, kMostBoxes = 27, kMostOperations = 96;
 constexpr std::int64_t kLeastBox = 512;  // elements for each box, on average, where there are more than before
 using Cuts = std::vector<std::set<std::int64_t>>;  // of each dimension: where boxes end inside it
 
