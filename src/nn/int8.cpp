@@ -48,7 +48,7 @@ NamedArray Int8DotGeneralOp::operator()(const NamedArray& input, const NamedArra
   };
   auto backward = [=, rounds = quantize_gradient](const std::tuple<NamedArray, NamedArray, NamedArray>& in,
                                                   const NamedArray& ct) {
-    auto& [x, w, k] = in;
+    auto &x = std::get<0>(in), &w = std::get<1>(in), &k = std::get<2>(in);
     auto outputs = only_in(w, x);
     auto dx = [&] {
       if (!rounds) return dot(ct, w, outputs);
