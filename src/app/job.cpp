@@ -6,6 +6,7 @@
 #include "bora/nn/pipeline.h"
 #include "bora/train/progress.h"
 #include "bora/transport/join.h"
+#include "epochs.h"
 #include "launch/cores.h"
 #include "launch/epoch.h"
 
@@ -132,12 +133,12 @@ transport::ContextPtr meet(const Job& job, const transport::Config& config) {
     throw transport::RankLost(e.text(), -1);
   }
 }
-int hand_over(const Job& job, const std::vector<int>& heirs) {
+int hand_over(const Job& job, const HandOver& f, const std::vector<int>& heirs) {
   auto config = transport::with_options(transport::config_from_environment(), options_in(job.settings));
   config = transport::with_options(config, job.transport);
   config.build = "hand over";
   auto mesh = Mesh::over(meet(job, config), {{"data", config.size}});
-  if (job.hand_over) job.hand_over(mesh, heirs);
+  f(mesh, heirs);
   mesh.leave();
   return kMeetAgain;
 }
@@ -178,7 +179,8 @@ int in_epoch(const Job& job, const std::function<int(const Mesh&)>& f) {
 }
 }  // namespace
 
-int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
+int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) { return in_epoch(job, f); }
+int on_meshes(const Job& job, const HandOver& to_heirs, const std::function<int(const Mesh&)>& f) {
   bool goes_on = may_go_on(job);
   for (;;) {
     std::exception_ptr lost;
@@ -186,7 +188,7 @@ int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
     int missed = -1;
     try {
       auto heirs = launch::heirs();
-      auto code = heirs.empty() ? in_epoch(job, f) : hand_over(job, heirs);
+      auto code = heirs.empty() ? in_epoch(job, f) : hand_over(job, to_heirs, heirs);
       if (code != kMeetAgain) return code;
     } catch (const transport::RankLost& e) {
       lost = std::current_exception();

@@ -10,13 +10,9 @@ struct Job {
   const text::Tokenizer& tokenizer;
   std::string purpose;                            // must be the same on all ranks
   std::vector<transport::Option> transport = {};  // flags, over the settings
-  /// Gives what this process holds to the heirs, ranks of a mesh of all that were left (launch::heirs). None: nothing.
-  std::function<void(const Mesh&, const std::vector<int>& heirs)> hand_over = {};
 };
-/// Returned by f of on_mesh, on all ranks: they meet again, with others, and f is called again.
-inline constexpr int kMeetAgain = -1;
 /// Joins the job and calls f on its mesh, inside the layout's mapping; the other ranks stop waiting for a rank whose f
-/// throws. Ranks of an elastic job that trains meet again after a loss, and f is called again.
+/// throws.
 int on_mesh(const Job&, const std::function<int(const Mesh&)>& f);
 /// Axes for Mesh. Throws ConfigError if they do not fit the job, or leave a rank without a part of a split dimension.
 std::vector<MeshAxis> mesh_axes(const Settings&, const text::Tokenizer&, int ranks);

@@ -10,4 +10,8 @@ UseLeaving::UseLeaving(std::function<bool()> asked)
 UseLeaving::~UseLeaving() { in_use = saved_; }
 UseLeaving* UseLeaving::current() { return in_use; }
 bool UseLeaving::asked() { return in_use && in_use->asked_(); }
+bool UseLeaving::leaves() { return in_use && in_use->leaves_; }
+void UseLeaving::set(bool leaves) {
+  if (in_use) in_use->leaves_ = leaves;
+}
 }  // namespace bora::training

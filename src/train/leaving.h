@@ -4,21 +4,22 @@
 
 namespace bora::training {
 /// While it lives, runs on this thread ask before each step whether to leave. Once one rank is to, all of them write a
-/// checkpoint after that step and leave; run_training then returns 130, and left() is true.
+/// checkpoint after that step and leave; run_training then returns 130, and leaves() is true.
 class [[nodiscard]] UseLeaving {
  public:
   explicit UseLeaving(std::function<bool()> asked);
   ~UseLeaving();
   UseLeaving(const UseLeaving&) = delete;
   UseLeaving& operator=(const UseLeaving&) = delete;
-  bool left() const { return left_; }
-  void leave() { left_ = true; }
   static UseLeaving* current();  // null: none
+  /// Of the current one. asked: this rank is to leave. leaves: all do, after this step.
   static bool asked();
+  static bool leaves();
+  static void set(bool leaves);
 
  private:
   std::function<bool()> asked_;
   UseLeaving* saved_;
-  bool left_ = false;
+  bool leaves_ = false;
 };
 }  // namespace bora::training

@@ -29,7 +29,7 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
   auto begin = Clock::now();
   auto r = [&] {
     tracing::Scope span(tracing::Kind::step, run.mesh.rank(), "step");
-    auto ends = run.asked_to_stop || run.asked_to_leave;
+    auto ends = run.asked_to_stop || UseLeaving::asked();
     return run.model.step(make_batch(rows, s.batch, run.mesh, ends)).to_vector<float>();
   }();
   StepReport report{.step = ++run.done,
@@ -54,7 +54,7 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
                     report.gradient_norm, "; lower lr or raise warmup");
   report.tokens_per_second = static_cast<double>(s.batch * run.data.shape.positions) / report.seconds;
   run.stopped = r[3] > 0;
-  run.meets_again = run.stopped && only_to_leave(run);
+  UseLeaving::set(run.stopped && only_to_leave(run));
   return report;
 }
 int train(Run& run, const std::vector<LoopHookPtr>& hooks) {
@@ -79,11 +79,11 @@ int train(Run& run, const std::vector<LoopHookPtr>& hooks) {
       for (auto& hook : hooks) hook->before_step(run);
       auto report = make_step(run, mine, waited);
       for (auto& hook : hooks) hook->after_step(run, report);
+      if (run.wants_stop && UseLeaving::leaves()) run.stopped = false, UseLeaving::set(false);  // nobody needs to
     }
   }
   run.progress->end();
   for (auto hook = hooks.rbegin(); hook != hooks.rend(); ++hook) (*hook)->end(run);
-  if (run.meets_again) UseLeaving::current()->leave();
   return run.interrupted() ? 130 : 0;
 }
 /// In the order in which they run; in reverse at the end: the last checkpoint first, the plot last.
@@ -111,7 +111,7 @@ int run_training(Trainable& model, const data::Datasets& data, const LoopSetting
   // Made before the model is initialised: a signal meanwhile stops the run after its first step.
   auto hooks = s.steps > 0 ? training::all_hooks() : std::vector<training::LoopHookPtr>();
   auto code = training::prepare(run) ? training::train(run, hooks) : 0;
-  if (!run.meets_again) training::say_peak(run);
+  if (!training::UseLeaving::leaves()) training::say_peak(run);
   return code;
 }
 }  // namespace bora

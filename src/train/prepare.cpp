@@ -48,8 +48,7 @@ bool prepare(Run& run) {
   auto& mesh = run.mesh;
   run.watchdog.at("taking the folder " + run.out);
   run.on_first_rank<ConfigError>("run: take the folder", [&] {
-    // After a loss, the process that had it may still be ending.
-    run.folder = std::make_unique<RunFolder>(run.out, run.settings.resume == Resume::good ? 10 : 0);
+    run.folder = std::make_unique<RunFolder>(run.out);
     run.warn(io::clean_checkpoints(run.checkpoints()));
   });
   run.watchdog.at("the initialisation of the model");

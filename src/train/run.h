@@ -25,10 +25,7 @@ struct Run final : RunView {
       : model(m), data(d), settings(s), mesh(on), out(s.out) {}
   tree::Node state() const override { return model.state(); }
   void save() override { wants_save = true; }
-  void stop() override {
-    wants_stop = true;
-    if (meets_again) stopped = meets_again = false;  // nobody needs to
-  }
+  void stop() override { wants_stop = true; }
 
   /// No step follows.
   bool last() const { return done == settings.steps || stopped || wants_stop; }
@@ -69,9 +66,8 @@ struct Run final : RunView {
   bool continued = false;                                      // a checkpoint of an earlier run
   std::int64_t done = 0;                                       // updates made
   double skipped = 0;                                          // of them those that a gradient was not finite for
-  bool asked_to_stop = false, asked_to_leave = false;          // this rank; the next batch tells the others
+  bool asked_to_stop = false;                                  // this rank; the next batch tells the others
   bool stopped = false;                                        // some rank was asked to
-  bool meets_again = false;                                    // only to leave (leaving.h): its job goes on
   bool wants_save = false, wants_stop = false;                 // a hook, after this step
   Best best = {};
   bool is_best = false;   // this step's validation loss is the lowest so far

@@ -26,14 +26,10 @@ std::string numbered(const std::string& path) {
   }
 }
 
-RunFolder::RunFolder(const std::string& path, double patience_s) : path_(path) {
-  constexpr auto pause = std::chrono::milliseconds(50);
-  auto now = [] { return std::chrono::steady_clock::now(); };
-  auto until = now() + std::chrono::duration<double>(patience_s);
-  while (!take(now() < until))
-    if (now() < until) std::this_thread::sleep_for(pause);
+RunFolder::RunFolder(const std::string& path) : path_(path) {
+  while (!take()) {}
 }
-bool RunFolder::take(bool patient) {
+bool RunFolder::take() {
   std::error_code error;
   fs::create_directories(path_, error);
   check<ConfigError>(!error, "out: cannot make the folder ", path_, ": ", error.message());
@@ -46,11 +42,16 @@ bool RunFolder::take(bool patient) {
     file_ = ::open((path_ + "/.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     theirs = file_ >= 0 && ::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   }
+  // The process that has it may be ending: one of this job, which goes on after a loss.
+  for (int i = 0; theirs && i < 60; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    theirs = ::flock(file_ >= 0 ? file_ : fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  }
   if (!theirs && there()) return true;
   ::close(fd_);
   if (file_ >= 0) ::close(file_);
   fd_ = file_ = -1;
-  check<ConfigError>(!theirs || patient, "out: another run is writing into ", path_,
+  check<ConfigError>(!theirs, "out: another run is writing into ", path_,
                      "; wait until it has ended, or choose another out");
   return false;
 }

@@ -7,9 +7,8 @@ class RunFolder {
  public:
   /// Makes the folder if it is missing and locks it: the folder itself, so that removing a file cannot undo the lock;
   /// where folders have no locks (NFS) a file .lock in it. The kernel releases the lock of a process that was killed.
-  /// ConfigError if the folder cannot be written, or another run has it and does not give it up for `patience_s`
-  /// seconds.
-  explicit RunFolder(const std::string& path, double patience_s = 0);
+  /// ConfigError if the folder cannot be written or another run has it.
+  explicit RunFolder(const std::string& path);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
@@ -17,7 +16,7 @@ class RunFolder {
   bool there() const;
 
  private:
-  bool take(bool patient);  // false: it was removed just now, or another run has it, and we are patient
+  bool take();  // false: it was removed just now
   std::string path_;
   int fd_ = -1, file_ = -1;
 };

@@ -1,6 +1,6 @@
 // Trains a model; this process is one rank.
 #include "app/commands.h"
-#include "app/job.h"
+#include "app/epochs.h"
 #include "app/local_every.h"
 #include "app/options.h"
 #include "bora/models/peft.h"
@@ -39,7 +39,7 @@ struct Train {
       every = std::to_string(planned_every(s, *tokenizer, config.size, resume_of(resume)));
     bora::training::Snapshots snapshots;  // of all epochs of the job in this process
     auto hand_over = [&](const Mesh& mesh, const std::vector<int>& heirs) { snapshots.hand_over(mesh, heirs); };
-    return on_mesh({s, *tokenizer, "train", transport, hand_over}, [&](const Mesh& mesh) {
+    return on_meshes({s, *tokenizer, "train", transport}, hand_over, [&](const Mesh& mesh) {
       if (s.local->automatic())
         s.local.edit().set_every(*parse_as<std::int64_t>(mesh.exchange(every, "run: local.every")[0]));
       auto options = model_options(s, *tokenizer, mesh.shape());
@@ -61,7 +61,7 @@ struct Train {
       loop.hooks.emplace_back([](const StepReport& r, RunView&) { launch::reached(r.step); });
       bora::training::UseLeaving leaving(launch::asked_to_meet_again);
       auto code = run_training(*model, open_data(s, tokenizer, mesh), loop, mesh);
-      return leaving.left() ? kMeetAgain : code;
+      return leaving.leaves() ? kMeetAgain : code;
     });
   }
 };

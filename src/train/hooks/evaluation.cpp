@@ -6,6 +6,7 @@
 #include "bora/base/json.h"
 #include "bora/train/placement.h"
 #include "train/hooks.h"
+#include "train/leaving.h"
 
 namespace bora {
 namespace training {
@@ -111,8 +112,8 @@ class Evaluation final : public LoopHook {
   void after_step(Run& run, const StepReport& r) override {
     auto& eval = run.settings.eval;
     run.is_best = false;
-    bool last = run.last() && !run.meets_again;
-    if (eval.every == 0 || r.step % eval.every != 0 || (run.stopped && !run.meets_again)) return;
+    bool leaves = UseLeaving::leaves() && !run.wants_stop, last = run.last() && !leaves;
+    if (eval.every == 0 || r.step % eval.every != 0 || (run.stopped && !leaves)) return;
     if (last && !run.settings.checkpoint.best) return;  // the end measures it
     last_ = measure(run, true);
     at_ = r.step;
@@ -121,7 +122,7 @@ class Evaluation final : public LoopHook {
     if (eval.patience == 0 || run.best.since < eval.patience || last) return;
     run.say("no lower validation loss in " + std::to_string(run.best.since) + " evaluations since step " +
             std::to_string(run.best.step) + " (" + number_text(run.best.loss) + "): the run ends");
-    run.stop();
+    run.wants_stop = true;
   }
   void end(Run& run) override {
     if (run.interrupted()) return;

@@ -8,10 +8,9 @@ class Stop final : public LoopHook {
  public:
   void before_step(Run& run) override {
     run.asked_to_stop = StopSignals::requested() || (run.folder && !run.folder->there());
-    run.asked_to_leave = UseLeaving::asked();
   }
   void end(Run& run) override {
-    if (run.meets_again)
+    if (UseLeaving::leaves())
       run.say("step " + std::to_string(run.done) + " of " + std::to_string(run.settings.steps) +
               ": the ranks meet again, with others");
     else if (run.interrupted())
