@@ -145,7 +145,8 @@ Snapshots::Found Snapshots::find(const Mesh& mesh) const {
       for (auto parts = fields.num<std::int64_t>(); parts > 0; --parts) {
         auto rank = static_cast<std::size_t>(fields.num<std::int64_t>());
         f.sizes.at(rank) = fields.num<std::int64_t>();
-        if (f.owners.at(rank) < 0) f.owners.at(rank) = static_cast<int>(r);
+        // Rather the rank of that number: of the same mesh it needs it itself.
+        if (f.owners.at(rank) < 0 || rank == r) f.owners.at(rank) = static_cast<int>(r);
       }
     }
   }

@@ -85,7 +85,7 @@ struct HistoryTest : CommandTest {
       return;
     }
     auto ranks = Hosts::ranks_of(launcher);
-    if (what == 9 && stops) {
+    if (what == 9 && stops && ranks.size() > 1) {  // a rank alone is missed by nobody
       story.back() += "a rank stops";
       return kill(ranks, 1, SIGSTOP);
     }
@@ -148,6 +148,7 @@ struct HistoryTest : CommandTest {
         slowest = std::max(slowest, seconds);
         story.back() += "; " + std::to_string(seconds).substr(0, 4) + " s";
         EXPECT_TRUE(goes_on) << told();
+        if (!goes_on) ::kill(launcher, SIGKILL);  // its ranks end with it
         furthest = std::max(furthest, step_of(out));
       }
     });

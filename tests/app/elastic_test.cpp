@@ -112,7 +112,7 @@ TEST_F(ElasticTest, SnapshotsReplaceCheckpoints) {
 }
 /// Hosts that come back join after a step: the other ranks go on in their processes, from there.
 TEST_F(ElasticTest, HostsThatComeBackJoin) {
-  auto words = settings + "checkpoint_every=200 ";
+  auto words = settings + "steps=240 checkpoint_every=200 ";
   auto undisturbed = run("launch -n 4 --layout dp --out " + folder + "/calm train " + words);
   ASSERT_EQ(undisturbed.code, 0) << undisturbed.err;
   Hosts hosts(folder, "h1 slots=2\nh2 slots=2\n");
@@ -149,16 +149,16 @@ TEST_F(ElasticTest, HostsThatComeBackJoin) {
 }
 /// Virtual ranks run on a power of two of ranks: others are spares, and give what they hold to those that go on.
 TEST_F(ElasticTest, AsManyRanksRunAsTheMeshAllows) {
-  auto words = settings + "checkpoint_every=790 ";
+  auto words = settings + "steps=240 checkpoint_every=230 ";
   auto undisturbed = run("launch -n 4 --layout dp --out " + folder + "/calm train " + words);
   ASSERT_EQ(undisturbed.code, 0) << undisturbed.err;
   Hosts hosts(folder, "h1\nh2\nh3\nh4\n");
   auto out = folder + "/hit";
   auto command = "launch --elastic 1:4 --snapshot 1 " + hosts.words() + "--layout dp --out " + out + " train " + words;
   auto r = run(command, [&](pid_t job) {
-    until([&] { return losses(out).size() >= 100; });
+    until([&] { return losses(out).size() >= 50; });
     hosts.lose(job, "h3");  // of four ranks two go on, one is a spare
-    until([&] { return losses(out).size() >= 250; });
+    until([&] { return losses(out).size() >= 120; });
     EXPECT_EQ(Hosts::ranks_of(job).size(), 2U);
     hosts.lose(job, "h1");
   });
