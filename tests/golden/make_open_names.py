@@ -114,9 +114,25 @@ def gamma_draws():
     case("lax::random_gamma_grad/beta", jax.grad(beta, (0, 1)), powers(0.5, 8, 6), powers(0.5, 8, 6))
 
 
+def segments():
+    data = np.round(3 * np.sin(1.7 * np.arange(18.) + 0.3), 3).reshape(6, 3)
+    ids = np.array([3, 0, 3, 1, 0, 3], np.int32)
+    outside = np.array([4, -1, 0, 7, 0, -300], np.int32)
+    small = np.array([2, 0, 1, 0, 1, 2], np.uint8)
+    whole = np.array([5, 7, 250, 3, 9, 1], np.uint8)
+    for kind in "sum", "prod", "max", "min":
+        f = getattr(jax.ops, "segment_" + kind)
+        case(f"segment_{kind}", lambda d, i: f(d, i, 5), data, ids)
+        case(f"segment_{kind}/outside", lambda d, i: f(d, i, 4), data[:, 0], outside)
+        case(f"segment_{kind}/whole", lambda d, i: f(d, i, 300), whole, small)
+        case(f"segment_{kind}/none", lambda d, i: f(d, i, 2), data[:0], ids[:0])
+        case(f"segment_{kind}/largest", lambda d, i: f(d, i), data, ids)
+
+
 if __name__ == "__main__":
     print("# jax", jax.__version__, "scipy", scipy.__version__, "mpmath", mp.__version__)
     hypergeometric()
     faddeeva()
     densities()
     gamma_draws()
+    segments()

@@ -86,6 +86,17 @@ def injected(learning_rate, weight_decay):
                        optax.scale_by_learning_rate(learning_rate))
 
 
+def lookahead(fast, *args, **kw):
+    """The slow parameters, which Optax keeps beside the others, in the state."""
+    tx = optax.lookahead(fast, *args, **kw)
+
+    def update(u, state, params):
+        slow, inner = state
+        u, inner = tx.update(u, inner, optax.LookaheadParams(params, slow))
+        return u.fast, (optax.apply_updates(slow, u.slow), inner)
+    return optax.GradientTransformation(lambda p: (p, tx.init(optax.LookaheadParams(p, p))), update)
+
+
 def settings(*parts, decay=0.0, after=(), mask=None):
     """A word of the settings with lr 0.1 after a warm-up of 3 steps, clip 1, and its other defaults."""
     decays = [optax.add_decayed_weights(decay, mask or by_layer)] if decay else []
@@ -158,6 +169,33 @@ cases = {
     "inject.0": optax.inject_hyperparams(injected)(learning_rate=ramp(0.1, 0.5, 3), weight_decay=0.1),
     "loss_scale.0": loss_scaled(optax.scale_by_adam(), [4] * 4),
     "loss_scale.1": loss_scaled(optax.trace(0.9), [8, 8, 16, 16]),
+    "amsgrad.0": optax.scale_by_amsgrad(),
+    "amsgrad.1": optax.scale_by_amsgrad(b1=0.8, b2=0.5, eps=1e-4, eps_root=1e-3),
+    "belief.0": optax.scale_by_belief(eps=1e-3, eps_root=1e-4),
+    "belief.1": optax.scale_by_belief(b1=0.8, b2=0.95, eps=1e-2, nesterov=True),
+    "yogi.0": optax.scale_by_yogi(),
+    "yogi.1": optax.scale_by_yogi(b1=0.8, b2=0.9, eps_root=1e-3),
+    "radam.0": optax.scale_by_radam(),
+    "radam.1": optax.scale_by_radam(b1=0.8, b2=0.9, eps_root=1e-3, nesterov=True),
+    "adadelta.0": optax.scale_by_adadelta(),
+    "adadelta.1": optax.scale_by_adadelta(0.5, 1e-3),
+    "sign.0": optax.scale_by_sign(),
+    "centralize.0": optax.centralize(),
+    "zero_nans.0": optax.zero_nans(),
+    "set_to_zero.0": optax.set_to_zero(),
+    "keep_params_nonnegative.0": optax.keep_params_nonnegative(),
+    "lookahead.0": lookahead(optax.scale_by_learning_rate(0.1), 2, 0.5),
+    "lookahead.1": lookahead(optax.adam(0.1), 3, 0.8, reset_state=True),
+    "schedule_free.0": optax.contrib.schedule_free(optax.sgd(0.1), 0.1),
+    "schedule_free.1": optax.contrib.schedule_free(optax.adam(ramp(0, 0.1, 3), b1=0.0), ramp(0, 0.1, 3), b1=0.8,
+                                                   weight_lr_power=1.0),
+    "amsgrad": optax.amsgrad(0.01),
+    "adabelief": optax.adabelief(0.01, eps=1e-3),
+    "yogi": optax.yogi(0.01),
+    "radam": optax.radam(0.01),
+    "adadelta": optax.adadelta(0.5, weight_decay=0.1, weight_decay_mask=by_layer),
+    "sign_sgd": optax.sign_sgd(0.01),
+    "lars": optax.lars(0.1, weight_decay=0.1, weight_decay_mask=by_layer, trust_ratio_mask=by_layer, nesterov=True),
     "adafactor": optax.adafactor(0.1, min_dim_size_to_factor=3, momentum=0.9, weight_decay_rate=0.01),
     "adafactor_t5x": per_layer(optax.adafactor(ramp(0.1, 0, 8), min_dim_size_to_factor=5,
                                                weight_decay_rate=lambda t: ramp(0.1, 0, 8)(t) ** 2)),

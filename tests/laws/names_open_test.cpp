@@ -1,5 +1,6 @@
 // Cases of hypergeometric functions, Faddeeva's function, gaussian_kde and random_gamma_grad.
 #include "bora/ops/complex.h"
+#include "bora/ops/segment.h"
 #include "bora/ops/special_further.h"
 #include "bora/random/distributions.h"
 #include "bora/random/gamma_grad.h"
@@ -44,6 +45,15 @@ void add_open(NamedCases& cases) {
   BORA_CASE(steps, "stats::gaussian_kde/draws", gaussian_kde(a, {.weights = b}).resample(random::key(5), {7}));
   BORA_CASE(steps, "stats::gaussian_kde/draw", gaussian_kde(a).resample(random::key(6)));
 
+  using Segmented = Array (*)(const Array&, const Array&, std::optional<std::int64_t>);
+  for (auto [kind, f] : {std::pair<std::string, Segmented>{"segment_sum", segment_sum}, {"segment_prod", segment_prod},
+                         {"segment_max", segment_max}, {"segment_min", segment_min}}) {
+    BORA_CASE(smooth, kind, f(a, b, 5));
+    BORA_CASE(smooth, kind + "/outside", f(a, b, 4));
+    BORA_CASE(steps, kind + "/whole", f(a, b, 300));
+    BORA_CASE(steps, kind + "/none", f(a, b, 2));
+    BORA_CASE(values, kind + "/largest", f(a, b, none));
+  }
   BORA_CASE(steps, "lax::random_gamma_grad", lax::random_gamma_grad(a, b));
   BORA_CASE(steps, "lax::random_gamma_grad/draws", grad([](const Array& x) {
               return sum(random::gamma(random::key(3), x, none, f64));
@@ -78,6 +88,17 @@ TEST(OpenNames, MistakesAreNamed) {
   says<ShapeError>([&] { return gaussian_kde(x).integrate_gaussian(ones({3}), eye(3)); },
                    "gaussian_kde.integrate_gaussian: mean f32[3]");
   says<DtypeError>([&] { return gaussian_kde(complex(v, v)); }, "gaussian_kde: takes real numbers");
+}
+TEST(OpenNames, SegmentsThatDoNotFitAreNamed) {
+  auto x = rnd({4, 2}, 1), ids = array({0, 1, 1, 0});
+  says<ShapeError>([&] { return segment_sum(x, array({0, 1})); },
+                   "segment_sum: segment_ids i32[2] must have one number for each row of data f64[4, 2]");
+  says<DtypeError>([&] { return segment_max(x, ids.astype(f32), 2); }, "segment_max: segment_ids must be integers");
+  says<DtypeError>([&] { return segment_min(complex(x, x), ids, 2); }, "segment_min: takes real numbers");
+  says<ValueError>([&] { return segment_prod(x, ids, -1); }, "num_segments must not be negative, got -1");
+  says<TraceError>([&] { return jit([&](const Array& i) { return segment_sum(x, i); })(ids); }, "give num_segments");
+  auto far = asarray(std::vector<std::int64_t>{0, std::int64_t{1} << 32, 1, -(std::int64_t{1} << 32)});
+  EXPECT_TRUE(array_equal(segment_sum(array({1, 2, 3, 4}), far, 2), array({1, 3})));
 }
 /// hyp1f1 and hyp2f1 have second derivatives by x; those by parameters twice say that they are none.
 TEST(OpenNames, SecondDerivatives) {

@@ -10,6 +10,7 @@
 #include <set>
 #include "bora/bora.h"
 #include "bora/optim/config.h"
+#include "bora/optim/further.h"
 
 namespace bora {
 namespace {
@@ -55,6 +56,18 @@ std::vector<Subject> subjects() {
   auto ramp = optim::linear_schedule(0, 0.1, 3);
   r.push_back({"adamw", optim::AdamWConfig{}.make(ramp)});
   r.push_back({"adam", optim::adam({.learning_rate = 0.01})});
+  r.push_back({"amsgrad", optim::amsgrad({.learning_rate = 0.01})});
+  r.push_back({"adabelief", optim::adabelief({.learning_rate = 0.01, .moments = {.eps = 1e-3}})});
+  r.push_back({"yogi", optim::yogi({.learning_rate = 0.01})});
+  r.push_back({"radam", optim::radam({.learning_rate = 0.01})});
+  r.push_back({"adadelta",
+               optim::adadelta({.learning_rate = 0.5, .weight_decay = 0.1, .mask = optim::by_layer})});
+  r.push_back({"sign_sgd", optim::sign_sgd({.learning_rate = 0.01})});
+  r.push_back({"lars", optim::lars({.learning_rate = 0.1,
+                                    .weight_decay = 0.1,
+                                    .weight_decay_mask = optim::by_layer,
+                                    .trust_ratio_mask = optim::by_layer,
+                                    .nesterov = true})});
   r.push_back({"sgd", optim::sgd({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true})});
   r.push_back({"lion", optim::LionConfig{}.make(ramp)});
   auto down = optim::linear_schedule(0.1, 0, 8);

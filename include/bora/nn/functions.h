@@ -26,6 +26,8 @@ NamedArray sparse_sigmoid(const NamedArray& x);
 NamedArray log1mexp(const NamedArray& x);
 /// The first half of x along an axis times the sigmoid of the second.
 NamedArray glu(const NamedArray& x, const AxisNames::One& axis);
+using bora::gelu, bora::log_softmax, bora::logsumexp, bora::one_hot, bora::relu, bora::sigmoid, bora::silu,
+    bora::softmax, bora::softplus, bora::tanh;  // of NamedArrays too
 /// softmax (log_softmax) of the elements where a mask over some of x's axes holds; 0 (-inf) elsewhere.
 NamedArray softmax(const NamedArray& x, const AxisNames& axes, const NamedArray& where);
 NamedArray log_softmax(const NamedArray& x, const AxisNames& axes, const NamedArray& where);

@@ -1,6 +1,8 @@
 // activations.h -- the functions of jax.nn that elementwise.h and functions.h do not have, as nn::mish(x). bf16 is
 // computed in f32 and rounded once.
 #pragma once
+#include "bora/ops/creation.h"
+#include "bora/ops/elementwise.h"
 #include "bora/ops/functions.h"
 
 namespace bora::nn {
@@ -31,6 +33,9 @@ struct StandardizeOptions {
 };
 /// (x - mean) / sqrt(variance + epsilon) over axes.
 Array standardize(const Array& x, const Dimensions& axes = -1, const StandardizeOptions& options = {});
+// jax.nn's names that stand in bora.
+using bora::gelu, bora::log_softmax, bora::logsumexp, bora::one_hot, bora::relu, bora::sigmoid, bora::silu,
+    bora::softmax, bora::softplus, bora::tanh;
 /// softmax of the elements where a boolean array that broadcasts to x holds, 0 elsewhere; log_softmax -inf elsewhere.
 Array softmax(const Array& x, const Dimensions& axes, const Array& where);
 Array log_softmax(const Array& x, const Dimensions& axes, const Array& where);
