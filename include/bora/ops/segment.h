@@ -1,5 +1,5 @@
-// segment.h -- sums, products and extremes of rows by the segment that each belongs to, with the names of jax.ops: means
-// of clusters, messages of graphs, bags of tokens.
+// segment.h -- sums, products and extremes of rows by the segment that each belongs to, with the names of jax.ops:
+// means of clusters, messages of graphs, bags of tokens.
 #pragma once
 #include "bora/array/array.h"
 

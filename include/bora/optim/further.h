@@ -25,8 +25,8 @@ struct ScaleByRadam {
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0, threshold = 5;
   bool nesterov = false;
 };
-/// Adam that begins as momentum, until the variance of its mean of squares is known (Liu et al. 2020). Throws ValueError
-/// for a threshold below 4.
+/// Adam that begins as momentum, until the variance of its mean of squares is known (Liu et al. 2020). Throws
+/// ValueError for a threshold below 4.
 Transform scale_by_radam(ScaleByRadam options = {});
 /// Updates times the root of the mean square of earlier updates over that of gradients (Zeiler 2012).
 Transform scale_by_adadelta(double rho = 0.9, double eps = 1e-6);
