@@ -87,7 +87,7 @@ struct Radam {
   std::pair<Arrays, State> update(const Arrays& u, const State& s, const Leaves&) const {
     State next{safe_increment(s.count)};
     auto longest = 2 / (1 - o.b2) - 1;
-    auto n = next.count.astype(f64), power = pow(constant(o.b2, f64), n);  // f32 would lose a hundredth: 1999 - 1997
+    auto n = next.count.astype(f64), power = pow(constant(o.b2, f64), n);  // f32 would lose a hundredth of 1999 - 1997
     auto length = longest - 2 * n * power / (1 - power);
     auto known = length >= o.threshold;
     auto safe = where(known, length, longest);  // the root of a negative number would spoil derivatives

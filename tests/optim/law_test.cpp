@@ -217,12 +217,14 @@ TEST(OptimLaws, MomentsMayBeStoredInBf16) {
     auto stored = tx.storing(Dtype::bf16, {"mu", "trace"});
     auto r = begin(stored);
     auto s = begin(tx);
+    double rounded = 0;  // Yogi's means begin with 1e-6, which is rounded
     for (auto& [entry, value] : r.state.entries) {
       auto moment = entry.find("mu.") != entry.npos || entry.find("trace.trace") != entry.npos;
+      if (moment && any(value != 0).item<bool>()) rounded = 1e-6;
       EXPECT_EQ(value.dtype() == Dtype::bf16, moment) << entry;
     }
     auto first = step(stored, r, gradients(0));  // made from moments that are not rounded
-    expect_same({first.params, {}}, {step(tx, s, gradients(0)).params, {}}, 0);
+    expect_same({first.params, {}}, {step(tx, s, gradients(0)).params, {}}, rounded);
     auto more = steps(stored, first, 1, kSteps);
     EXPECT_EQ(more.state.entries.size(), s.state.entries.size());
     for (auto& [entry, value] : more.state.entries) EXPECT_EQ(value.dtype(), r.state.entries.at(entry).dtype());
