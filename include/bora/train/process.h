@@ -7,8 +7,8 @@ namespace bora {
 std::int64_t resident_bytes();
 std::int64_t peak_rss();
 
-/// While it lives the first SIGTERM or SIGINT, and any SIGHUP unless it is ignored, asks for an orderly stop instead of
-/// ending the process.
+/// While it lives the first SIGTERM or SIGINT, any SIGHUP unless it is ignored, and SIGXCPU ask for an orderly stop
+/// instead of ending the process.
 class StopSignals {
  public:
   StopSignals();
