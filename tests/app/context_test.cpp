@@ -52,8 +52,6 @@ TEST_F(CommandTest, ContextRefusesWhatTheRingCannotDo) {
                "model.attention_dropout: a ring of ranks cannot drop weights of attention");
   is_bad_input(train + "model.type=llama model.heads=2 model.window=4",
                "model.window: a ring of ranks has no sliding windows");
-  is_bad_input("launch -n 4 --out " + out + " " + config + " mesh=stage=2,context=2",
-               "mesh: stages of a pipeline have whole sequences");
   is_bad_input(train + "layout=dp wire=powersgd",
                "wire: residuals and factors are of gradients that are whole on every rank; leave axis 'context'");
   is_bad_input(train + "local=diloco", "local: replicas of local steps have whole sequences");
