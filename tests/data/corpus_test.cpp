@@ -303,7 +303,7 @@ TEST_F(Corpora, ASourceWithoutARowToEvaluateIsSaid) {
   auto said_of = [&](int documents, const std::string& tags, const std::string& pack) {
     std::ofstream(few) << [&] {
       std::string all;
-      for (int n = 0; n < documents; ++n) all += "{\"text\": \"a short one\"}\n";
+      for (int n = 0; n < documents; ++n) all += "{\"text\": \"short\"}\n";
       return all;
     }();
     std::vector<std::string> said;
