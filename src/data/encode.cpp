@@ -28,7 +28,7 @@ struct Batch {
 
 void encode(const Recipe& recipe, Batch& batch) {
   batch.documents.emplace(recipe.fields, recipe.vocabulary);
-  batch.documents->reserve(kBatchBytes);  // of an id for every four bytes of text there are half as many
+  batch.documents->reserve(kBatchBytes);  // room for an id of two bytes for every two bytes of text
   for (auto& raw : batch.records) {
     Document d(recipe.fields);
     try {

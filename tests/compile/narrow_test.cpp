@@ -13,14 +13,8 @@
 
 namespace bora {
 namespace {
+using testing::agrees;
 using testing::numbers;
-using testing::same_bits;
-
-ExecutablePtr agrees(const FlatFn& f, const Arrays& in) {
-  auto e = executable(stage(f, types_of(in)).program);
-  same_bits(e->run(in), f(in), e->explain());
-  return e;
-}
 
 /// A value that is made of movements and elementwise operations, then parts of it.
 struct Maker {

@@ -2,6 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 #include <cstring>
+#include "bora/compile/executable.h"
 #include "bora/compile/program.h"
 #include "bora/ops/shape.h"
 
@@ -28,5 +29,11 @@ inline void same_bits(const Arrays& got, const Arrays& want, const std::string& 
           << "output " << k << " " << got[k].type() << " differs at element " << i << "\n"
           << about;
   }
+}
+/// f compiled, once it gives the bits of f.
+inline ExecutablePtr agrees(const FlatFn& f, const Arrays& in) {
+  auto e = executable(stage(f, types_of(in)).program);
+  same_bits(e->run(in), f(in), e->explain());
+  return e;
 }
 }  // namespace bora::testing

@@ -66,17 +66,17 @@ TEST(Around, LookaheadReturnsToTheSlowParameters) {
   EXPECT_EQ(s.entries.at("lookahead.slow.weight").to_vector<float>()[0], 2);
   EXPECT_THROW((void)optim::lookahead(optim::adam(), {.sync_period = 0}), ValueError);
 }
-/// Beyond the four steps of the laws: RAdam's variance is known from the sixth step on. Numbers of Optax 0.2.8, whose
-/// rectification is f32: of b2 = 0.999 it is off by more than a hundredth.
+/// Beyond the four steps of the laws: RAdam's variance is known from the sixth step on. Numbers of Optax 0.2.8
+/// with JAX_ENABLE_X64=1: its rectification in f32 is off by a hundredth for b2 = 0.999.
 TEST(Around, RadamRectifiesLater) {
   struct Case {
     optim::ScaleByRadam options;
     std::vector<double> updates;
   };
   for (auto& [options, want] :
-       {Case{{}, {0.99999976, 0.21052623, 0.22509217, 0.74120367, 0.80440027, 0.018043833, 0.012668123, 0.023025276}},
+       {Case{{}, {1, 0.21052632, 0.22509225, 0.74120384, 0.80440038, 0.018254746, 0.012787932, 0.023173445}},
         Case{{.b1 = 0.8, .b2 = 0.9, .threshold = 4, .nesterov = true},
-             {1.4444447, -0.17941713, 0.23525037, 1.2467597, 0.12530431, 0.17182164, -0.0031432458, 0.36451408}}}) {
+             {1.4444444, -0.17941712, 0.23525034, 1.2467595, 0.12530371, 0.17182121, -0.0031432448, 0.36451364}}}) {
     auto tx = optim::scale_by_radam(options);
     auto s = tx.init(array(0.F));
     int i = 0;
@@ -84,7 +84,7 @@ TEST(Around, RadamRectifiesLater) {
       auto [u, next] = tx.update(array(g), s, array(0.F));
       s = next;
       auto wanted = want[static_cast<std::size_t>(i)];
-      EXPECT_NEAR(u.item<double>(), wanted, 2e-2 * std::abs(wanted)) << i;
+      EXPECT_NEAR(u.item<double>(), wanted, 2e-5 * std::abs(wanted)) << i;
       ++i;
     }
   }

@@ -11,6 +11,7 @@
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/shape.h"
+#include "compile/passes/computed.h"
 #include "compile/passes/graph.h"
 #include "ops/part.h"
 
@@ -230,18 +231,6 @@ class Shifted {
   }
 
   // ---- the new code ----
-  struct Key {
-    const Primitive* primitive;
-    std::vector<int> in;
-    bool operator==(const Key& o) const { return in == o.in && primitive->equals(*o.primitive); }
-  };
-  struct KeyHash {
-    std::size_t operator()(const Key& k) const {
-      auto h = k.primitive->hash();
-      for (int v : k.in) h = hash_combine(h, static_cast<std::size_t>(v));
-      return h;
-    }
-  };
   void append(Instruction i) {
     maker_.resize(r_->vars.size(), -1);
     users_.resize(r_->vars.size());
@@ -332,7 +321,7 @@ class Shifted {
   std::map<int, bool> chosen_;
   std::map<Dims, Cuts> shapes_;            // of everything that loops of this shape read
   std::map<int, Cuts> known_;
-  std::unordered_map<Key, int, KeyHash> found_;
+  std::unordered_map<Computed, int, Computed::Hash> found_;
   std::vector<int> seen_;
   std::size_t reads_ = 0;
   SourcePtr source_;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include "bora/compile/program.h"
 #include "bora/ops/primitives.h"
+#include "compile/passes/computed.h"
 
 namespace bora {
 namespace {
@@ -65,18 +66,6 @@ Scalar to_scalar(const Bits& bits, Dtype d) {
     return Scalar(v);
   });
 }
-struct Key {
-  const Primitive* primitive;
-  std::vector<int> in;
-  bool operator==(const Key& o) const { return in == o.in && primitive->equals(*o.primitive); }
-};
-struct KeyHash {
-  std::size_t operator()(const Key& k) const {
-    auto h = k.primitive->hash();
-    for (int v : k.in) h = hash_combine(h, static_cast<std::size_t>(v));
-    return h;
-  }
-};
 
 class Simplifier {
  public:
@@ -97,7 +86,7 @@ class Simplifier {
       fold(i);
       absorb_transposes(i);
       if (mergeable(i, by_size)) {
-        auto [it, fresh] = seen_.try_emplace(Key{i.primitive.get(), i.in}, static_cast<int>(code_.size()));
+        auto [it, fresh] = seen_.try_emplace(Computed{i.primitive.get(), i.in}, static_cast<int>(code_.size()));
         if (!fresh) {
           auto& first = code_[at(it->second)];
           for (std::size_t k = 0; k < i.out.size(); ++k) same_[at(i.out[k])] = first.out[k];
@@ -207,7 +196,7 @@ class Simplifier {
   const Program& p_;
   std::vector<int> same_, maker_, readers_;  // readers_: reads by live code
   std::vector<Instruction> code_;
-  std::unordered_map<Key, int, KeyHash> seen_;
+  std::unordered_map<Computed, int, Computed::Hash> seen_;
   std::unordered_map<int, Bits> known_;
 };
 }  // namespace
