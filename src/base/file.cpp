@@ -1,14 +1,9 @@
 #include "bora/base/file.h"
 #include <cstdio>
 #include <string_view>
+#include "bora/base/paths.h"
 
 namespace bora {
-bool is_there(const std::string& path) {
-  struct ::stat s {};
-  if (::stat(path.c_str(), &s) == 0) return true;
-  check<IoError>(errno == ENOENT || errno == ENOTDIR, "cannot look for ", path, ": ", std::strerror(errno));
-  return false;
-}
 void File::failed(const char* verb) const { fail<IoError>("cannot ", verb, " ", path_, ": ", std::strerror(errno)); }
 File File::create(const std::string& path) {
   File f(path, open_retried(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC));

@@ -5,6 +5,7 @@
 #include <random>
 #include <thread>
 #include "bora/base/file.h"
+#include "bora/base/paths.h"
 #include "data/cache_folder.h"
 #include "data/meet.h"
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include "bora/base/file.h"
 #include "bora/base/json.h"
+#include "bora/base/paths.h"
 #include "bora/base/sha256.h"
 
 namespace fs = std::filesystem;

@@ -2,7 +2,7 @@
 #include "bora/io/safetensors.h"
 #include <filesystem>
 #include <set>
-#include "bora/base/file.h"
+#include "bora/base/paths.h"
 #include "bora/base/text.h"
 #include "bora/io/tree.h"
 #include "safetensors_read.h"

@@ -1,6 +1,7 @@
 #include "text/files.h"
 #include <filesystem>
 #include "bora/base/file.h"
+#include "bora/base/paths.h"
 
 namespace bora::text {
 namespace fs = std::filesystem;

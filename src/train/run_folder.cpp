@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 #include "bora/base/file.h"
+#include "bora/base/paths.h"
 
 namespace fs = std::filesystem;
 namespace bora {
@@ -65,8 +66,8 @@ RunFolder::~RunFolder() {
 bool RunFolder::there() const {
   struct ::stat mine {
   }, found{};
-  return ::fstat(fd_, &mine) == 0 && ::stat(path_.c_str(), &found) == 0 && mine.st_dev == found.st_dev &&
-         mine.st_ino == found.st_ino;
+  if (::stat(path_.c_str(), &found) != 0) return errno != ENOENT && errno != ENOTDIR;  // a disk's error may pass
+  return ::fstat(fd_, &mine) != 0 || (mine.st_dev == found.st_dev && mine.st_ino == found.st_ino);
 }
 
 std::string put_aside(const std::string& path) {

@@ -19,18 +19,11 @@ inline const char* file_kind(::mode_t mode) {
          : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
                                             : "no file";
 }
-/// ::open, again where a signal interrupted it, as on a network's file system. Closed in programs that are started.
-inline int open_retried(const char* path, int flags, ::mode_t mode = 0666) {
-  int fd = -1;
-  do fd = ::open(path, flags | O_CLOEXEC, mode);
-  while (fd < 0 && errno == EINTR);
-  return fd;
-}
 /// Opens the regular file at `path` for reading. Returns -1, with the reason in `problem`, if there is none.
 inline int open_file(const std::string& path, std::string& problem) {
   struct ::stat s {};
   // O_NONBLOCK: opening a FIFO would wait for a writer.
-  int fd = open_retried(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   bool known = fd >= 0 && ::fstat(fd, &s) == 0;
   if (known && S_ISREG(s.st_mode)) return fd;
   problem = known ? std::string("it is ") + file_kind(s.st_mode) + ", a file is expected" : std::strerror(errno);
@@ -55,9 +48,6 @@ template <class E = IoError> std::string read_file(const std::string& path) {
   return bytes;
 }
 
-/// Whether there is anything at `path`, links followed. Throws IoError if the system cannot say: what cannot be seen is
-/// not taken for absent.
-bool is_there(const std::string& path);
 /// An open file. Every failure is an IoError that names the file and the system's reason.
 class File {
  public:

@@ -6,6 +6,7 @@
 #include "app/job.h"
 #include "app/run.h"
 #include "bora/base/file.h"
+#include "bora/base/paths.h"
 #include "bora/models/peft.h"
 #include "bora/ops/reduce.h"
 
