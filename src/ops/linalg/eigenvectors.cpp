@@ -201,7 +201,8 @@ template <class T> GeneralEigenpairs eigenpairs(Owned<T> a) {
   vectors_of_triangle<T>(t, own.block);
   for (Index first = 0; first < n; first += 2 * kGroup) {
     const auto w = std::min(2 * kGroup, n - first), rows = std::min(first + w + 1, n);
-    multiply<T>(form.z.block.part(0, 0, n, rows), own.block.part(0, first, rows, w), vectors.block.part(0, first, n, w));
+    multiply<T>(form.z.block.part(0, 0, n, rows), own.block.part(0, first, rows, w),
+                vectors.block.part(0, first, n, w));
   }
   for (auto& v : r.values) v = {std::ldexp(v.real(), exponent), std::ldexp(v.imag(), exponent)};
   parallel_for(n, grain_for(10.0 * static_cast<double>(n)), [&](Index from, Index to) {

@@ -16,7 +16,6 @@
 #include "ops/linalg/checks.h"
 
 namespace bora::linalg {
-inline Dtype complex_of(Dtype d) { return d == f64 || d == complex128 ? complex128 : complex64; }
 template <class T> inline constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 /// Matrix k of the batch.
 template <class T> Block<const T> matrix(const InputView& in, Index k) {

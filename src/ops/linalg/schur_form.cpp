@@ -9,13 +9,13 @@ namespace bora::linalg {
 namespace {
 constexpr double kEps = std::numeric_limits<double>::epsilon(), kLeast = std::numeric_limits<double>::min();
 constexpr Index kSmall = 64;     // blocks up to this size are solved at once
-constexpr Index kDeflated = 14;  // percent of a window: with more, another window comes before a sweep
+constexpr Index kDeflated = 25;  // percent of a window: with more, another window comes before a sweep
 constexpr Index kIterations = 30;
 
 std::size_t size(Index n) { return static_cast<std::size_t>(n); }
 /// Shifts of a sweep over a block of n rows, and rows of a window of deflation.
 Index shifts_for(Index n) { return n < 150 ? 16 : n < 400 ? 24 : n < 1200 ? 40 : 64; }
-Index window_for(Index n) { return std::min(n, shifts_for(n) * 3 / 2); }
+Index window_for(Index n) { return std::min(n, 2 * shifts_for(n)); }
 
 template <class T> Owned<T> identity(Index n) {
   Owned<T> r(n, n);

@@ -5,8 +5,11 @@
 #include "ops/linalg/schur_window.h"
 
 namespace bora::linalg {
-/// a = z t z^H with a unitary z; t is triangular, of real numbers with blocks [a b; c a], b c < 0, for pairs of conjugate
-/// eigenvalues. Where the iteration did not converge (no case is known) `found` is false.
+/// The dtype of eigenvalues.
+inline Dtype complex_of(Dtype d) { return d == f64 || d == complex128 ? complex128 : complex64; }
+
+/// a = z t z^H with a unitary z; t is triangular, of real numbers with blocks [a b; c a], b c < 0, for pairs of
+/// conjugate eigenvalues. Where the iteration did not converge (no case is known) `found` is false.
 template <class T> struct SchurForm {
   Owned<T> t, z;
   bool found;

@@ -109,8 +109,9 @@ template <class T> bool iterate(Block<T> h, Block<T> u) {
       shifts = {middle + turn, middle - turn};
     } else if (!kComplex<T> && shifts.first.imag() == 0) {  // twice the real one that is closer
       const Complex end = h(last, last);
-      auto& [one, other] = shifts;
-      (std::abs(one - end) <= std::abs(other - end) ? other : one) = std::abs(one - end) <= std::abs(other - end) ? one : other;
+      const auto [one, other] = shifts;
+      const auto closer = std::abs(one - end) <= std::abs(other - end) ? one : other;
+      shifts = {closer, closer};
     }
     for (auto k = first; k < last; ++k) chase(h, u, k, first, last, shifts);
   }

@@ -32,5 +32,6 @@ template <class T> bool iterate(Block<T> h, Block<T> u);
 template <class T> bool move_up(Block<T> t, Block<T> u, Index from, Index to, Index rows);
 /// t becomes w^H t w for the reflection w = I - factor x x^H on the rows from `first` on, of which x has one number
 /// each; u becomes u w. Columns before `from` of these rows are zero and left alone.
-template <class T> void reflect_both(Block<T> t, Block<T> u, const T* x, T factor, Index first, Index count, Index from);
+template <class T>
+void reflect_both(Block<T> t, Block<T> u, const T* x, T factor, Index first, Index count, Index from);
 }  // namespace bora::linalg
