@@ -103,7 +103,7 @@ template <class P> I gap(const P& p, I lanes) {
   return d;
 }
 /// Elements of a lane that are moved together: a line of the cache, where they are neighbours in memory.
-constexpr I kTile = 8;
+constexpr I kTile = 8, kAhead = 16;
 /// Reads lanes into vectors; an inverse transform is a transform with the parts exchanged, before and after.
 template <class T> void load(const fft_detail::Job<T>& job, C<T>* x) {
   constexpr I L = kLanes<T>;
@@ -113,6 +113,7 @@ template <class T> void load(const fft_detail::Job<T>& job, C<T>* x) {
   if (apart == 2)
     for (const T* from = job.in.base[0]; done < n; ++done, from += step) {
       V<T> re, im;
+      _mm_prefetch(reinterpret_cast<const char*>(from + kAhead * step), _MM_HINT_T0);  // lines far apart, one at a time
       apart_pairs(from, re, im);
       put(done, re, im);
     }
@@ -155,6 +156,9 @@ template <class T> void store(const fft_detail::Job<T>& job, const C<T>* x) {
       if (job.inverse) y[j] = {y[j].im, y[j].re};
     }
     I done = 0;
+    if (apart == 2)
+      for (I j = 0; j < count; ++j)
+        __builtin_prefetch(job.out.base[0] + (j0 + j + kAhead) * step, 1);
     if (apart == 2)
       for (; done < count; ++done) together_pairs(job.out.base[0] + (j0 + done) * step, y[done].re, y[done].im);
     else if (apart != 0 && step == 2)
