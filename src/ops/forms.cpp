@@ -99,9 +99,9 @@ std::int64_t source_of(std::int64_t i, std::int64_t n, PadMode mode) {
   }
 }
 /// The elements at positions begin .. end - 1 of the endless continuation of x: slices, forwards and backwards.
-Array continued(const Array& x, std::int64_t axis, std::int64_t begin, std::int64_t end, PadMode mode) {
+void append_continued(Arrays& parts, const Array& x, std::int64_t axis, std::int64_t begin, std::int64_t end,
+                      PadMode mode) {
   auto n = x.shape(axis);
-  Arrays parts;
   for (auto i = begin; i < end;) {
     auto first = source_of(i, n, mode), step = i + 1 < end ? source_of(i + 1, n, mode) - first : 0;
     if (step > 1 || step < -1) step = 0;
@@ -113,7 +113,6 @@ Array continued(const Array& x, std::int64_t axis, std::int64_t begin, std::int6
     parts.push_back(part);
     i = stop;
   }
-  return concatenate(parts, axis);
 }
 /// f + (edge - f) k / count for k = 0 .. count - 1, as x's dtype; whole numbers are rounded down.
 Array ramp(const Array& edge, std::int64_t axis, std::int64_t count, Scalar from) {
@@ -149,7 +148,13 @@ Array padded(const Array& x, std::int64_t axis, std::int64_t before, std::int64_
       auto beside = statistic(x, axis, mode);
       return concatenate({repeat(beside, before, axis), x, repeat(beside, behind, axis)}, axis);
     }
-    default: return continued(x, axis, -before, n + behind, mode);
+    default: {
+      Arrays parts;
+      append_continued(parts, x, axis, -before, 0, mode);
+      parts.push_back(x);
+      append_continued(parts, x, axis, n, n + behind, mode);
+      return concatenate(parts, axis);
+    }
   }
 }
 }  // namespace
