@@ -19,6 +19,7 @@ const GoldenCases& golden() {
     read_golden("lax_names.txt", c);
     read_golden("open_names.txt", c);
     read_golden("odd_values.txt", c);
+    read_golden("forms_names.txt", c);
     return c;
   }();
   return r;
@@ -37,6 +38,7 @@ const NamedCases& cases() {
     add_lax(c);
     add_open(c);
     add_odd(c);
+    add_forms(c);
     return c;
   }();
   return r;
@@ -72,7 +74,7 @@ TEST(Names, EveryFunctionHasACase) {
   std::regex space("\nnamespace bora(\\S*) \\{"), declaration("\n(?:Array|Arrays|bool|[A-Z]\\w+) (\\w+)\\(");
   for (auto* file : {"statistics", "sets", "numeric", "arrange", "linalg_functions", "convolution", "special", "stats",
                      "activations", "arcs", "bits", "lax", "masked", "indexed", "positions", "polynomials",
-                     "special_further", "special_matrices", "../random/kde", "../random/gamma_grad"}) {
+                     "special_further", "special_matrices", "forms", "../random/kde", "../random/gamma_grad"}) {
     std::ifstream in(std::string(BORA_SOURCE_DIR) + "/include/bora/ops/" + file + ".h");
     std::stringstream s;
     s << in.rdbuf();
