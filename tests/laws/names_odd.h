@@ -3,5 +3,5 @@
 #include "laws/names_table.h"
 
 namespace bora::laws {
-void add_odd(NamedCases&);
+namespace names_odd_test { void add_odd(NamedCases&); }
 }  // namespace bora::laws
