@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <random>
 
+namespace text_test {
 using namespace bora;
 namespace {
 std::string xs(std::size_t n) { return std::string(n, 'x'); }
@@ -73,3 +74,4 @@ TEST(OneLine, AnyBytesGiveOneShortLineOfUtf8InLinearTime) {
     EXPECT_LE(one_line(s).size(), 2003U);  // quadratic, this would take hours
   }
 }
+}  // namespace text_test

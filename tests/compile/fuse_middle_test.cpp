@@ -12,7 +12,7 @@
 #include "bora/ops/shape.h"
 #include "compile/testing.h"
 
-namespace bora {
+namespace bora::fuse_middle_test {
 namespace {
 using testing::numbers;
 using testing::same_bits;
@@ -159,4 +159,4 @@ TEST(FuseMiddle, RandomPrograms) {
   }
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::fuse_middle_test

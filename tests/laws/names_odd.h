@@ -4,6 +4,6 @@
 #include "laws/names_table.h"
 
 namespace bora::laws {
-void add_odd(NamedCases&);
-void add_forms(NamedCases&);
+namespace names_odd_test { void add_odd(NamedCases&); }
+namespace names_forms_test { void add_forms(NamedCases&); }
 }  // namespace bora::laws
