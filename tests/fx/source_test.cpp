@@ -7,8 +7,9 @@
 #include <thread>
 #include "bora/ops/ops.h"
 
-using namespace bora;
+namespace source_test {
 namespace {
+using namespace bora;
 struct Capture {
   SourcePtr source;
   std::array<void*, 64> stack;
@@ -67,3 +68,4 @@ TEST(Source, AndInManyThreadsAndInDeepStacks) {
   deep(120);
 }
 }  // namespace
+}  // namespace source_test

@@ -3,7 +3,7 @@
 #include "bora/ops/linalg_functions.h"
 #include "laws/names_odd.h"
 
-namespace bora::laws {
+namespace bora::laws::names_forms_test {
 namespace {
 void add_pads(NamedCases& cases) {
   const PadWidths thin = {{1, 0}, {0, 2}, {1, 1}}, wide = {{3, 5}, {0, 0}, {9, 10}}, same = {2, 1};
@@ -54,4 +54,4 @@ void add_forms(NamedCases& cases) {
   BORA_CASE(smooth, "linalg::cho_solve/vector", cho_solve(tril(a), b));
   BORA_CASE(smooth, "linalg::solve_triangular/vector", solve_triangular(a, b, {.lower = true}));
 }
-}  // namespace bora::laws
+}  // namespace bora::laws::names_forms_test
