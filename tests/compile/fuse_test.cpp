@@ -30,16 +30,16 @@ ExecutableInfo agrees(const FlatFn& f, const Arrays& in) {
   same_bits(executable(p, all)->run(std::move(copies), all), want, executable(p, all)->explain());
   return e->info();
 }
-Array softmax(const Array& x) {
+Array plain_softmax(const Array& x) {
   auto m = amax(x, -1, {.keepdims = true});
   auto e = exp(x - m);
   return e / sum(e, -1, {.keepdims = true});
 }
-Array log_softmax(const Array& x) {
+Array plain_log_softmax(const Array& x) {
   auto y = x - amax(x, -1, {.keepdims = true});
   return y - log(sum(exp(y), -1, {.keepdims = true}));
 }
-Arrays layer_norm(const Array& x, const Array& w, const Array& b) {
+Arrays plain_layer_norm(const Array& x, const Array& w, const Array& b) {
   auto m = mean(x, -1, {.keepdims = true});
   auto c = x - m;
   auto r = rsqrt(mean(c * c, -1, {.keepdims = true}) + 1e-5);
@@ -50,10 +50,10 @@ Array gelu_of(const Array& x) { return x * 0.5 * (1.0 + tanh(0.7978845608 * (x +
 TEST(Fuse, Softmax) {
   for (Dtype d : {f32, f64, bf16})
     for (Shape s : {Shape{4, 7}, Shape{3, 2, 40}, Shape{1, 300}, Shape{5, 1}}) {
-      EXPECT_LE(agrees([](const Arrays& a) { return Arrays{softmax(a[0])}; }, {numbers(s, 1, d)}).kernels,
+      EXPECT_LE(agrees([](const Arrays& a) { return Arrays{plain_softmax(a[0])}; }, {numbers(s, 1, d)}).kernels,
                 s.back() == 1 ? 9u : 1u)
           << s << " " << d;
-      EXPECT_LE(agrees([](const Arrays& a) { return Arrays{log_softmax(a[0])}; }, {numbers(s, 1, d)}).kernels,
+      EXPECT_LE(agrees([](const Arrays& a) { return Arrays{plain_log_softmax(a[0])}; }, {numbers(s, 1, d)}).kernels,
                 s.back() == 1 ? 9u : 1u)
           << s << " " << d;
     }
@@ -62,12 +62,12 @@ TEST(Fuse, MaskedSoftmaxOfScores) {
   auto f = [](const Arrays& a) {
     auto t = a[0].shape(-1);
     auto causal = broadcast_to(iota({t, t}, 0) >= iota({t, t}, 1), a[0].shape());
-    return Arrays{softmax(select(causal, a[0] * 0.125, full_of(a[0].type(), -1e30)))};
+    return Arrays{plain_softmax(select(causal, a[0] * 0.125, full_of(a[0].type(), -1e30)))};
   };
   EXPECT_EQ(agrees(f, {numbers({2, 3, 6, 6}, 1)}).kernels, 2u);  // the mask is made once, not for every head
 }
 TEST(Fuse, LayerNormForward) {
-  auto f = [](const Arrays& a) { return layer_norm(a[0], a[1], a[2]); };
+  auto f = [](const Arrays& a) { return plain_layer_norm(a[0], a[1], a[2]); };
   EXPECT_EQ(agrees(f, {numbers({2, 5, 24}, 1), numbers({24}, 2), numbers({24}, 3)}).kernels, 1u);
 }
 TEST(Fuse, LayerNormBackward) {
@@ -122,7 +122,7 @@ TEST(Fuse, AdamW) {
 }
 TEST(Fuse, CrossEntropyOfARow) {
   auto f = [](const Arrays& a) {
-    auto y = log_softmax(a[0].astype(f32));
+    auto y = plain_log_softmax(a[0].astype(f32));
     auto hot = broadcast_to(expand_dims(a[1], -1), a[0].shape()) == iota(a[0].shape(), 1);
     auto loss = negative(sum(select(hot, y, zeros_like(y)), -1));
     return Arrays{mean(loss), (exp(y) - hot.astype(f32)).astype(bf16)};
@@ -147,7 +147,7 @@ TEST(Fuse, NoPathLeavesAndComesBack) {
       [](const Arrays& a) {
         auto y = exp(a[0]);
         auto z = matmul(y, y);  // outside, between two members of one chain
-        return Arrays{y * z + a[0], softmax(z) + y};
+        return Arrays{y * z + a[0], plain_softmax(z) + y};
       },
       {numbers({6, 6}, 1)});
 }
@@ -182,7 +182,7 @@ TEST(Fuse, BroadcastsOfEveryKind) {
 }
 TEST(Fuse, CanBeSwitchedOff) {
   auto compiled = [](const CompileOptions& options) {
-    auto f = [](const Arrays& a) { return Arrays{softmax(a[0])}; };
+    auto f = [](const Arrays& a) { return Arrays{plain_softmax(a[0])}; };
     return executable(stage(f, {{{4, 7}, f32}}, {}, options).program);
   };
   auto fused = compiled({})->run({numbers({4, 7}, 1)});
@@ -233,8 +233,9 @@ TEST(Fuse, SlicesAndPadsOfEveryKind) {
   auto at = [](int i, int j) { return Arrays{constant(i, i32), constant(j, i32)}; };
   one([=](const Arrays& a) { return Arrays{slice(a[0], {1, 2}, {5, 19}) * dynamic_slice(a[2], at(9, 3), {4, 17})}; });
   one([=](const Arrays& a) { return Arrays{a[3] * dynamic_update_slice(a[3], a[0], at(2, 0)) + 1}; });
-  one([](const Arrays& a) { return Arrays{softmax(concatenate({a[0], a[1]}, 0) * 2)}; });
-  one([](const Arrays& a) { return Arrays{softmax(concatenate({a[0], a[1]}, 1) * 2)}; }, 2u);  // rows of two parts
+  one([](const Arrays& a) { return Arrays{plain_softmax(concatenate({a[0], a[1]}, 0) * 2)}; });
+  // rows of two parts
+  one([](const Arrays& a) { return Arrays{plain_softmax(concatenate({a[0], a[1]}, 1) * 2)}; }, 2u);
   one([](const Arrays& a) { return Arrays{matmul(slice(a[0], {0, 0}, {6, 6}), a[1])}; }, 2u);
   auto draw = [](const Arrays& a) {
     auto bits = call_one(ops::RandomBits{{6, 20}, u32, {}, {6, 20}}, {a[0]});

@@ -7,11 +7,13 @@
 #include "bora/ops/ops.h"
 #include "bora/ops/transform.h"
 #include "bora/random/random.h"
+#include "fx/forms.h"
 #include "fx/split.h"
 
 namespace shells_test {
 namespace {
 using namespace bora;
+using forms_tests::close;
 struct Dense {
   Array weight;
   std::optional<Array> bias;
@@ -36,29 +38,11 @@ Net net() {
 const auto loss = [](const Net& m, const Array& x, const Array& y) { return mean(square(m(x) - y)); };
 Array xs() { return array({{1., 2.}, {3., -4.}, {0.5, 0.25}, {-1., 1.}}); }
 Array ys() { return array({{1.}, {0.}, {2.}, {-1.}}); }
-void close(const Array& a, const Array& b, float tolerance = 1e-6F) {
-  ASSERT_EQ(a.type(), b.type());
-  auto x = a.to_vector<float>(), y = b.to_vector<float>();
-  for (std::size_t i = 0; i < x.size(); ++i)
-    ASSERT_NEAR(x[i], y[i], tolerance * (1 + std::abs(y[i]))) << "element " << i;
-}
 template <class T> void close_trees(const T& a, const T& b, float tolerance = 1e-6F) {
   auto x = tree::leaves(a), y = tree::leaves(b);
   ASSERT_EQ(tree::paths(a), tree::paths(b));
   for (std::size_t i = 0; i < x.size(); ++i) close(x[i], y[i], tolerance);
 }
-template <class E, class F> std::string message(F f) {
-  try {
-    f();
-  } catch (const E& e) { return e.what(); }
-  return "nothing was thrown";
-}
-#define SAYS(error, expression, part)                        \
-  do {                                                       \
-    auto text = message<error>([&] { (void)(expression); }); \
-    EXPECT_NE(text.find(part), std::string::npos) << text;   \
-  } while (false)
-
 TEST(Grad, HasTheTypeOfTheArgumentAndEqualsFiniteDifferences) {
   auto m = net();
   auto g = grad(loss)(m, xs(), ys());

@@ -8,7 +8,7 @@
 
 namespace bora::dot_test {
 namespace {
-using namespace test;
+using namespace reference;
 Dims others(std::int64_t n, const Dims& a, const Dims& b) {
   Dims r;
   for (std::int64_t d = 0; d < n; ++d)

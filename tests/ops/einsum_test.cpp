@@ -5,7 +5,7 @@
 
 namespace bora::einsum_test {
 namespace {
-using namespace test;
+using namespace reference;
 /// einsum over single letters, by counting through all of them.
 Table reference(const std::string& in, const std::string& out, const Arrays& operands) {
   std::vector<std::string> terms{""};

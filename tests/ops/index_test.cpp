@@ -7,7 +7,7 @@
 
 namespace bora::index_test {
 namespace {
-using namespace test;
+using namespace reference;
 const double nan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Take, AnyAxisAnyIndices) {

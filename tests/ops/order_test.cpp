@@ -6,7 +6,7 @@
 
 namespace bora::order_test {
 namespace {
-using namespace test;
+using namespace reference;
 const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
 
 TEST(Sort, AscendingStableNanLast) {

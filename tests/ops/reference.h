@@ -7,7 +7,7 @@
 #include <vector>
 #include "bora/array/array.h"
 
-namespace bora::test {
+namespace bora::reference {
 using Index = Dims;
 /// Calls f(position, index) for every index of shape, row-major.
 template <class F> void each(const Shape& s, F&& f) {
@@ -62,4 +62,4 @@ template <class E, class F> std::string message(F&& f) {
 inline void expect_says(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text;
 }
-}  // namespace bora::test
+}  // namespace bora::reference

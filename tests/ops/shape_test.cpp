@@ -7,7 +7,7 @@
 
 namespace bora::shape_test {
 namespace {
-using namespace test;
+using namespace reference;
 
 TEST(Sizes, AListOfAnyLength) {
   Dims want;
