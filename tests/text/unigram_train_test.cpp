@@ -61,7 +61,7 @@ std::string prose() {
   std::string text;
   unsigned x = 1;
   auto draw = [&](std::size_t n) { return (x = x * 1664525 + 1013904223) >> 8 & 0xffff ? (x >> 8) % n : 0; };
-  for (unsigned i = 0; i < 30000; ++i) {
+  for (unsigned i = 0; i < 8000; ++i) {
     for (auto n = 1 + draw(3); n > 0; --n) text += words[draw(words.size())];
     text += i % 11 == 10 ? ".\n" : " ";
     if (i % 997 == 0) text += "é語" + std::to_string(i) + "😀 ";

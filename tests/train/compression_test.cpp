@@ -9,6 +9,7 @@
 #include "bora/bora.h"
 #include "bora/ops/terms.h"
 #include "bora/train/trainer.h"
+#include "laws/effort.h"
 #include "train/resume.h"
 
 namespace compression_test {
@@ -203,7 +204,9 @@ TEST(Compression, MatricesAreCutWhereFactorsAreSmallest) {
   EXPECT_FALSE(training::matrix_view({0, 3}, false).gains(1));
 }
 TEST(Compression, AllRanksHaveTheSameBitsAndNearlyTheLossOfF32) {
+  std::size_t turn = 0;
   for (auto& axes : {axes_of(2), axes_of(3), {{"replica", 2}, {"data", 2}}}) {
+    ++turn;
     std::size_t ranks = 1;
     for (auto& a : axes) ranks *= static_cast<std::size_t>(a.size);
     auto trained = [&](const Case& c) {
@@ -222,9 +225,10 @@ TEST(Compression, AllRanksHaveTheSameBitsAndNearlyTheLossOfF32) {
     auto exact = trained({"f32", {}, {}})[0];
     for (auto& c : kCases) {
       SCOPED_TRACE(c.name + " on " + std::to_string(ranks));
-      auto r = trained(c), again = trained(c);
+      if (!laws::tried(turn++, 2)) continue;  // of three meshes, each way on one or two
+      auto r = trained(c);
       for (auto& numbers : r) EXPECT_TRUE(same_bits(numbers, r[0]));
-      EXPECT_TRUE(same_bits(again[0], r[0]));
+      if (laws::tried(turn / 2, 2)) { EXPECT_TRUE(same_bits(trained(c)[0], r[0])); }
       auto last = 2 * kSteps - 2;
       EXPECT_NE(r[0][last], exact[last]);  // it was in force
       if (c.compression.rank == 0) {

@@ -4,6 +4,7 @@
 #include "bora/bora.h"
 #include "bora/train/trainer.h"
 #include "bora/transport/transport.h"
+#include "laws/effort.h"
 
 namespace wire_test {
 using namespace bora;
@@ -92,6 +93,7 @@ TEST(WireOfTraining, AllRanksHaveTheSameBitsAndNearlyTheLossOfF32) {
     Wire wire;
     double loss, bytes;  // bounds of the loss's relative difference, and of the bytes' share
   };
+  std::size_t turn = 0;
   for (auto& layout : kLayouts) {
     auto exact = trained(layout, {});
     EXPECT_LT(exact.loss, 0.7 * exact.of_rank[0][0]) << layout.name;  // it learns
@@ -101,8 +103,10 @@ TEST(WireOfTraining, AllRanksHaveTheSameBitsAndNearlyTheLossOfF32) {
       for (auto& numbers : r.of_rank) EXPECT_TRUE(same_bits(numbers, r.of_rank[0]));
       EXPECT_FALSE(same_bits(r.of_rank[0], exact.of_rank[0]));  // it was in force
       EXPECT_NEAR(r.loss, exact.loss, row.loss * exact.loss);
-      auto again = trained(layout, row.wire);
-      EXPECT_TRUE(same_bits(again.of_rank[0], r.of_rank[0]));
+      if (laws::tried(turn++, 4)) {  // each wire once
+        auto again = trained(layout, row.wire);
+        EXPECT_TRUE(same_bits(again.of_rank[0], r.of_rank[0]));
+      }
       // Under FSDP parameters are gathered as they are; of three ranks small sums take an algorithm of fewer hops.
       auto share = layout.name == "dp" ? row.bytes : 1;
       EXPECT_LT(static_cast<double>(r.sent), share * static_cast<double>(exact.sent));

@@ -136,7 +136,7 @@ TEST_P(Algorithms, ScatterAndGatherHaveTheSameBits) {
                      got(in.size());
           for (int p = 0; p < P; ++p) {
             auto b = made(d, p, counts[at(p)], salt);
-            all.insert(all.end(), b.begin(), b.end());
+            all.append(b);
           }
           c.run(g, {.kind = CollectiveKind::all_gather,
                     .dtype = d,
@@ -194,7 +194,7 @@ TEST_P(Algorithms, BroadcastAndAllToAllBringTheSame) {
               Bytes out(in.size()), expected;
               for (int p = 0; p < c.size(); ++p) {
                 auto b = part(made(i32, p, n * c.size(), 7), n * c.rank(), n, i32);
-                expected.insert(expected.end(), b.begin(), b.end());
+                expected.append(b);
               }
               auto& to = in_place ? in : out;
               c.run(g, {.kind = CollectiveKind::all_to_all,

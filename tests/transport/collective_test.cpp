@@ -16,7 +16,7 @@ class Collectives : public testing::TestWithParam<Setting> {
  protected:
   void job(const std::function<void(Context&, const Group&, int)>& body) {
     auto [carrier, n] = GetParam();
-    Memory<std::byte>::registered = carrier == Carrier::registered;
+    Bytes::registered = carrier == Carrier::registered;
     expect_no_errors(run_ranks(carrier, n, [&, n = n](Context& c) { body(c, everybody(n), n); }));
   }
 };
@@ -82,7 +82,7 @@ TEST_P(Collectives, GatherAndScatterOfRaggedParts) {
         Bytes all, in = made(d, c.rank(), mine, salt), out(at(total) * dtype_size(d));
         for (int p = 0; p < P; ++p) {
           auto b = made(d, p, counts[at(p)], salt);
-          all.insert(all.end(), b.begin(), b.end());
+          all.append(b);
         }
         c.run(g, {.kind = CollectiveKind::all_gather,
                   .dtype = d,
@@ -157,7 +157,7 @@ TEST_P(Collectives, BroadcastPermuteAllToAll) {
         std::int64_t begin = 0, all = 0;
         for (int k = 0; k < P; ++k) (k < c.rank() ? begin : all) += n * (p + 2 * k) % (n + 1);
         auto b = part(made(i32, p, begin + all, 7), begin, receive[at(p)], i32);
-        expected.insert(expected.end(), b.begin(), b.end());
+        expected.append(b);
       }
       EXPECT_TRUE(got == expected) << "all_to_all " << n;
     }

@@ -6,34 +6,55 @@
 #include <mutex>
 #include <numeric>
 #include <tuple>
+#include <utility>
 #include "carrier/arena.h"
 #include "schedule/sum.h"
 #include "wire/link.h"
 
 namespace bora::transport {
 using Counts = std::vector<std::int64_t>;
-/// Allocates where the test wants its buffers.
-template <class T> struct Memory {
-  using value_type = T;
+/// Bytes of a buffer, in memory where the test wants it. (A vector copies and destroys them one by one below -O2.)
+class Bytes {
+ public:
   static inline std::atomic<bool> registered = false;
-  static constexpr std::size_t kFront = 64;  // holds the owner
-  T* allocate(std::size_t n) {
-    auto owner = registered ? Arena::mine()->allocate(n * sizeof(T) + kFront) : private_memory(n * sizeof(T) + kFront);
-    auto p = static_cast<std::byte*>(owner.get());
-    new (p) std::shared_ptr<void>(std::move(owner));
-    return static_cast<T*>(std::memset(p + kFront, 0, n * sizeof(T)));
+  Bytes() = default;
+  explicit Bytes(std::size_t n, std::byte each = {}) : Bytes(n, n) {
+    if (n > 0) std::memset(data(), static_cast<int>(each), n);
   }
-  void construct(T*) noexcept {}  // zero already: a loop over bytes takes minutes under ThreadSanitizer
-  template <class... A> void construct(T* at, A&&... a) { std::construct_at(at, std::forward<A>(a)...); }
-  void deallocate(T* p, std::size_t) {
-    auto owner = std::move(*reinterpret_cast<std::shared_ptr<void>*>(reinterpret_cast<std::byte*>(p) - kFront));
+  Bytes(const Bytes& b) : Bytes(b.size_, b.size_) {
+    if (size_ > 0) std::memcpy(data(), b.data(), size_);
   }
-  friend bool operator==(Memory, Memory) { return true; }
+  Bytes(Bytes&& b) noexcept { *this = std::move(b); }
+  Bytes& operator=(const Bytes& b) { return *this = Bytes(b); }
+  Bytes& operator=(Bytes&& b) noexcept {
+    memory_ = std::move(b.memory_), size_ = std::exchange(b.size_, 0), room_ = std::exchange(b.room_, 0);
+    return *this;
+  }
+  std::byte* data() { return static_cast<std::byte*>(memory_.get()); }
+  const std::byte* data() const { return static_cast<const std::byte*>(memory_.get()); }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  void append(const Bytes& b) {
+    if (b.empty()) return;
+    if (size_ + b.size_ > room_) {
+      Bytes more(size_, 2 * (size_ + b.size_));
+      if (size_ > 0) std::memcpy(more.data(), data(), size_);
+      *this = std::move(more);
+    }
+    std::memcpy(data() + size_, b.data(), b.size_);
+    size_ += b.size_;
+  }
+  friend bool operator==(const Bytes& a, const Bytes& b) {
+    return a.size_ == b.size_ && (a.empty() || std::memcmp(a.data(), b.data(), a.size_) == 0);
+  }
+
+ private:
+  Bytes(std::size_t n, std::size_t room) : size_(n), room_(room) {
+    if (room > 0) memory_ = registered ? Arena::mine()->allocate(room) : private_memory(room);
+  }
+  std::shared_ptr<void> memory_;
+  std::size_t size_ = 0, room_ = 0;
 };
-using Bytes = std::vector<std::byte, Memory<std::byte>>;
-inline bool operator==(const Bytes& a, const Bytes& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
-}
 inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 /// Bytes that several ranks of this process need: the first to ask makes them. Of all that were made, some 64 MiB are
 /// kept.
