@@ -3,11 +3,13 @@
 #include "bora/kernels/index.h"
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/move.h"
+#include "kernels/array/short_copy.h"
 
 namespace bora::kernels {
 namespace {
@@ -25,9 +27,20 @@ void take_as(const T* in, const std::int32_t* indices, T* out, I outer, I n, I m
       T* to = out + u * inner;
       I count = std::min(m - u % m, end - u);
       u += count;
+      const auto last = static_cast<std::int32_t>(std::min<I>(n - 1, std::numeric_limits<std::int32_t>::max()));
       if (inner == 1) {
-        for (I i = 0; i < count; ++i)
-          to[i] = clamp ? from[std::clamp<I>(at[i], 0, n - 1)] : inside(at[i], n) ? from[at[i]] : filler;
+        for (I i = 0; i < count && clamp; ++i) to[i] = from[std::min(std::max(at[i], 0), last)];
+        for (I i = 0; i < count && !clamp; ++i) to[i] = inside(at[i], n) ? from[at[i]] : filler;
+        continue;
+      }
+      const auto bytes = inner * static_cast<I>(sizeof(T));
+      if (bytes <= kShortBytes) {
+        with_ends(bytes, [&](auto vector) {
+          for (I i = 0; i < count; ++i)
+            if (clamp || inside(at[i], n))
+              copy_ends<decltype(vector)>(to + i * inner, from + std::min(std::max(at[i], 0), last) * inner, bytes);
+            else std::fill_n(to + i * inner, inner, filler);
+        });
         continue;
       }
       for (I i = 0; i < count; ++i) {
