@@ -34,6 +34,16 @@ Dims part(const Dims& n, std::size_t from, std::size_t to) {
   return {n.begin() + static_cast<long>(from), n.begin() + static_cast<long>(to)};
 }
 
+Shape without_first(const Shape& s) {
+  auto d = s.dims();
+  d.erase(d.begin());
+  return Shape(d);
+}
+Array bytes_of(const Array& x) {
+  auto u = clip(x * 64 + 128, 0, 255).astype(u8);
+  return where(u > 100, u >> 1, 255 - u);
+}
+
 const std::map<std::string, Operation>& table() {
   using A = const Arrays&;
   using N = const Dims&;
@@ -109,6 +119,71 @@ const std::map<std::string, Operation>& table() {
       {"integer_add", [](A x, N) { return x[0] + x[1]; }},
       {"integer_mix", [](A x, N) { return (x[0] * 3) ^ (x[0] >> 2); }},
       {"integer_modulo", [](A x, N n) { return remainder(x[0], static_cast<int>(n[0])); }},
+      {"recurrence", [](A x, N) {
+         auto step = [](const Array& c, const Array& row) {
+           auto next = tanh(c * 0.5 + row);
+           return std::pair{next, next};
+         };
+         return scan(step, zeros(without_first(x[0].shape()), x[0].dtype()), x[0]).second;
+       }},
+      {"iterate", [](A x, N n) {
+         return fori_loop(0, n[0], [](const Array&, const Array& v) { return v * 0.9 + 0.1 * cos(v); }, x[0]);
+       }},
+      {"relax", [](A x, N n) {
+         auto step = [&](const Array&, const Array& v) { return (roll(v, 1, n[1]) + roll(v, -1, n[1])) * 0.5; };
+         return fori_loop(0, n[0], step, x[0]);
+       }},
+      {"halved", [](A x, N) {
+         auto large = [](const Array& v) { return amax(abs(v)) > 0.1; };
+         return while_loop(large, [](const Array& v) { return v * 0.5; }, stop_gradient(x[0]));
+       }},
+      {"branch", [](A x, N) {
+         return cond(
+             mean(x[0]) > mean(x[1]), [](const Array& a, const Array& b) { return a * 2 + b; },
+             [](const Array& a, const Array& b) { return b - a; }, x[0], x[1]);
+       }},
+      {"uniform", [](A x, N n) { return x[0] + random::uniform(random::key(n[0]), x[0].shape(), x[0].dtype()); }},
+      {"normal", [](A x, N n) { return x[0] + 0.1 * random::normal(random::key(n[0]), x[0].shape(), x[0].dtype()); }},
+      {"dropout", [](A x, N n) {
+         return where(random::bernoulli(random::key(n[0]), 0.5, x[0].shape()), x[0] * 2, 0);
+       }},
+      {"brief", [](A x, N) {
+         return (clip(floor(x[0] * 8), -100, 100).astype(bf16) * 0.5 + 1).astype(x[0].dtype());
+       }},
+      {"bytes", [](A x, N) { return bytes_of(x[0]).astype(x[0].dtype()) / 256; }},
+      {"byte_mean", [](A x, N n) { return mean(bytes_of(x[0]).astype(x[0].dtype()), n) / 256; }},
+      {"norm", [](A x, N n) {
+         auto k = Dims{n[0]};
+         return (x[0] - mean(x[0], k, {.keepdims = true})) / sqrt(var(x[0], k, {.keepdims = true}) + 1e-2);
+       }},
+      {"length", [](A x, N n) { return sqrt(sum(x[0] * x[0], n) + 1); }},
+      {"any", [](A x, N n) { return any(x[0] > 0.9, n).astype(x[0].dtype()); }},
+      {"cummax", [](A x, N n) { return lax::cummax(x[0], n[0]); }},
+      {"pick", [](A x, N n) { return take_along_axis(x[0], expand_dims(argmax(x[0], n[0]), n[0]), n[0]); }},
+      {"top", [](A x, N n) { return top_k(x[0], n[0]).values; }},
+      {"search", [](A x, N) {
+         return searchsorted(sort(x[0]), x[1]).astype(x[1].dtype()) / static_cast<double>(x[0].size());
+       }},
+      {"tril", [](A x, N) { return tril(x[0]); }},
+      {"turn", [](A x, N) {
+         auto n = x[0].shape(-1);
+         return concatenate({-slice_in_dim(x[0], -1, n / 2, n), slice_in_dim(x[0], -1, 0, n / 2)}, -1);
+       }},
+      {"smooth", [](A x, N) {
+         auto kernel = asarray(std::vector<double>{0.25, 0.5, 0.25}, {3}).astype(x[0].dtype());
+         return convolve(x[0], kernel, Overlap::same);
+       }},
+      {"product_rows", [](A x, N) {
+         return matmul(x[0], swapaxes(x[1], -1, -2)) / static_cast<double>(x[0].shape(-1));
+       }},
+      {"segment_max", [](A x, N n) {
+         return maximum(segment_max(x[0], remainder(x[1], static_cast<int>(n[0])), n[0]), -1);
+       }},
+      {"one_hot", [](A x, N n) { return one_hot(remainder(x[0], static_cast<int>(n[0])), n[0]); }},
+      {"count", [](A x, N n) { return bincount(remainder(x[0], static_cast<int>(n[0])), {.length = n[0]}); }},
+      {"integer_sum", [](A x, N n) { return sum(x[0], n); }},
+      {"integer_max", [](A x, N n) { return amax(x[0], n); }},
+      {"threshold", [](A x, N n) { return where(x[0] > static_cast<int>(n[0]), x[0], 0); }},
   };
   return all;
 }

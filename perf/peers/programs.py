@@ -160,6 +160,87 @@ row("integer_mix", "i", 0.7)(lambda x: (x * 3) ^ (x >> 2))
 row("integer_modulo", "i", 0.7, lambda rng, x: (rng.choice((7, 64, 1000)),))(lambda x, n: jnp.remainder(x, n))
 
 
+def after(rng, x):
+    """A recurrence along the first dimension."""
+    return () if x.ndim and 2 <= x.shape[0] <= 2000 else None
+
+
+def times(rng, x):
+    n = rng.randint(2, 50)
+    return (n,) if x.size * n < 3e7 else None
+
+
+def a_seed(rng, x):
+    return (rng.randint(0, 9),)
+
+
+def rows_of(rng, x):
+    return () if x.ndim >= 2 else None
+
+
+def recurrence(x):
+    def step(c, row):
+        c = jnp.tanh(c * 0.5 + row)
+        return c, c
+    return jax.lax.scan(step, jnp.zeros(x.shape[1:], x.dtype), x)[1]
+
+
+def halved(x):
+    x = jax.lax.stop_gradient(x)
+    return jax.lax.while_loop(lambda v: jnp.abs(v).max() > 0.1, lambda v: v * 0.5, x)
+
+
+def bytes_of(x):
+    u = jnp.clip(x * 64 + 128, 0, 255).astype(jnp.uint8)
+    return jnp.where(u > 100, u >> 1, 255 - u)
+
+
+row("recurrence", "f", 0.7, after)(recurrence)
+row("iterate", "f", 0.5, times)(lambda x, n: jax.lax.fori_loop(0, n, lambda i, v: v * 0.9 + 0.1 * jnp.cos(v), x))
+row("relax", "f", 0.7, lambda rng, x: times(rng, x) and axis(rng, x) and times(rng, x) + axis(rng, x))(
+    lambda x, n, k: jax.lax.fori_loop(0, n, lambda i, v: (jnp.roll(v, 1, k) + jnp.roll(v, -1, k)) * 0.5, x))
+row("halved", "f", 0.3)(halved)
+row("branch", "ff", 0.5, lambda rng, x, y: () if x.shape == y.shape and x.dtype == y.dtype else None)(
+    lambda x, y: jax.lax.cond(x.mean() > y.mean(), lambda a, b: a * 2 + b, lambda a, b: b - a, x, y))
+row("uniform", "f", 0.4, a_seed)(lambda x, n: x + jax.random.uniform(jax.random.key(n), x.shape, x.dtype))
+row("normal", "f", 0.3, a_seed)(lambda x, n: x + 0.1 * jax.random.normal(jax.random.key(n), x.shape, x.dtype))
+row("dropout", "f", 0.3, a_seed)(
+    lambda x, n: jnp.where(jax.random.bernoulli(jax.random.key(n), 0.5, x.shape), x * 2, 0))
+row("brief", "f", 0.4)(   # exact in bf16
+    lambda x: (jnp.clip(jnp.floor(x * 8), -100, 100).astype(jnp.bfloat16) * 0.5 + 1).astype(x.dtype))
+row("bytes", "f", 0.5)(lambda x: bytes_of(x).astype(x.dtype) / 256)
+row("byte_mean", "f", 0.3, axes)(lambda x, *n: bytes_of(x).astype(x.dtype).mean(n) / 256)
+row("norm", "f", 0.7, axis)(
+    lambda x, k: (x - x.mean(k, keepdims=True)) / jnp.sqrt(x.var(k, keepdims=True) + 1e-2))
+row("length", "f", 0.5, axes)(lambda x, *n: jnp.sqrt((x * x).sum(n) + 1))
+row("any", "f", 0.3, axes)(lambda x, *n: (x > 0.9).any(n).astype(x.dtype))
+row("cummax", "f", 0.3, axis)(lambda x, k: jax.lax.cummax(x, k))
+row("pick", "f", 0.4, axis)(lambda x, k: jnp.take_along_axis(x, jnp.argmax(x, k, keepdims=True), k))
+row("top", "f", 0.2, lambda rng, x: (rng.randint(1, min(16, x.shape[-1])),) if x.ndim else None)(
+    lambda x, n: jax.lax.top_k(x, n)[0])
+row("search", "ff", 0.3, lambda rng, x, y: () if x.ndim == 1 and x.dtype == y.dtype else None)(
+    lambda x, y: jnp.searchsorted(jnp.sort(x), y).astype(y.dtype) / x.size)
+row("tril", "f", 0.4, rows_of)(lambda x: jnp.tril(x))
+row("turn", "f", 0.4, lambda rng, x: () if x.ndim and x.shape[-1] % 2 == 0 else None)(
+    lambda x: jnp.concatenate((-x[..., x.shape[-1] // 2:], x[..., :x.shape[-1] // 2]), -1))
+row("smooth", "f", 0.4, lambda rng, x: () if x.ndim == 1 and x.size > 3 else None)(
+    lambda x: jnp.convolve(x, jnp.array([0.25, 0.5, 0.25], x.dtype), "same"))
+row("product_rows", "ff", 1.0,
+    lambda rng, x, y: () if x.ndim == y.ndim and x.ndim > 1 and x.shape[:-2] == y.shape[:-2]
+    and x.shape[-1] == y.shape[-1] and x.size * y.shape[-2] < 5e9 else None)(
+    lambda x, y: jnp.matmul(x, jnp.swapaxes(y, -1, -2)) / x.shape[-1])
+row("segment_max", "fi", 0.5,
+    lambda rng, x, i: (rng.choice((4, 10, 100, 1000)),) if x.ndim and i.shape == x.shape[:1] else None)(
+    lambda x, i, n: jnp.maximum(jax.ops.segment_max(x, jnp.remainder(i, n), n), -1))
+row("one_hot", "i", 0.3, lambda rng, x: (rng.choice((4, 10, 100)),) if x.size < 10**5 else None)(
+    lambda x, n: jax.nn.one_hot(jnp.remainder(x, n), n, dtype=jnp.float32))
+row("count", "i", 0.3, lambda rng, x: (rng.choice((10, 100, 1000)),) if x.ndim == 1 else None)(
+    lambda x, n: jnp.bincount(jnp.remainder(x, n), length=n))
+row("integer_sum", "i", 0.5, axes)(lambda x, *n: x.sum(n))
+row("integer_max", "i", 0.4, axes)(lambda x, *n: x.max(n))
+row("threshold", "i", 0.5, lambda rng, x: (rng.choice((3, 50)),))(lambda x, n: jnp.where(x > n, x, 0))
+
+
 def size_of(rng):
     """1 to 4 dimensions of 10 to 10^7 numbers together."""
     rank, left, shape = rng.choice((1, 2, 2, 3, 3, 4)), 10 ** rng.uniform(1, 7), []

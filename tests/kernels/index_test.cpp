@@ -33,7 +33,7 @@ struct Sizes {
 };
 const std::vector<Sizes> sizes = {{1, 5, 7, 1},    {1, 50, 400, 1},    {3, 9, 40, 5},  {1, 30, 200, 700},
                                   {2, 7, 50, 130}, {4, 1000, 3000, 2}, {40, 5, 30, 6}, {2, 5, 0, 3},
-                                  {0, 5, 2, 3},    {2, 5, 4, 0}};
+                                  {0, 5, 2, 3},    {2, 5, 4, 0},       {3, 9, 40, 3},  {2, 20, 50, 17}};
 template <class T> struct IndexTest : testing::Test {};
 using Types = testing::Types<float, double, bfloat16, std::int32_t, std::int64_t, std::uint32_t, std::uint8_t>;
 TYPED_TEST_SUITE(IndexTest, Types);

@@ -85,6 +85,15 @@ TYPED_TEST(MoveTest, LongRowsBroadcastsAndParts) {
   check_copy<TypeParam>({40000, 3}, {3, 1}, {1, 0});
   check_copy<TypeParam>({}, {}, {});
 }
+TYPED_TEST(MoveTest, ManyShortRows) {
+  for (I n = 1; n <= 70; n += n < 20 ? 1 : 7) {
+    check_copy<TypeParam>({300, n}, {n, 1}, {n + 3, 1});       // a part of each row
+    check_copy<TypeParam>({300, n}, {n + 2, 1}, {n, 1});       // into a part of each row
+    check_copy<TypeParam>({150, n}, {n, 1}, {-2 * n, 1});      // every other row, from the last on
+    check_copy<TypeParam>({300, n}, {n, 1}, {1, 0});           // each element n times
+    check_copy<TypeParam>({5, 60, n}, {60 * n, n, 1}, {0, 7 * n, 1});
+  }
+}
 TEST(Move, ZeroSizes) { EXPECT_NO_THROW(copy(nullptr, {1, 1}, nullptr, {1, 1}, {4, 0}, 4)); }
 TEST(Move, Refusals) {
   char x[3] = {};

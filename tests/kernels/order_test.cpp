@@ -64,7 +64,9 @@ TYPED_TEST(OrderTest, ArgsortIsTheStableSort) {
 TYPED_TEST(OrderTest, SortGivesWhatTheStableSortGives) {
   using T = TypeParam;
   for (auto [rows, n] :
-       {std::pair<I, I>{1, 1}, {3, 40}, {2, 255}, {4, 5000}, {1, 65535}, {1, 70001}, {2, 100000}, {0, 5}, {3, 0}}) {
+       {std::pair<I, I>{1, 1}, {3, 40}, {2, 255}, {4, 5000}, {1, 65535}, {1, 70001}, {2, 100000}, {0, 5}, {3, 0},
+        {50, 1}, {301, 2}, {299, 3}, {100, 7}, {64, 16}, {33, 31}, {70, 64}, {41, 100}, {40, 127}, {35, 128},
+        {9, 129}}) {
     auto in = numbers<T>(static_cast<std::size_t>(rows * n), 7);
     auto want = std::make_unique<T[]>(static_cast<std::size_t>(rows * n) + 1),
          out = std::make_unique<T[]>(static_cast<std::size_t>(rows * n) + 1);

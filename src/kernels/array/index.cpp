@@ -3,12 +3,14 @@
 #include "bora/kernels/index.h"
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/cpu.h"
 #include "bora/kernels/move.h"
+#include "kernels/array/short_copy.h"
 #include "kernels/array/stream.h"
 
 namespace bora::kernels {
@@ -28,9 +30,10 @@ void take_as(const T* in, const std::int32_t* indices, T* out, I outer, I n, I m
       T* to = out + u * inner;
       I count = std::min(m - u % m, end - u);
       u += count;
+      const auto last = static_cast<std::int32_t>(std::min<I>(n - 1, std::numeric_limits<std::int32_t>::max()));
       if (inner == 1) {
         auto one = [&](I i) {
-          return clamp ? from[std::clamp<I>(at[i], 0, n - 1)] : inside(at[i], n) ? from[at[i]] : filler;
+          return clamp ? from[std::min(std::max(at[i], 0), last)] : inside(at[i], n) ? from[at[i]] : filler;
         };
         T part[256];
         for (I i = 0; far && i < count; i += std::ssize(part)) {
@@ -39,6 +42,16 @@ void take_as(const T* in, const std::int32_t* indices, T* out, I outer, I n, I m
           stream(to + i, part, static_cast<std::size_t>(some) * sizeof(T));
         }
         for (I i = 0; !far && i < count; ++i) to[i] = one(i);
+        continue;
+      }
+      const auto bytes = inner * static_cast<I>(sizeof(T));
+      if (bytes <= kShortBytes) {
+        with_ends(bytes, [&](auto vector) {
+          for (I i = 0; i < count; ++i)
+            if (clamp || inside(at[i], n))
+              copy_ends<decltype(vector)>(to + i * inner, from + std::min(std::max(at[i], 0), last) * inner, bytes);
+            else std::fill_n(to + i * inner, inner, filler);
+        });
         continue;
       }
       for (I i = 0; i < count; ++i) {

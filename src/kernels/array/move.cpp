@@ -9,6 +9,7 @@
 #include "bora/base/dtype.h"
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "kernels/array/short_copy.h"
 #include "kernels/array/stream.h"
 
 namespace bora::kernels {
@@ -140,6 +141,26 @@ template <class T> void copy_row(T* dst, I to, const T* src, I from, I n, bool f
     for (I i = 0; i < n; ++i) dst[i * to] = src[i * from];
 }
 
+/// `rows` rows of n elements that lie `to` and `from` elements apart.
+template <class T> void copy_short_rows(T* dst, I to, const T* src, I from, I n, I rows) {
+  const I bytes = n * static_cast<I>(sizeof(T));
+  with_ends(bytes, [=](auto vector) {
+    auto* y = dst;
+    auto* x = src;
+    for (I r = 0; r < rows; ++r, y += to, x += from) copy_ends<decltype(vector)>(y, x, bytes);
+  });
+}
+/// Each of `rows` elements `n` times, one behind the other.
+template <int N, class T> void repeat_elements(T* dst, I to, const T* src, I from, I n, I rows) {
+  for (I r = 0; r < rows; ++r, dst += to, src += from) {
+    const T x = *src;
+    if constexpr (N > 0)
+      for (int k = 0; k < N; ++k) dst[k] = x;
+    else
+      for (I k = 0; k < n; ++k) dst[k] = x;
+  }
+}
+constexpr I kFewTimes = 16;
 template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
   if (axes.empty()) {
     *dst = *src;
@@ -171,7 +192,11 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
     });
     return;
   }
-  if (row.n < 4 && column != axes.end() && column->n >= 8) {  // short rows: the longer one of src is the inner loop
+  const bool dense = row.to == 1 && row.from == 1 && row.n * static_cast<I>(sizeof(T)) <= kShortBytes;
+  const bool repeats = row.to == 1 && row.from == 0 && row.n <= kFewTimes;
+  const bool walked = !axes.empty() && axes.back().n >= 4 && (dense || repeats);  // by a loop of its own
+  // Other short rows: the longer one of src is the inner loop.
+  if (!walked && row.n < 4 && column != axes.end() && column->n >= 8) {
     auto longer = *column;
     axes.erase(column);
     axes.push_back(row);
@@ -200,6 +225,17 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
   parallel_for(outer, grain_for(kElement * static_cast<double>(row.n)), [&](I begin, I end) {
     for (I u = begin; u < end;) {
       auto o = offsets(axes, u / middle);
+      if (walked) {
+        const I v = u % middle, rows = std::min(middle - v, end - u);
+        auto* to = dst + o.to + v * step.to;
+        const auto* from = src + o.from + v * step.from;
+        u += rows;
+        if (dense) copy_short_rows(to, step.to, from, step.from, row.n, rows);
+        else if (row.n == 2) repeat_elements<2>(to, step.to, from, step.from, row.n, rows);
+        else if (row.n == 3) repeat_elements<3>(to, step.to, from, step.from, row.n, rows);
+        else repeat_elements<0>(to, step.to, from, step.from, row.n, rows);
+        continue;
+      }
       for (I v = u % middle; v < middle && u < end; ++v, ++u)
         copy_row(dst + o.to + v * step.to, row.to, src + o.from + v * step.from, row.from, row.n, far);
     }

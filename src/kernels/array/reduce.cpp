@@ -40,9 +40,12 @@ template <class T, class Op> auto reduce_segment(const T* in, I n) {
 #pragma GCC unroll 8
     for (int j = 0; j < L::count; ++j)
       acc.v[j] = Op::template apply<typename VecOf<S>::type>(acc.v[j], load_vec(x + i + j * L::width));
+  int whole = 0;
+  for (; i + L::width <= n; i += L::width, ++whole)
+    acc.v[whole] = Op::template apply<typename VecOf<S>::type>(acc.v[whole], load_vec(x + i));
   Partials<A> part;
   std::memcpy(part.v, acc.v, sizeof part.v);
-  for (int j = 0; i < n; ++i, ++j) part.v[j] = Op::template apply<S>(part.v[j], value(x[i]));
+  for (int j = whole * L::width; i < n; ++i, ++j) part.v[j] = Op::template apply<S>(part.v[j], value(x[i]));
   return part;
 }
 /// The result of a row from the partials of its segments.
@@ -50,9 +53,16 @@ template <class T, class Op, class A> A folded(Partials<A> part, const Partials<
   using S = Compare<T, A>;
   for (I s = 0; s < count; ++s)
     for (int j = 0; j < 32; ++j) part.v[j] = Op::template apply<S>(part.v[j], more[s].v[j]);
-  for (int half = 16; half >= 1; half /= 2)
-    for (int j = 0; j < half; ++j) part.v[j] = Op::template apply<S>(part.v[j], part.v[j + half]);
-  return part.v[0];
+  using L = Lanes<A>;
+  L all;
+  std::memcpy(all.v, part.v, sizeof part.v);
+  for (int half = L::count / 2; half >= 1; half /= 2)
+    for (int j = 0; j < half; ++j) all.v[j] = Op::template apply<typename VecOf<S>::type>(all.v[j], all.v[j + half]);
+  A last[L::width];
+  std::memcpy(last, all.v, sizeof last);
+  for (int half = L::width / 2; half >= 1; half /= 2)
+    for (int j = 0; j < half; ++j) last[j] = Op::template apply<S>(last[j], last[j + half]);
+  return last[0];
 }
 /// A row of less than 32 elements: partials that no element goes into change nothing.
 template <class T, class Op> auto reduce_short_row(const T* in, I n) {
@@ -147,9 +157,41 @@ template <class T, class Op> void reduce_as(const T* in, T* out, I outer, I n, I
 /// x beats y as an extreme; NaN beats everything but NaN.
 template <class S> bool beats(bool max, S x, S y) { return (max ? x > y : x < y) || (x != x && y == y); }
 
+/// Short rows: turned in the first-level cache, so that vectors run across rows.
+constexpr I kShort = 64;
+template <class S, class T> void arg_reduce_short(bool max, const T* in, std::int32_t* out, I n, I begin, I end) {
+  constexpr I together = 64;
+  S x[together], best[together];
+  std::int32_t at[together];
+  for (I first = begin; first < end; first += together) {
+    const I count = std::min(together, end - first);
+    const T* rows = in + first * n;
+    for (I r = 0; r < count; ++r) best[r] = static_cast<S>(rows[r * n]), at[r] = 0;
+    for (I r = count; r < together; ++r) x[r] = best[r] = S(0), at[r] = 0;
+    for (I i = 1; i < n; ++i) {
+      for (I r = 0; r < count; ++r) x[r] = static_cast<S>(rows[r * n + i]);
+      const auto position = static_cast<std::int32_t>(i);
+      auto take = [&](auto better) {
+        for (I r = 0; r < together; ++r) {
+          const bool is = better(x[r], best[r]);
+          best[r] = is ? x[r] : best[r];
+          at[r] = is ? position : at[r];
+        }
+      };
+      if (max) take([](S a, S b) { return beats(true, a, b); });
+      else take([](S a, S b) { return beats(false, a, b); });
+    }
+    std::copy_n(at, count, out + first);
+  }
+}
 template <class T, class Op> void arg_reduce_as(bool max, const T* in, std::int32_t* out, I outer, I n, I inner) {
   using A = typename AccOf<T>::type;
   using S = Compare<T, A>;
+  if (inner == 1 && n <= kShort) {
+    parallel_for(outer, grain_for(4 * kOrdered * static_cast<double>(n)),
+                 [&](I begin, I end) { arg_reduce_short<S>(max, in, out, n, begin, end); });
+    return;
+  }
   if (inner == 1) {
     parallel_for(outer, grain_for(kRow + kOrdered * static_cast<double>(n)), [&](I begin, I end) {
       for (I o = begin; o < end; ++o) {

@@ -1,12 +1,13 @@
 // sort.cpp -- sort along rows: vqsort (Wassenberg et al. 2022, in Highway) over keys, a long row in slices that are
-// merged. The sorted sequence of keys is unique, so the result depends neither on the algorithm nor on the number of
-// slices.
+// merged, many short rows by a network across rows. The sorted sequence of keys is unique, so the result depends
+// neither on the algorithm nor on the number of slices.
 #include <hwy/contrib/sort/vqsort.h>
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
 #include <string_view>
+#include <utility>
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
@@ -92,6 +93,51 @@ template <class T, class Key> void write_values(const T* in, const Key* keys, T*
       if (key_of(in[i]) == k) *to++ = in[i];
   }
 }
+/// The comparisons of Batcher's odd-even merge sort of n numbers (Knuth, volume 3, 5.2.2 M).
+std::vector<std::pair<I, I>> network(I n) {
+  std::vector<std::pair<I, I>> r;
+  for (I p = 1; p < n; p *= 2)
+    for (I k = p; k >= 1; k /= 2)
+      for (I j = k % p; j + k < n; j += 2 * k)
+        for (I i = j; i < std::min(j + k, n - k); ++i)
+          if (i / (2 * p) == (i + k) / (2 * p)) r.emplace_back(i, i + k);
+  return r;
+}
+constexpr I kShort = 128;  // longest rows of a network, whose keys stay in the first-level cache
+/// Rows side by side.
+template <class Key> constexpr I kTogether = 128 / static_cast<I>(sizeof(Key));
+template <class T, class Key> void sort_short(const T* x, T* y, I n, I begin, I end) {
+  constexpr I together = kTogether<Key>;
+  const auto steps = network(n);
+  alignas(64) Key keys[kShort * together], row[kShort];
+  for (I first = begin; first < end; first += together) {
+    const I count = std::min(together, end - first);
+    const T* in = x + first * n;
+    T* out = y + first * n;
+    Key lost = 0;
+    for (I i = 0; i < n; ++i)
+      for (I r = 0; r < count; ++r) {
+        keys[i * together + r] = key_of(in[r * n + i]);
+        lost |= std::bit_cast<Bits<T>>(value_of<T>(keys[i * together + r])) ^ std::bit_cast<Bits<T>>(in[r * n + i]);
+      }
+    for (I i = 0; i < n; ++i) std::fill(keys + i * together + count, keys + (i + 1) * together, Key(0));
+    for (auto [i, j] : steps) {
+      Key *a = keys + i * together, *b = keys + j * together;
+      for (I r = 0; r < together; ++r) {
+        const Key low = std::min(a[r], b[r]), high = std::max(a[r], b[r]);
+        a[r] = low, b[r] = high;
+      }
+    }
+    for (I r = 0; r < count; ++r) {
+      if (lost == 0) {
+        for (I i = 0; i < n; ++i) out[r * n + i] = value_of<T>(keys[i * together + r]);
+        continue;
+      }
+      for (I i = 0; i < n; ++i) row[i] = keys[i * together + r];
+      write_values(in + r * n, row, out + r * n, n, true);
+    }
+  }
+}
 }  // namespace
 
 void sort(Dtype d, const void* in, void* out, std::int64_t rows, std::int64_t n) {
@@ -112,6 +158,14 @@ void sort(Dtype d, const void* in, void* out, std::int64_t rows, std::int64_t n)
         });
         write_values(x, sort_wide(a, b, n), y, n, shared);
       }
+      return;
+    }
+    if (n <= kShort && 4 * rows >= kTogether<Key>) {
+      constexpr I together = kTogether<Key>;
+      parallel_for((rows + together - 1) / together, grain_for(kElement * static_cast<double>(n * together)),
+                   [&](I begin, I end) {
+                     sort_short<T, Key>(x, y, n, begin * together, std::min(rows, end * together));
+                   });
       return;
     }
     parallel_for(rows, grain_for(kElement * static_cast<double>(n)), [&](I begin, I end) {
