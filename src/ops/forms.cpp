@@ -62,6 +62,36 @@ Array roll(const Array& x, const Dims& shifts, const Dims& axes) {
 }
 Array roll(const Array& x, std::int64_t shift) { return reshape(roll(ravel(x), shift, 0), x.shape()); }
 
+// ---- numbers --------------------------------------------------------------------------------------------------------
+Array linspace(double start, double stop, std::int64_t n, const LinspaceOptions& options) {
+  check<ValueError>(n >= 0, "linspace: n must not be negative, got ", n);
+  auto dtype = options.dtype.value_or(f32);
+  if (options.endpoint) return linspace(start, stop, n, dtype);
+  return slice_in_dim(linspace(start, stop, n + 1, dtype), 0, 0, n);
+}
+Array linspace(const Array& start, const Array& stop, std::int64_t n, const LinspaceOptions& options) {
+  check<ValueError>(n >= 0, "linspace: n must not be negative, got ", n);
+  auto common = promote(start.dtype(), stop.dtype());
+  auto result = is_inexact(common) ? common : f32, computed = is_half(result) ? f32 : result;
+  auto shape = broadcast_shapes("linspace", start.shape(), stop.shape());
+  auto nd = static_cast<std::int64_t>(shape.size());
+  auto axis = normalize_axis("linspace", options.axis, nd + 1);
+  Shape along(Dims(at(nd + 1), 1));
+  along[at(axis)] = n;
+  auto part = iota(along, axis).astype(real_dtype(computed)) /
+              static_cast<double>(std::max<std::int64_t>(options.endpoint ? n - 1 : n, 1));
+  auto first = expand_dims(broadcast_to(start.astype(computed), shape), axis);
+  auto last = expand_dims(broadcast_to(stop.astype(computed), shape), axis);
+  return (first * (1 - part) + last * part).astype(options.dtype.value_or(result));
+}
+Array eye(std::int64_t rows, std::int64_t columns, std::int64_t k, Dtype dtype) {
+  check<ValueError>(rows >= 0 && columns >= 0, "eye: sizes must not be negative, got ", rows, " and ", columns);
+  return (iota({rows, columns}, 1) - iota({rows, columns}, 0) == k).astype(dtype);
+}
+Array full(const Shape& shape, const Array& value, std::optional<Dtype> dtype) {
+  return broadcast_to(dtype ? value.astype(*dtype) : value, shape);
+}
+
 // ---- repeats --------------------------------------------------------------------------------------------------------
 Array repeat(const Array& x, const Array& counts, std::int64_t axis, const RepeatOptions& options) {
   axis = normalize_axis("repeat", axis, x.ndim());

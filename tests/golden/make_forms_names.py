@@ -1,5 +1,5 @@
-"""Writes forms_names.txt: values of functions in NumPy's further forms (lists of axes, repeats by data, modes of
-padding, systems of one vector) that tests/laws/names_test.cpp compares with, in the form of numpy_names.txt.
+"""Writes forms_names.txt: values of functions in NumPy's further forms (lists of axes, bounds and repeats by data,
+modes of padding, systems of one vector) that tests/laws/names_test.cpp compares with, in the form of numpy_names.txt.
 
   python make_forms_names.py > forms_names.txt
 """
@@ -39,6 +39,17 @@ def repeats():
     case("repeat/flat", lambda a: np.repeat(a, 2), x)
 
 
+def numbers():
+    case("linspace/open", lambda: np.linspace(-1.5, 2, 6, endpoint=False))
+    case("linspace/closed", lambda: np.linspace(-1.5, 2, 6))
+    case("linspace/arrays", lambda a, b: np.linspace(a, b, 5), x[0], x[1, :1])
+    case("linspace/arrays_open", lambda a, b: np.linspace(a, b, 3, False, axis=-1), x[0], x[1, :1])
+    case("linspace/arrays_one", lambda a, b: np.linspace(a, b, 1, axis=1), x[0], x[1, :1])
+    case("eye/above", lambda: np.eye(3, 4, 1))
+    case("eye/below", lambda: np.eye(4, 3, -2))
+    case("full/array", lambda a: np.full((2, 3, 4), a), x[0, 0])
+
+
 def pads():
     widths = {"thin": ((1, 0), (0, 2), (1, 1)), "wide": ((3, 5), (0, 0), (9, 10)), "same": ((2, 1),) * 3}
     for mode in ("constant", "edge", "reflect", "symmetric", "wrap", "linear_ramp", "maximum", "minimum", "mean",
@@ -69,6 +80,7 @@ if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
     print("# jax", jax.__version__, "numpy", np.__version__)
     axes()
+    numbers()
     repeats()
     pads()
     systems()

@@ -41,6 +41,14 @@ void add_forms(NamedCases& cases) {
   BORA_CASE(smooth, "roll/twice", roll(a, {1, 1}, {1, 1}));
   BORA_CASE(smooth, "roll/far", roll(a, {-7, 9}, {-1, 0}));
   for (std::int64_t by : {5, -1, 0, 30}) BORA_CASE(smooth, "roll/flat" + std::to_string(by), roll(a, by));
+  BORA_CASE(steps, "linspace/open", linspace(-1.5, 2, 6, {.endpoint = false, .dtype = f64}));
+  BORA_CASE(steps, "linspace/closed", linspace(-1.5, 2, 6, {.dtype = f64}));
+  BORA_CASE(smooth, "linspace/arrays", linspace(a, b, 5));
+  BORA_CASE(smooth, "linspace/arrays_open", linspace(a, b, 3, {.endpoint = false, .axis = -1}));
+  BORA_CASE(smooth, "linspace/arrays_one", linspace(a, b, 1, {.axis = 1}));
+  BORA_CASE(steps, "eye/above", eye(3, 4, 1, f64));
+  BORA_CASE(steps, "eye/below", eye(4, 3, -2, f64));
+  BORA_CASE(smooth, "full/array", full({2, 3, 4}, a));
   for (auto name : {"all", "one", "none", "late"})
     BORA_CASE(values, std::string("repeat/") + name, repeat(a, b, 1));
   BORA_CASE(smooth, "repeat/cut", repeat(a, b, 1, {.total = 4}));

@@ -1,9 +1,10 @@
-// forms.h -- NumPy's further forms of arguments: lists of axes, numbers of repeats that are data, modes of padding.
-// Composites of slices, concatenations and takes, so that derivatives, vmap, jit and sharding follow.
+// forms.h -- NumPy's further forms of arguments: lists of axes, bounds and numbers of repeats that are data, modes of
+// padding. Composites of slices, concatenations and takes, so that derivatives, vmap, jit and sharding follow.
 #pragma once
 #include <initializer_list>
 #include <utility>
 #include <vector>
+#include "bora/ops/creation.h"
 #include "bora/ops/shape.h"
 
 namespace bora {
@@ -27,6 +28,21 @@ Array expand_dims(const Array& x, const Dims& axes);
 /// by the sum. Without axes ravel(x) is moved, in x's shape. Throws ValueError for lists of different lengths.
 Array roll(const Array& x, const Dims& shifts, const Dims& axes);
 Array roll(const Array& x, std::int64_t shift);
+
+// ---- numbers --------------------------------------------------------------------------------------------------------
+struct LinspaceOptions {
+  bool endpoint = true;              // stop is the last of the n numbers; else there are n from start, without it
+  std::int64_t axis = 0;             // of the result of Arrays
+  std::optional<Dtype> dtype = none;  // default: f32; of Arrays theirs, f32 for integers
+};
+/// n numbers from start to stop: linspace(0, 2 * pi, n, {.endpoint = false}). Throws ValueError for a negative n.
+Array linspace(double start, double stop, std::int64_t n, const LinspaceOptions& options);
+/// The same for each element of start and stop, which broadcast: a new dimension of size n.
+Array linspace(const Array& start, const Array& stop, std::int64_t n, const LinspaceOptions& options = {});
+/// [rows, columns] with ones on the k-th diagonal, above the main one for k > 0.
+Array eye(std::int64_t rows, std::int64_t columns, std::int64_t k, Dtype dtype = f32);
+/// The value, stretched to `shape` as by broadcast_to.
+Array full(const Shape& shape, const Array& value, std::optional<Dtype> dtype = none);
 
 // ---- repeats --------------------------------------------------------------------------------------------------------
 struct RepeatOptions {
