@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include "bora/base/error.h"
+#include "text/files.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -35,8 +36,19 @@ std::string tokenizer_path(const Settings& s) {
 }
 Settings with_tokenizer_path(Settings s, const std::string& path) {
   auto d = s.tokenizer.write();
+  if (!d.find("path")) return s;
   d.at("path") = config::scalar(path);
   s.tokenizer.read(d, "tokenizer", config::schema(s.tokenizer));
   return s;
+}
+void copy_tokenizer(const Settings& s, const std::string& to) {
+  bool pieces = s.tokenizer->type() == "sentencepiece";
+  fs::path file = text::file_at(tokenizer_path(s), pieces ? text::FileForm::model : text::FileForm::json);
+  auto name = file.filename().string();
+  bool known = name == "tokenizer.model" || name == "spiece.model" ||
+               std::count(std::begin(kNames), std::end(kNames), name) > 0;
+  if (known) copy_companions(file.parent_path().string(), to, false);
+  else
+    fs::copy_file(file, to + (pieces ? "/tokenizer.model" : "/tokenizer.json"), fs::copy_options::overwrite_existing);
 }
 }  // namespace bora::app

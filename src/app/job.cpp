@@ -6,6 +6,7 @@
 #include "bora/nn/pipeline.h"
 #include "bora/train/progress.h"
 #include "bora/transport/join.h"
+#include "companions.h"
 #include "epochs.h"
 #include "launch/cores.h"
 #include "launch/epoch.h"
@@ -13,8 +14,8 @@
 namespace bora::app {
 namespace {
 /// The settings that all ranks must share, a line each; paths, threads and the like may differ between hosts.
-std::string common_ground(const Settings& settings, const std::string& purpose, const MeshShape& mesh) {
-  Settings s = settings, defaults;
+std::string common_ground(const Job& job, const MeshShape& mesh) {
+  Settings s = with_tokenizer_path(job.settings, ""), defaults;
   for (auto* path : s.data.edit().paths()) path->clear();
   if (auto cache = s.data.edit().cache()) cache->clear();
   s.out = defaults.out;
@@ -25,7 +26,8 @@ std::string common_ground(const Settings& settings, const std::string& purpose, 
   s.transport = defaults.transport;
   s.log.every = defaults.log.every;
   s.mesh.axes = defaults.mesh.axes;
-  return "bora " BORA_VERSION " " + purpose + "\nmesh " + to_string(mesh) + "\n" + to_yaml(s);
+  return "bora " BORA_VERSION " " + job.purpose + "\nmesh " + to_string(mesh) + "\ntokenizer " +
+         job.tokenizer.identity() + "\n" + to_yaml(s);
 }
 /// The transport's options that the settings give, over the environment's.
 std::vector<transport::Option> options_in(const Settings& s) {
@@ -148,7 +150,7 @@ int in_epoch(const Job& job, const std::function<int(const Mesh&)>& f) {
   auto config = transport::with_options(transport::config_from_environment(), options_in(s));
   config = transport::with_options(config, job.transport);
   auto axes = mesh_axes(s, job.tokenizer, config.size);
-  config.build = common_ground(s, job.purpose, mesh_shape(axes, config.size));
+  config.build = common_ground(job, mesh_shape(axes, config.size));
   auto context = meet(job, config);
   set_threads(s, context->ranks_on_host());
   if (config.rank == 0 && config.size > 1 && job.purpose == "train")

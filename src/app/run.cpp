@@ -55,6 +55,21 @@ void read_adapters(tree::Node parameters, const std::string& folder, const Setti
   io::restore_leaves(tree::node(adapters), folder, place_of(mesh), "params");
   models::merge_adapters(parameters, tree::node(adapters), s.lora);
 }
+/// The axes of the mesh for a command that reads a run: those that its layout chooses. Rules may name axes of their
+/// own, and fsdp+tp chooses none: these take the run's, where they fit the number of ranks.
+std::string axes_for(const bora::training::MeshSettings& of_run, int ranks) {
+  auto layout = of_run.layout.empty() ? Layout{} : parse_layout(of_run.layout);
+  bool both = layout.fsdp && layout.tp;
+  if (!both && of_run.rules.empty()) return {};
+  try {
+    auto shape = resolve_mesh(of_run, ranks);
+    bool whole = true;  // stages and split sequences are for training
+    for (auto name : {"stage", "context"})
+      whole = whole && (!shape.has(AxisName(name)) || shape.axis_size(AxisName(name)) == 1);
+    if (whole || !both) return of_run.axes;
+  } catch (const ConfigError&) {}
+  return both ? "data=-1" : "";
+}
 constexpr std::string_view kOffer = "--resume good reads that one";
 }  // namespace
 
@@ -83,8 +98,8 @@ Settings settings_on_job(const RunWords& words, std::string_view command) {
     ways = ways || way;
     axes = axes || (!way && key.starts_with("mesh") && key != "mesh.threads");
   }
-  if (!axes) s.mesh.axes.clear();  // the run's may be of another number of ranks
   auto ranks = transport::config_from_environment().size;
+  if (!axes) s.mesh.axes = ways ? "" : axes_for(s.mesh, ranks);
   if (ranks == 1 && !ways && !axes) s.mesh = {.layout = "dp", .threads = s.mesh.threads};
   check_settings_without_data(s);
   return s;

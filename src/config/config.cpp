@@ -61,9 +61,63 @@ std::string members_of(const Schema& group) {
   for (auto& field : group.fields) list += (list.empty() ? "" : ", ") + field.name;
   return list;
 }
-/// Advice for an unknown key: the nearest key, compared as a whole or by its last word (written outside of its group);
-/// else, inside a group, the group's members.
+/// Words of other systems (transformers, Levanter, T5X, Optax) for settings, where ours are far from them.
+struct Elsewhere {
+  std::string_view ours, theirs;  // separated by spaces
+};
+constexpr Elsewhere kElsewhere[] = {
+    {"steps", "num_train_steps train_steps max_steps num_steps total_steps"},
+    {"batch", "train_batch_size per_device_train_batch_size global_batch_size"},
+    {"accumulate", "gradient_accumulation_steps grad_accum_steps num_microbatches"},
+    {"seed", "random_seed data_seed"},
+    {"out", "output_dir run_dir model_dir"},
+    {"optimizer.lr", "learning_rate peak_lr max_lr base_learning_rate"},
+    {"optimizer.schedule.warmup", "warmup_steps num_warmup_steps warmup_ratio"},
+    {"optimizer.schedule.shape", "lr_schedule lr_scheduler lr_scheduler_type"},
+    {"optimizer.clip", "max_grad_norm grad_clip gradient_clip clip_norm"},
+    {"optimizer.beta1", "b1 adam_beta1"},
+    {"optimizer.beta2", "b2 adam_beta2"},
+    {"optimizer.eps", "epsilon adam_epsilon"},
+    {"precision.policy", "mp fp16 bf16 mixed_precision dtype torch_dtype"},
+    {"model.checkpoint", "gradient_checkpointing remat remat_policy"},
+    {"model.positions", "seq_len seq_length max_seq_len max_seq_length block_size context_length n_positions n_ctx "
+                        "max_position_embeddings"},
+    {"model.layers", "num_layers n_layer n_layers num_hidden_layers num_encoder_layers"},
+    {"model.embed", "hidden_size hidden_dim n_embd d_model emb_dim"},
+    {"model.heads", "num_heads n_head n_heads num_attention_heads"},
+    {"model.kv_heads", "num_kv_heads num_key_value_heads"},
+    {"model.head_size", "head_dim d_kv"},
+    {"model.hidden", "intermediate_size intermediate_dim d_ff ffn_dim mlp_dim n_inner"},
+    {"model.theta", "rope_theta"},
+    {"model.eps", "layer_norm_epsilon layer_norm_eps rms_norm_eps"},
+    {"model.tied", "tie_word_embeddings"},
+    {"model.window", "sliding_window"},
+    {"model.experts", "num_local_experts n_routed_experts"},
+    {"model.chosen", "num_experts_per_tok"},
+    {"vocabulary.size", "vocab_size"},
+    {"init_from.path", "model_name_or_path pretrained_model initialize_from initialize_from_hf"},
+    {"lora.rank", "lora_r r"},
+    {"lora.alpha", "lora_alpha"},
+    {"lora.layers", "target_modules"},
+    {"loss.z_loss", "z_loss_weight"},
+    {"checkpoint.every", "save_steps save_interval checkpoint_period"},
+    {"checkpoint.keep", "save_total_limit"},
+    {"eval.every", "eval_steps steps_per_eval eval_period"},
+    {"eval.patience", "early_stopping_patience"},
+    {"log.every", "logging_steps"},
+    {"trackers", "report_to wandb"}};
+/// Our key for another system's word, if these settings have it.
+std::string from_elsewhere(const std::string& word, const Schema& root) {
+  for (auto& [ours, theirs] : kElsewhere) {
+    auto all = " " + std::string(theirs) + " ";
+    if (all.find(" " + word + " ") != all.npos && find(root, std::string(ours))) return std::string(ours);
+  }
+  return {};
+}
+/// Advice for an unknown key: ours for a word of another system, or the nearest key, compared as a whole or by its last
+/// word (written outside of its group); else, inside a group, the group's members.
 std::string advice(const std::string& key, const Schema& root) {
+  if (auto ours = from_elsewhere(last_word(key), root); !ours.empty()) return "did you mean '" + ours + "'?";
   std::string best;
   auto least = static_cast<std::size_t>(-1);
   auto group_of = [](const std::string& k) { return k.substr(0, k.rfind('.') == k.npos ? 0 : k.rfind('.')); };

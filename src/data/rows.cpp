@@ -154,6 +154,16 @@ Sharing sharing_of(const PackSettings& pack, Sharing automatic, std::initializer
   for (auto p : possible) list += (list.empty() ? "" : ", ") + config::print_value(p);
   check<ConfigError>(std::find(possible.begin(), possible.end(), how) != possible.end(), "data.pack: the task ", task,
                      " cannot use ", config::print_value(how), "; there are ", list);
+  auto shares = how == Sharing::first_fit || how == Sharing::best_fit;
+  check<ConfigError>(shares || pack.max_documents == 0, "data.pack.max_documents: ", pack.max_documents,
+                     " is for first_fit and best_fit, but rows of the task ", task, " are made by ",
+                     config::print_value(how), "; leave it out, or choose data.pack.how");
+  check<ConfigError>(how != Sharing::none || !pack.cross_documents, "data.pack.cross_documents: rows of the task ",
+                     task, " hold a document each (data.pack.how is none), so there is no other one to cross to; leave "
+                     "it out, or choose data.pack.how");
+  bool one_text = how == Sharing::concat && possible.size() == 1;
+  check<ConfigError>(!one_text || !pack.restart_positions, "data.pack.restart_positions: rows of the task ", task,
+                     " are pieces of one text, whose positions count from each row's begin; leave it out");
   return how;
 }
 RowShape learnt_shape(std::int64_t positions, const PackSettings& pack, Sharing how) {

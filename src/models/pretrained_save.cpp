@@ -92,6 +92,7 @@ Array spread(const Array& x) {
 
 void save_pretrained(const std::string& folder, tree::Node parameters, const Model& model, std::int64_t vocabulary,
                      HfConfig config, const SavePretrained& options) {
+  model.to_hf(config);  // first: nothing is written of a model that other programs lack
   std::map<std::string, Leaf> leaves;
   for (auto& slot : tree::slots(parameters))
     if (slot.leaf.defined()) leaves[slot.path].array = slot.leaf.get();
@@ -120,7 +121,6 @@ void save_pretrained(const std::string& folder, tree::Node parameters, const Mod
   for (auto& [name, make] : tensors) sources.push_back({name, eval_shape(make).type(), make});
   io::save_tensors(folder, sources, {.shard_bytes = options.shard_bytes});
   auto dtype = sources.empty() ? f32 : sources.back().type.dtype;
-  model.to_hf(config);
   config.set("vocab_size", vocabulary);
   config.set("torch_dtype", dtype == bf16 ? "bfloat16" : dtype == f64 ? "float64" : "float32");
   auto place = io::place_here();

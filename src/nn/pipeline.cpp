@@ -10,6 +10,7 @@
 #include "bora/ops/sharding.h"
 #include "bora/ops/transform.h"
 #include "bora/random/random.h"
+#include "bora/shard/shaped.h"
 
 namespace bora::nn {
 namespace {
@@ -177,7 +178,7 @@ Array Pipeline::shifted(const Array& held, Way way) const {
   };
   if (ranks_ == 1) return pass({held})[0];
   auto split = spec();
-  return fx::shard_map_flat(pass, {held}, {split}, [&] { return std::vector<fx::OutSpec>{{"", split}}; })[0];
+  return fx::shard_map_shaped(pass, {held}, {split}, {held.shape()}, {split})[0];
 }
 NamedArray Pipeline::run(const FlatFn& stage) const { return run_and_sum(stage).first; }
 std::pair<NamedArray, Arrays> Pipeline::run_and_sum(const FlatFn& stage) const {

@@ -1,15 +1,20 @@
 #include "bora/optim/factor_rules.h"
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <regex>
 
 namespace bora::optim {
 FactorRules standard_factor_rules() {
-  FactorRules r{{"embed", FactorDim::row}, {"layers", FactorDim::batch}, {"relative_bucket", FactorDim::none}};
+  FactorRules r{{"embed", FactorDim::row},
+                {"layers", FactorDim::batch},
+                {"experts", FactorDim::batch},
+                {"relative_bucket", FactorDim::none}};
   for (auto name : {"vocab", "mlp", "heads", "head_group", "head_size", "position"}) r[name] = FactorDim::column;
   return r;
 }
 namespace {
+constexpr const char* kRank = "lora_rank";  // the inner dimension of an adapter's product, unless a rule says more
 Dims all_dims(const Shape& shape) {
   Dims r(shape.size());
   std::iota(r.begin(), r.end(), 0);
@@ -62,11 +67,21 @@ FactorDims factor_dims(const Leaves& params, std::size_t i, const FactorRules& r
   check<ValueError>(names.size() == shape.size(), "optim: the factor rules need the names of the axes of '",
                     params.paths[i], "', which is the plain ", params.arrays[i].type());
   std::vector<FactorDim> kinds;
+  std::optional<std::size_t> rank;
   for (auto& name : names) {
     auto it = rules.find(name);
+    if (it == rules.end() && name == kRank) {
+      kinds.push_back(FactorDim::none);  // for now
+      rank = kinds.size() - 1;
+      continue;
+    }
     check<ValueError>(it != rules.end(), "optim: no factor rule for the axis '", name, "' of '", params.paths[i],
-                      "'; say row, column, batch or none");
+                      "'; give it one (factor_rules): row, column, batch or none");
     kinds.push_back(it->second);
+  }
+  if (rank) {  // a row beside columns, a column beside rows
+    bool columns = std::count(kinds.begin(), kinds.end(), FactorDim::column) > 0;
+    kinds[*rank] = columns ? FactorDim::row : FactorDim::column;
   }
   return by_rule(kinds, params.paths[i]);
 }

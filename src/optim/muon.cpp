@@ -113,15 +113,19 @@ Transform muon(MuonOptions o) {
 namespace {
 /// Matrices of hidden layers: no table of tokens or positions, nothing that a factor rule calls no matrix.
 bool is_hidden(const Leaves& p, std::size_t i, const FactorRules& rules) {
-  bool known = i < p.axes.size() && !p.axes[i].empty(), row = false, column = false;
+  bool known = i < p.axes.size() && !p.axes[i].empty(), row = false, column = false, other = false;
   for (auto& name : known ? p.axes[i] : std::vector<std::string>()) {
     auto rule = rules.find(name);
     if (name == "vocab" || name == "position") return false;
-    if (rule == rules.end()) known = false;
+    if (rule == rules.end() && name == "lora_rank") other = true;  // as factor_dims sees it
+    else if (rule == rules.end()) known = false;
     else if (rule->second == FactorDim::none) return false;
-    else row = row || rule->second == FactorDim::row, column = column || rule->second == FactorDim::column;
+    else {
+      row = row || rule->second == FactorDim::row;
+      column = column || rule->second == FactorDim::column;
+    }
   }
-  return !known || (row && column);
+  return !known || (row && column) || (other && (row || column));
 }
 struct MuonConfig {
   static constexpr std::string_view type = "muon";

@@ -164,7 +164,10 @@ struct SentencePieceFile {
   static bool reads(std::string_view file) { return file.ends_with(".model"); }
   void check() const { config::domain(!path.empty(), "path", "''", "the path of a .model"); }
   std::shared_ptr<const Tokenizer> open() const {
-    auto file = file_at(path, FileForm::model), bytes = read_file(file);
+    auto file = file_at(path, FileForm::model);
+    bora::check<ConfigError>(!file.ends_with(".json"), "tokenizer: ", file, " is no SentencePiece model by its name; ",
+                             "type=huggingface reads it");
+    auto bytes = read_file(file);
     if (!add_special_tokens) return make_sentencepiece(bytes, file);
     Around around;
     auto folder = file.rfind('/');

@@ -180,6 +180,8 @@ void WireSettings::check() const {
   domain(rank.value_or(4) >= 1 && rank.value_or(4) <= 4096, "rank", rank.value_or(4), "from 1 to 4096");
   bora::check<ConfigError>(!block || !low_rank(),
                            "block: powersgd has none: its factors are summed as f32; leave it out");
+  bora::check<ConfigError>(!block || gradients == Gradients::int8 || gradients == Gradients::int4,
+                           "block: only int8 and int4 travel in blocks; leave it out, or set gradients to one of them");
   bora::check<ConfigError>(!rank || low_rank(), "rank: it is of gradients: powersgd; leave it out, or set that");
   bora::check<ConfigError>(!error_feedback || gradients != Gradients::f32,
                            "error_feedback: gradients that travel as f32 lose nothing; set gradients to bf16, int8 or "

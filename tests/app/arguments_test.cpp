@@ -117,6 +117,7 @@ TEST(Arguments, LaunchElsewhereAndOfOtherPrograms) {
             "--env NO_SUCH_THING: it is not set here");
   EXPECT_EQ(error_of({"launch", "gpt.yaml"}),
             "launch: how many ranks? give -n N, or --hosts FILE, or --elastic MIN:MAX");
+  EXPECT_EQ(error_of({"launch", "-n", "2", "eval", "RUN"}), "launch: eval stands behind --: launch -n N -- eval ..");
   EXPECT_EQ(error_of({"launch", "-n", "2", "--layout", "tp", "--", "eval", "RUN"}),
             "launch: layout=tp before -- is for training; eval takes its words behind its name");
   for (auto word : {"gpt.yaml", "steps=3", "--no-pipeline"})

@@ -38,6 +38,14 @@ TEST_F(FinetuneTest, AdaptersAloneAreTrainedStoredAndUsed) {
   is_bad_input("train " + settings + " seed=1 steps=8", "was trained beside another model");
   is_bad_input("train " + settings + " lora.rank=0 steps=8", "holds adapters only");
 }
+TEST_F(FinetuneTest, AdaptersTrainWithOptimizersThatSeeMatrices) {
+  for (std::string optimizer : {"muon", "adafactor", "adamw optimizer.clip_rms=0.1"}) {
+    auto out = folder + "/" + optimizer.substr(0, 5);
+    auto r = run("train " + config + " lora.rank=4 optimizer=" + optimizer + " out=" + out);
+    ASSERT_EQ(r.code, 0) << optimizer << r.err;
+    EXPECT_EQ(losses(out).size(), 6U) << optimizer;
+  }
+}
 TEST_F(FinetuneTest, BadSettingsEndBeforeTraining) {
   auto out = " out=" + folder + "/bad";
   is_bad_input("train " + config + out + " freeze=[wte,blocks.atn]", "freeze: nothing matches 'blocks.atn'; near it");
@@ -51,6 +59,15 @@ TEST_F(FinetuneTest, BadSettingsEndBeforeTraining) {
   is_bad_input("train " + config + out + " eval.patience=2", "set eval.every");
   is_bad_input("train " + config + out + " checkpoint.best=true", "set eval.every");
   EXPECT_FALSE(fs::exists(folder + "/bad/checkpoints"));
+  // Patterns are compared with the model before ranks start.
+  fs::remove_all(folder + "/bad");
+  auto two = "launch -n 2 train " + config + out;
+  is_bad_input(two + " freeze=[wte,blocks.atn]", "freeze: nothing matches 'blocks.atn'; near it");
+  is_bad_input(two + " lora.rank=2 'lora.layers=[\"*.qq\"]'", "lora.layers: nothing matches '*.qq'");
+  is_bad_input(two + " optimizer.no_decay=[nowhere]", "optimizer.no_decay: 'nowhere' matches no parameter");
+  is_bad_input(two + " model=t5 model.decoder_start=7 data.type=text",
+               "data.task: its rows have no inputs for the encoder");
+  EXPECT_FALSE(fs::exists(folder + "/bad"));
   is_bad_input("eval " + folder + "/none --resume best", "no folder of a run");
 }
 TEST_F(FinetuneTest, EvaluationSetsWithTagsAndTheBestCheckpoint) {

@@ -73,6 +73,33 @@ TEST_F(HuggingFaceTest, ExportAndImportKeepEveryBit) {
   EXPECT_LT(slurp(folder + "/half/model.safetensors").size(), tensors.size() * 2 / 3);
   EXPECT_NE(slurp(folder + "/half/config.json").find("bfloat16"), std::string::npos);
 }
+TEST_F(HuggingFaceTest, TheTokenizerGoesAlongWhateverItsFileIsCalled) {
+  // Beside another tokenizer, by its folder, and by a path from the folder of the command.
+  auto files = files_in(dir);
+  auto many = folder + "/many";
+  fs::create_directories(many);
+  expect_done("train-tokenizer --vocab 270 --out " + many + "/tokenizer.json " + folder + "/text");
+  expect_done("train-tokenizer --type unigram --vocab 280 --out " + many + "/pieces.model " + folder + "/text");
+  fs::copy_file(tokens, many + "/mine.json");
+  struct Case {
+    std::string name, words, file;
+  };
+  for (auto& c : {Case{"odd", "bpe tokenizer.path=many/mine.json", tokens},
+                  {"folder", "huggingface tokenizer.path=" + dir, tokens},
+                  {"slash", "huggingface tokenizer.path=dir/", tokens},
+                  {"pieces", "sentencepiece tokenizer.path=many/pieces.model", many + "/pieces.model"}}) {
+    auto out = folder + "/" + c.name, to = out + "_hf";
+    auto r = run("train " + config + " steps=1 out=" + out + " tokenizer.type=" + c.words, {}, "cd " + folder + ";");
+    ASSERT_EQ(r.code, 0) << c.name << r.err;
+    expect_done("export " + out + " " + to);  // from another folder
+    auto want = files;
+    if (c.name == "pieces") want = {"config.json", "generation_config.json", "model.safetensors", "tokenizer.model"};
+    EXPECT_EQ(files_in(to), want) << c.name;
+    EXPECT_EQ(slurp(to + (c.name == "pieces" ? "/tokenizer.model" : "/tokenizer.json")), slurp(c.file)) << c.name;
+    EXPECT_EQ(line("generate " + to + " --prompt The --length 4 --temperature 0", "The"),
+              line("generate " + out + " --prompt The --length 4 --temperature 0", "The"));
+  }
+}
 TEST_F(HuggingFaceTest, AFolderIsAsGoodAsItsRun) {
   std::string words = " --prompt 'The wind' --temperature 0 --length 12", settings = data + " batch=6 eval.rows=24";
   auto b = folder + "/b";

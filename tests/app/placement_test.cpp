@@ -108,6 +108,23 @@ TEST_F(CommandTest, RunsWithPresetsAndRules) {
     ASSERT_EQ(e.code, 0) << how << e.out << e.err;
     EXPECT_NEAR(std::stod(e.line("val loss: ")), val, 1e-4) << how;
   }
+  // A layout that names no sizes, and rules with an axis of their own, on as many ranks and on others.
+  std::ofstream(folder + "/own.yaml") << slurp(config) << R"(mesh:
+  axes: {data: 2, rows: 2}
+  rules: {storage: [[embed, data]], compute: [[batch, [data, rows]]]}
+)";
+  for (std::string items : {config + " layout=fsdp+tp mesh=data=2,model=2 model.heads=4", folder + "/own.yaml"}) {
+    auto own = folder + "/own" + std::to_string(runs);
+    auto t = run("launch -n 4 --out " + own + " " + items);
+    ASSERT_EQ(t.code, 0) << t.out << t.err;
+    auto last = std::stod(t.out.substr(t.out.rfind("val loss: ") + 10));
+    for (std::string ranks : {"4", "2", "1"}) {
+      if (ranks == "2" && items.ends_with("own.yaml")) continue;  // its rules need both axes
+      auto e = run("launch -n " + ranks + " -- eval " + own);
+      ASSERT_EQ(e.code, 0) << items << " on " << ranks << e.err;
+      EXPECT_NEAR(std::stod(e.line("val loss: ")), last, 1e-4) << items << " on " << ranks;
+    }
+  }
   EXPECT_EQ(run("generate " + out + " --prompt The --length 5").code, 0);
 }
 }  // namespace placement_test

@@ -95,6 +95,13 @@ TEST(Settings, OnlyWhatIsNearIsSuggested) {
   EXPECT_EQ(error("weightdecay"), "unknown key 'weightdecay'; did you mean 'optimizer.weight_decay'?");
   EXPECT_EQ(error("tokens"), "unknown key 'tokens'; `bora help` lists the settings");
   EXPECT_EQ(error("x"), "unknown key 'x'; `bora help` lists the settings");
+  for (auto [theirs, ours] : {std::pair<std::string, std::string>{"learning_rate", "optimizer.lr"},
+                              {"trainer.num_train_steps", "steps"},
+                              {"model.hidden_size", "model.embed"},
+                              {"model.num_key_value_heads", "model.kv_heads"},
+                              {"model.vocab_size", "vocabulary.size"},
+                              {"max_grad_norm", "optimizer.clip"}})
+    EXPECT_EQ(error(theirs), "unknown key '" + theirs + "'; did you mean '" + ours + "'?");
 }
 /// Every setting has a meaning, those of all types included.
 void check_meanings(const std::vector<config::Schema>& fields, const std::string& group) {
@@ -280,6 +287,9 @@ TEST(Settings, WiresThatMakeNoSenseAreRefused) {
   EXPECT_EQ(check_error("wire={gradients: powersgd, rank: 0}"), "wire.rank: must be from 1 to 4096, got 0");
   EXPECT_EQ(check_error("wire={gradients: powersgd, rank: -2}"), "wire.rank: must be from 1 to 4096, got -2");
   EXPECT_TRUE(check_error("wire={gradients: powersgd, block: 64}").starts_with("wire.block: powersgd has none"));
+  for (auto gradients : {"f32", "bf16"})
+    EXPECT_TRUE(check_error("wire={gradients: " + std::string(gradients) + ", block: 128}")
+                    .starts_with("wire.block: only int8 and int4 travel in blocks"));
   EXPECT_TRUE(check_error("wire={gradients: int4, rank: 2}").starts_with("wire.rank: it is of gradients: powersgd"));
   EXPECT_TRUE(check_error("wire.error_feedback=true").starts_with("wire.error_feedback: gradients that travel as f32"));
   for (std::string wire : {"wire=powersgd", "wire={gradients: int4, error_feedback: true}"}) {

@@ -83,6 +83,12 @@ TEST_F(StagesTest, ThePlanNamesTheBubble) {
   r = run("plan " + job + "--mesh stage=2 mesh.microbatches=4 mesh.schedule=1f1b --out " + at("plan2"));
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.line("  pipeline: "), "1f1b, 2 stages, 4 microbatches of 3 rows; of the layers' time a rank waits 20 %");
+  for (std::string schedule : {"gpipe", "1f1b"}) {  // rows that do not divide evenly over data
+    r = run("plan " + job + "--mesh stage=2,data=2 mesh.microbatches=4 mesh.schedule=" + schedule + " --out " +
+            at("plan3"));
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_NE(r.out.find("stages, 4 microbatches of 3 rows"), r.out.npos) << r.out;
+  }
 }
 TEST_F(StagesTest, RoutersAndSplitSequencesInStages) {
   struct Case {

@@ -359,6 +359,23 @@ TEST_F(Corpora, BadFilesAreNamed) {
   EXPECT_TRUE(refused("sources: [{type: text, path: FOLDER/lines.jsonl}]").ends_with("give it type: jsonl"));
   EXPECT_TRUE(refused(std::string(one) + "}]\ntask: {type: spans}\npack: {how: none}")
                   .starts_with("data.pack: the task spans"));
+  auto as_text = error_of([&] { settings("type: text\npath: FOLDER/lines.jsonl")->check_files(kPositions); });
+  EXPECT_NE(as_text.find("has records, whose punctuation would be learnt"), as_text.npos) << as_text;
+  // What rows cannot follow is not ignored.
+  auto pairs = "sources: [{type: jsonl, path: FOLDER/pairs.jsonl}]\n";
+  auto seq2seq = "task: {type: seq2seq, input: prompt, target: answer}\n";
+  EXPECT_EQ(refused(std::string(one) + "}]\npack: {max_documents: 2}"),
+            "data.pack.max_documents: 2 is for first_fit and best_fit, but rows of the task lm are made by concat; "
+            "leave it out, or choose data.pack.how");
+  EXPECT_EQ(refused(std::string(one) + "}]\npack: {how: first_fit, max_documents: 2}"), "no error");
+  EXPECT_TRUE(refused(std::string(one) + "}]\npack: {how: none, cross_documents: true}")
+                  .starts_with("data.pack.cross_documents: rows of the task lm hold a document each"));
+  EXPECT_TRUE(refused(std::string(pairs) + seq2seq + "pack: {cross_documents: true}")
+                  .starts_with("data.pack.cross_documents: "));
+  for (std::string task : {"{type: spans}", "{type: prefix, encoder_rows: true}"})
+    EXPECT_TRUE(refused(std::string(one) + "}]\ntask: " + task + "\npack: {restart_positions: true}")
+                    .starts_with("data.pack.restart_positions: "))
+        << task;
   EXPECT_TRUE(
       refused("sources: [{type: text, path: FOLDER/texts}]\ncache: FOLDER/texts/c").starts_with("data.cache: "));
   for (auto& row : config::rows<Source>())

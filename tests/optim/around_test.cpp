@@ -107,10 +107,31 @@ TEST(Around, StackedLayersAreFactoredOneByOne) {
 }
 TEST(Around, AnAxisWithoutAFactorRuleIsNamed) {
   try {
-    (void)optim::AdafactorConfig{}.make(0.1).init(filled(1, {"experts", 2}));
+    (void)optim::AdafactorConfig{}.make(0.1).init(filled(1, {"groups", 2}));
     ADD_FAILURE() << "no error";
-  } catch (const ValueError& e) { EXPECT_NE(e.text().find("'experts' of 'weight'"), std::string::npos) << e.text(); }
-  EXPECT_NO_THROW((void)optim::AdafactorConfig{.factor_by_axes = false}.make(0.1).init(filled(1, {"experts", 2})));
+  } catch (const ValueError& e) { EXPECT_NE(e.text().find("'groups' of 'weight'"), std::string::npos) << e.text(); }
+  EXPECT_NO_THROW((void)optim::AdafactorConfig{.factor_by_axes = false}.make(0.1).init(filled(1, {"groups", 2})));
+}
+TEST(Around, TheRankOfAnAdapterTakesTheSideThatIsLeft) {
+  struct Case {
+    std::vector<Axis> axes;
+    Shape row, column;  // of Adafactor's means
+  };
+  Axis layers{"layers", 2}, embed{"embed", 5}, mlp{"mlp", 6}, heads{"heads", 2}, size{"head_size", 3},
+      rank{"lora_rank", 4};
+  for (auto& c : {Case{{layers, embed, rank}, {2, 5, 1}, {2, 1, 4}},
+                  {{layers, rank, heads, size}, {2, 4, 1, 1}, {2, 1, 2, 3}},
+                  {{layers, mlp, rank}, {2, 1, 4}, {2, 6, 1}},
+                  {{layers, rank, embed}, {2, 1, 5}, {2, 4, 1}}}) {
+    Params p{ones(c.axes)};
+    auto entries = optim::adafactor({.rules = optim::standard_factor_rules()}).init(p).entries;
+    EXPECT_EQ(entries.at("factored_rms.v_row.weight").shape(), c.row);
+    EXPECT_EQ(entries.at("factored_rms.v_col.weight").shape(), c.column);
+    auto state = config::Choice<optim::Kind>("muon")->build(10).transform.init(p).entries;
+    EXPECT_TRUE(std::any_of(state.begin(), state.end(), [](auto& entry) {  // a matrix, that AdamW does not train
+      return entry.first.find("muon") != entry.first.npos && entry.first.ends_with("weight");
+    }));
+  }
 }
 TEST(Around, FactorRulesOfTheSettingsComeFirst) {
   optim::AdafactorConfig c{.factor_rules = {"experts=batch", "^weight$=row column batch"}};

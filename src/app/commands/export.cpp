@@ -38,6 +38,10 @@ struct Export {
     auto s = settings_on_job(words, name);
     check<ConfigError>(!s.model->hf_names().types.empty(), "export: Hugging Face's folders have no model of type ",
                        s.model->type());
+    if (format == "hf") {
+      models::HfConfig config;
+      s.model->to_hf(config);  // refuses settings that no model of theirs has
+    }
     std::error_code error;
     bool made = !is_there(to), free = made || (fs::is_directory(to, error) && fs::is_empty(to, error) && !error);
     check<ConfigError>(free, "export: ", to, " is not empty; choose another folder");
@@ -111,14 +115,11 @@ struct Export {
     return {config, generation};
   }
   void write_companions(const Settings& s, const std::string& source, const models::HfConfig& generation) const {
-    auto copied = copy_companions(source, to, false);
+    copy_companions(source, to, false);
     auto path = tokenizer_path(s);
     std::error_code error;
-    if (!path.empty() && !fs::equivalent(fs::path(path).parent_path(), source, error)) {
-      copy_companions(fs::path(path).parent_path().string(), to, false);
-      if (!fs::exists(to + "/" + fs::path(path).filename().string()))
-        fs::copy_file(path, to + "/" + (path.ends_with(".json") ? "tokenizer.json" : "tokenizer.model"));
-    }
+    bool there = fs::equivalent(path, source, error) || fs::equivalent(fs::path(path).parent_path(), source, error);
+    if (!path.empty() && !there) copy_tokenizer(s, to);
     if (path.empty())
       std::printf("the tokenizer '%s' has no files: none are written\n", std::string(s.tokenizer->type()).c_str());
     if (!fs::exists(to + "/generation_config.json")) write_file(to + "/generation_config.json", generation.text());

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include "app/check_model.h"
 #include "app/commands.h"
 #include "app/job.h"
 #include "app/local_every.h"
@@ -91,11 +92,14 @@ void Launch::settle() {
   if (program.empty()) {
     auto& words = config.words;
     if (!words.empty() && words[0] == "train") words.erase(words.begin());
-    else if (!words.empty() && !is_setting(words[0]))
+    else if (!words.empty() && !is_setting(words[0])) {
+      check<ConfigError>(is_config(words[0]) || !is_command(words[0]), "launch: ", words[0],
+                         " stands behind --: launch -n N -- ", words[0], " ..");
       check<ConfigError>(is_config(words[0]), "launch: '", words[0],
                          "' is no configuration file, no setting key=value and no program: a program is named by its "
                          "path (./",
                          words[0], ") or lies in PATH");
+    }
     config.settle();
   } else {
     auto unused = config.words;
@@ -154,7 +158,8 @@ launch::Elastic elastic_of(const Settings& s) {
 std::vector<std::string> Launch::training(const std::string& bora, const Settings& s, int size) const {
   check_job(s, size);
   auto tokenizer = s.tokenizer->open();
-  mesh_axes(s, *tokenizer, size);
+  check_rows(s, *tokenizer);
+  check_model(s, *tokenizer, mesh_axes(s, *tokenizer, size));
   check_init_from(s, *tokenizer, resume_of(resume));
   if (!log_dir.empty()) check_outside_text(s, "--log-dir", log_dir);
   std::vector<std::string> words = {bora, "train"};

@@ -1,4 +1,5 @@
 // Trains a model; this process is one rank.
+#include <cstdio>
 #include "app/commands.h"
 #include "app/epochs.h"
 #include "app/local_every.h"
@@ -40,6 +41,8 @@ struct Train {
     bora::training::Snapshots snapshots;  // of all epochs of the job in this process
     auto hand_over = [&](const Mesh& mesh, const std::vector<int>& heirs) { snapshots.hand_over(mesh, heirs); };
     return on_meshes({s, *tokenizer, "train", transport}, hand_over, [&](const Mesh& mesh) {
+      if (s.elastic.max > 0 && !launch::can_go_on() && mesh.rank() == 0)
+        std::printf("elastic: nothing here would replace a lost rank; bora launch does\n");
       if (s.local->automatic())
         s.local.edit().set_every(*parse_as<std::int64_t>(mesh.exchange(every, "run: local.every")[0]));
       auto options = model_options(s, *tokenizer, mesh.shape());

@@ -71,6 +71,7 @@ track::Values measured(Trainable& model, const data::Datasets& data, const LoopS
                        std::int64_t most) {
   track::Values values, of_sets;
   Sums all;
+  double learnt = 0;  // sets with something to learn; an empty one has no loss
   struct Group {
     Sums sums;
     double means = 0;
@@ -80,7 +81,9 @@ track::Values measured(Trainable& model, const data::Datasets& data, const LoopS
   double means = 0;
   for (auto& set : data.sets) {
     auto sums = sums_of(model, *set.rows, data.shape, s, mesh, most);
+    if (sums.tokens == 0) continue;
     all += sums;
+    learnt += 1;
     means += sums.mean();
     of_sets.push_back({"eval/" + set.name + "/loss", sums.mean()});
     add_bits(of_sets, "eval/" + set.name + "/", sums);
@@ -90,10 +93,12 @@ track::Values measured(Trainable& model, const data::Datasets& data, const LoopS
     }
   }
   if (data.sets.empty()) all = sums_of(model, *data.held_out, data.shape, s, mesh, most);
+  check<ConfigError>(all.tokens > 0, "eval: nothing is learnt in the held-out rows that are read, as where all of them "
+                     "are prompts; raise eval.rows (", s.eval.rows, ") or data.hold_out");
   values.push_back({"eval/loss", all.mean()});
   add_bits(values, "eval/", all);
   if (data.sets.empty()) return values;
-  values.push_back({"eval/macro_loss", means / static_cast<double>(data.sets.size())});
+  values.push_back({"eval/macro_loss", means / learnt});
   values.insert(values.end(), of_sets.begin(), of_sets.end());
   for (auto& [tag, group] : tags) {
     auto name = "eval/tag/" + tag + "/";
