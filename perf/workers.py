@@ -3,12 +3,24 @@ import contextlib
 import json
 import os
 import pathlib
+import select
 import socket
 import statistics
 import subprocess
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 MALLOC = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "100000000000", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+
+# Environments that hold every framework to an instruction set that the processor has more than.
+ISA = {"": {}, "avx2": {"BORA_ISA": "v3", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2",
+                        "DNNL_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+                        "XLA_FLAGS": "--xla_cpu_max_isa=AVX2", "OPENBLAS_CORETYPE": "Haswell",
+                        "NPY_DISABLE_CPU_FEATURES": "AVX512F AVX512_SKX AVX512_SPR"}}
+
+
+class WorkerError(SystemExit):
+    """A framework's process ended or refused."""
 
 
 def models_in(build):
@@ -19,14 +31,16 @@ class Worker:
     """One framework: a process that answers commands, or several (ranks) that all get each command."""
     def __init__(self, name, options):
         self.name, self.processes = name, []
+        self.deadline = None   # time.time() at which an answer is late
         ranks = 2 if name.endswith("-ranks") else 1
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             port = str(s.getsockname()[1])
         for r in range(ranks):
             env = {k: v for k, v in os.environ.items() if not k.startswith(("BORA_", "OMP_"))}
-            env |= {"TORCHINDUCTOR_CACHE_DIR": str(options.build / "compare-cache"), "JAX_PLATFORMS": "cpu",
-                    "BORA_COMPARE_MODELS": str(models_in(options.build))}
+            env |= ISA[options.isa] | {
+                "TORCHINDUCTOR_CACHE_DIR": str(options.build / f"compare-cache{options.isa}"), "JAX_PLATFORMS": "cpu",
+                "BORA_COMPARE_MODELS": str(models_in(options.build))}
             if name.endswith("-malloc"):
                 env |= MALLOC
             threads = str(max(1, options.threads // ranks))
@@ -54,14 +68,16 @@ class Worker:
             p.stdin.flush()
         replies = []
         for p in self.processes:
+            if not select.select([p.stdout], [], [], self.deadline and max(0, self.deadline - time.time()))[0]:
+                raise WorkerError(f"{self.name} takes longer than --row-limit at '{' '.join(map(str, words))}'")
             line = p.stdout.readline()
             if not line:
-                raise SystemExit(f"{self.name} died at '{' '.join(map(str, words))}' with {p.wait()}; "
-                                 "--verbose shows its words")
+                raise WorkerError(f"{self.name} died at '{' '.join(map(str, words))}' with {p.wait()}; "
+                                  "--verbose shows its words")
             replies.append(json.loads(line))
         for reply in replies:
             if "error" in reply:
-                raise SystemExit(f"{self.name}, {' '.join(map(str, words))}: {reply['error']}")
+                raise WorkerError(f"{self.name}, {' '.join(map(str, words))}: {reply['error']}")
         return replies[0]
 
     def priority(self, level):
@@ -74,10 +90,11 @@ class Worker:
 
     def end(self):
         for p in self.processes:
-            p.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                p.stdin.close()
         for p in self.processes:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                p.wait(10)
+                p.wait(1 if self.deadline and time.time() > self.deadline else 10)
             p.kill()
             p.wait()
 

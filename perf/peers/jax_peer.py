@@ -4,7 +4,7 @@ import os
 import sys
 
 if int(sys.argv[1]) > 1:
-    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={sys.argv[1]}"
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={sys.argv[1]}"
 
 import jax
 import jax.numpy as jnp

@@ -140,6 +140,10 @@ template <class T> void subtract_lower(Reads<T> a, Reads<T> given, Block<T> c) {
 }
 template <class T> void copy(Reads<T> from, Block<T> to) {
   if (to.column != 1 && to.row == 1) return copy<T>(from.turned(), to.turned());
+  if (from.column == 1 && to.column == 1) {
+    for (Index i = 0; i < to.rows; ++i) std::copy_n(&from(i, 0), to.columns, &to(i, 0));
+    return;
+  }
   for (Index i0 = 0; i0 < to.rows; i0 += kLeaf)  // a few rows at a time, for the lines of a matrix that is turned
     for (Index j0 = 0; j0 < to.columns; j0 += kLeaf)
       for (auto i = i0; i < std::min(i0 + kLeaf, to.rows); ++i)

@@ -1,23 +1,12 @@
 // Eigenvalues and right eigenvectors of general matrices, in f64.
-#include <Eigen/Eigenvalues>
 #include "bora/ops/complex.h"
 #include "bora/ops/linalg_functions.h"
-#include "ops/linalg/general.h"
+#include "ops/linalg/matrix.h"
+#include "ops/linalg/schur_form.h"
 
 namespace bora {
 namespace ops {
 using namespace linalg;
-namespace {
-/// Turns each column so that its largest component is real and positive, as LAPACK does.
-void fix_phases(Eigen::MatrixXcd& x) {
-  for (Index j = 0; j < x.cols(); ++j) {
-    Index largest = 0;
-    x.col(j).cwiseAbs().maxCoeff(&largest);
-    auto z = x(largest, j);
-    if (z != 0.0) x.col(j) *= std::conj(z) / std::abs(z);
-  }
-}
-}  // namespace
 struct Eig {
   static constexpr std::string_view name = "eig";
   Types infer(const Types& in) const {
@@ -26,28 +15,23 @@ struct Eig {
     return {{with(in[0], {rows(in[0])}).shape, d}, {in[0].shape, d}};
   }
   void eval(Inputs in, Outputs out) const {
-    each_general(in[0], [&](auto a, Index k) {
-      Eigen::MatrixXcd vectors;
-      Eigen::VectorXcd values;
-      bool found = a.allFinite();
-      auto take = [&](const auto& s) {
-        found = s.info() == Eigen::Success;
-        if (!found) return;
-        values = s.eigenvalues();
-        vectors = s.eigenvectors();
-      };
-      if constexpr (std::is_same_v<typename decltype(a)::Scalar, double>) {
-        if (found) take(Eigen::EigenSolver<Eigen::MatrixXd>(a));
-      } else if (found) {
-        take(Eigen::ComplexEigenSolver<Eigen::MatrixXcd>(a));
+    each_of_numbers(in[0].type, [&](auto zero, Index k) {
+      using T = decltype(zero);
+      using Wide = std::conditional_t<kComplex<T>, Complex, double>;
+      using Result = std::complex<Real<T>>;
+      const auto n = rows(in[0].type);
+      auto values = out[0].as<Result>() + k * n;
+      auto vectors = matrix<Result>(out[1], k);
+      Owned<Wide> a(n, n, Fill::none);
+      if (convert_finite<T, Wide>(matrix<T>(in[0], k), a.block)) {
+        auto r = eigenpairs(std::move(a));
+        if (!r.values.empty()) {
+          for (Index i = 0; i < n; ++i) values[i] = Result(r.values[static_cast<std::size_t>(i)]);
+          return convert<Complex, Result>(r.vectors.block, vectors);
+        }
       }
-      if (!found) {
-        values.setConstant(a.rows(), kNan<double>);
-        vectors.setConstant(a.rows(), a.rows(), kNan<double>);
-      }
-      fix_phases(vectors);
-      put(out[0], k, values);
-      put(out[1], k, vectors);
+      std::fill_n(values, n, Result(kNan<Real<T>>));
+      std::fill_n(vectors.data, n * n, Result(kNan<Real<T>>));
     });
   }
   /// C. Boeddeker et al., "On the computation of complex-valued gradients with application to statistically optimum

@@ -3,7 +3,6 @@
 #include "ops/linalg/eigen_maps.h"
 
 namespace bora::linalg {
-inline Dtype complex_of(Dtype d) { return d == f64 || d == complex128 ? complex128 : complex64; }
 /// f(matrix, k) for each of the batch: a MatrixXd or MatrixXcd.
 template <class F> void each_general(const InputView& in, F f) {
   each_of_numbers(in.type, [&](auto zero, Index k) {

@@ -1,6 +1,7 @@
 // Factors that keep their reflections, and Hessenberg's form.
 #include <vector>
 #include "bora/ops/linalg_scipy.h"
+#include "ops/linalg/hessenberg.h"
 #include "ops/linalg/matrix.h"
 #include "ops/linalg/reflections.h"
 
@@ -67,33 +68,11 @@ struct Hessenberg {
     each_of_numbers(in[0].type, [&](auto zero, Index i) {
       using T = decltype(zero);
       const auto n = rows(in[0].type);
-      Owned<T> a(n, n), q(n, n), reflections(n, n);
+      Owned<T> a(n, n, Fill::none);
       copy<T>(matrix<T>(in[0], i), a.block);
-      std::vector<T> factors(static_cast<std::size_t>(n)), sums(factors.size());
-      for (Index c = 0; c + 2 < n; ++c) {
-        const auto m = n - c - 1;
-        auto v = &reflections.block(c + 1, c);
-        std::copy_n(&a.block(c + 1, c), m, v);
-        const auto factor = factors[static_cast<std::size_t>(c)] = reflect(v, m);
-        a.block(c + 1, c) = v[0];
-        std::fill_n(&a.block(c + 1, c) + 1, m - 1, T(0) * v[0]);
-        for (auto j = c + 1; j < n; ++j) apply(v, conjugated(factor), &a.block(c + 1, j), m);
-        // a -= factor (a v) v^H
-        v[0] = 1;
-        std::fill_n(sums.begin(), n, T(0));
-        for (Index j = 0; j < m; ++j)
-          for (Index r = 0; r < n; ++r) sums[static_cast<std::size_t>(r)] += a.block(r, c + 1 + j) * v[j];
-        for (Index j = 0; j < m; ++j) {
-          const auto by = factor * conjugated(v[j]);
-          for (Index r = 0; r < n; ++r) a.block(r, c + 1 + j) -= sums[static_cast<std::size_t>(r)] * by;
-        }
-      }
-      for (Index j = 0; j < n; ++j) q.block(j, j) = 1;
-      for (auto c = n - 3; c >= 0; --c)
-        for (auto j = c + 1; j < n; ++j)
-          apply(&reflections.block(c + 1, c), factors[static_cast<std::size_t>(c)], &q.block(c + 1, j), n - c - 1);
-      copy<T>(a.block, matrix<T>(out[0], i));
-      copy<T>(q.block, matrix<T>(out[1], i));
+      auto form = hessenberg_form(std::move(a));
+      copy<T>(form.h.block, matrix<T>(out[0], i));
+      form.q.matrix(matrix<T>(out[1], i));
     });
   }
   Hessenberg lift(Index) const { return *this; }

@@ -114,7 +114,8 @@ template <class T> void Panel<T>::apply(Block<T> c, bool turned) const {
   multiply<T>(v, joined, c, Into::subtract);
 }
 
-template <class T> void ReflectionProduct<T>::apply(Block<T> x) const {
+/// f(panel, first row of it), from the last panel to the first.
+template <class T> template <class F> void ReflectionProduct<T>::each_panel(F f) const {
   const auto n = columns.block.rows, count = n - shift;
   for (auto begin = (count - 1) / kPanel * kPanel; count > 0 && begin >= 0; begin -= kPanel) {
     auto width = std::min(kPanel, count - begin), first = begin + shift, m = n - first;
@@ -124,8 +125,17 @@ template <class T> void ReflectionProduct<T>::apply(Block<T> x) const {
       for (auto i = j + 1; i < m; ++i) v.block(i, j) = columns.block(first + i, begin + j);
     }
     join_reflections<T>(v.block, factors.data() + begin, t.block);
-    Panel<T>{v.block, t.block}.apply(x.part(first, 0, m, x.columns), false);
+    f(Panel<T>{v.block, t.block}, first);
   }
+}
+template <class T> void ReflectionProduct<T>::apply(Block<T> x) const {
+  each_panel([&](const Panel<T>& p, Index first) { p.apply(x.part(first, 0, p.v.rows, x.columns), false); });
+}
+template <class T> void ReflectionProduct<T>::matrix(Block<T> x) const {
+  for (Index j = 0; j < x.columns; ++j)
+    for (Index i = 0; i < x.rows; ++i) x(i, j) = i == j ? 1 : 0;
+  // Rows and columns before a panel are still those of the identity.
+  each_panel([&](const Panel<T>& p, Index first) { p.apply(x.part(first, first, p.v.rows, p.v.rows), false); });
 }
 
 template <class T> Reflections<T>::Reflections(Block<T> a)

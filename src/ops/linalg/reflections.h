@@ -25,6 +25,10 @@ template <class T> struct ReflectionProduct {
   Index shift;
   /// x [n, any] becomes q x.
   void apply(Block<T> x) const;
+  /// q itself into x [n, n].
+  void matrix(Block<T> x) const;
+ private:
+  template <class F> void each_panel(F f) const;
 };
 
 /// a [m, n] = q r. The r is left in a, on and above the diagonal.

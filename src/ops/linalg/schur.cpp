@@ -1,9 +1,9 @@
 // Schur's form of general matrices and what follows from it, in f64. None of them has a derivative of its own but
 // solve_sylvester and sqrtm.
-#include <Eigen/Eigenvalues>
 #include "bora/ops/complex.h"
 #include "bora/ops/linalg_functions.h"
 #include "ops/linalg/general.h"
+#include "ops/linalg/schur_form.h"
 
 namespace bora {
 namespace ops {
@@ -14,11 +14,20 @@ struct Triangle {
   MatrixXcd t, z;
   bool found = false;
 };
+template <class M> auto copy_of(const M& a) {
+  using T = typename M::Scalar;
+  Owned<T> r(a.rows(), a.cols(), Fill::none);
+  Eigen::Map<M>(r.block.data, a.rows(), a.cols()) = a;
+  return r;
+}
+template <class T> auto map_of(const Owned<T>& a) {
+  return Eigen::Map<const Eigen::Matrix<T, -1, -1>>(a.block.data, a.block.rows, a.block.columns);
+}
 template <class M> Triangle triangle_of(const M& a) {
   if (a.rows() == 0 || !a.allFinite()) return {a.template cast<std::complex<double>>(), {}, false};
-  Eigen::ComplexSchur<MatrixXcd> s(a.template cast<std::complex<double>>());
-  if (s.info() != Eigen::Success) return {};
-  return {s.matrixT().template triangularView<Eigen::Upper>(), s.matrixU(), true};
+  auto s = schur_form(copy_of<MatrixXcd>(a.template cast<std::complex<double>>()));
+  if (!s.found) return {};
+  return {map_of(s.t), map_of(s.z), true};
 }
 }  // namespace
 
@@ -35,10 +44,9 @@ struct Schur {
       bool found = false;
       if constexpr (std::is_same_v<typename decltype(a)::Scalar, double>) {
         if (!complex && a.allFinite()) {
-          Eigen::RealSchur<Eigen::MatrixXd> s(a);
-          found = s.info() == Eigen::Success;
-          if (found) put(out[0], k, s.matrixT()), put(out[1], k, s.matrixU());
-          if (found) return;
+          auto s = schur_form(copy_of<Eigen::MatrixXd>(a));
+          found = s.found;
+          if (found) return put(out[0], k, map_of(s.t)), put(out[1], k, map_of(s.z));
         }
       }
       if (is_complex(out[0].type.dtype)) {
