@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <string_view>
 #include "bora/base/paths.h"
+#include "bora/base/reason.h"
 
 namespace bora {
 void File::failed(const char* verb) const { fail<IoError>("cannot ", verb, " ", path_, ": ", std::strerror(errno)); }
@@ -101,7 +102,7 @@ int open_stream(const std::string& path) {
     }
   if (S_ISREG(there.st_mode) || S_ISDIR(there.st_mode)) return -1;
   int fd = open_retried(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY);  // a FIFO may have no reader
-  check<IoError>(fd >= 0 && ::fcntl(fd, F_SETFL, O_WRONLY) == 0, "cannot write ", path, ": ", std::strerror(errno));
+  check<IoError>(fd >= 0 && ::fcntl(fd, F_SETFL, O_WRONLY) == 0, "cannot write ", path, ": ", system_reason);
   return fd;
 }
 bool write_stream(const std::string& path, std::string_view text) {

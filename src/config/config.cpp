@@ -269,8 +269,9 @@ Document settled(const std::string& yaml, const std::string& name, const std::ve
 std::string text_of(const std::string& path) {
   std::error_code error;
   if (path.empty()) return {};
-  check<ConfigError>(std::filesystem::exists(path, error), "no configuration file at ", path);
-  check<ConfigError>(!std::filesystem::is_directory(path, error), path,
+  auto status = std::filesystem::status(path, error);  // what cannot be seen is said where it is read
+  check<ConfigError>(status.type() != std::filesystem::file_type::not_found, "no configuration file at ", path);
+  check<ConfigError>(!std::filesystem::is_directory(status), path,
                      ": expected a configuration file, this is a folder");
   return read_file<ConfigError>(path);
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 #include <sstream>
+#include "bora/base/reason.h"
 #include "messages.h"
 #include "ranks.h"
 
@@ -24,7 +25,7 @@ std::string own_address(const std::string& interface_name) {
     return mine;
   }
   ::ifaddrs* all = nullptr;
-  check<ConfigError>(::getifaddrs(&all) == 0, "cannot list network interfaces: ", std::strerror(errno));
+  check<ConfigError>(::getifaddrs(&all) == 0, "cannot list network interfaces: ", system_reason);
   std::string names, ip;
   bool is_ipv4 = false;
   for (auto* i = all; i; i = i->ifa_next) {
@@ -77,7 +78,7 @@ RanksToStart read_job(ByteReader& u, Reporter& to) {
     if (equals != std::string::npos) ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
   }
   auto folder = u.text();
-  check<ConfigError>(::chdir(folder.c_str()) == 0, "no folder ", folder, ": ", std::strerror(errno),
+  check<ConfigError>(::chdir(folder.c_str()) == 0, "no folder ", folder, ": ", system_reason,
                      "; the launcher's working directory must exist on every host");
   check<ConfigError>(!r.command.empty(), "nothing to run");
   return r;

@@ -16,13 +16,14 @@
 #include <cstring>
 #include <utility>
 #include "bora/base/error.h"
+#include "bora/base/reason.h"
 #include "bora/base/text.h"
 #include "epoch.h"
 
 namespace bora::launch {
 int secret_file(const std::string& bytes) {
   int fd = ::memfd_create("secret", MFD_CLOEXEC);
-  check<ConfigError>(fd >= 0 && write_all(fd, bytes), "launch: cannot keep the job's secret: ", std::strerror(errno));
+  check<ConfigError>(fd >= 0 && write_all(fd, bytes), "launch: cannot keep the job's secret: ", system_reason);
   return fd;
 }
 bool write_all(int fd, std::string_view text) {
@@ -55,11 +56,11 @@ bool RootSocket::bind(const std::string& host, const std::string& port, int flag
     if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) continue;
     fd_ = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int yes = 1;
-    ::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    bool bound = ::bind(fd_, found->ai_addr, found->ai_addrlen) == 0;
+    if (fd_ >= 0) ::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    bool bound = fd_ >= 0 && ::bind(fd_, found->ai_addr, found->ai_addrlen) == 0;
     auto reason = errno;
     ::freeaddrinfo(found);
-    if (!bound) ::close(std::exchange(fd_, -1));
+    if (!bound && fd_ >= 0) ::close(std::exchange(fd_, -1));
     errno = reason;
     return bound;
   }

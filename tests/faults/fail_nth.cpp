@@ -1,7 +1,7 @@
 // fail_nth.cpp -- for LD_PRELOAD: lets the n-th call of one function of the C library fail, and counts all of them.
 // FAULT_CALL: its name; FAULT_NTH: the call that fails; FAULT_LENGTH: how many fail from there on (1); FAULT_ERRNO: the
-// error, 0: it moves one byte of those that it is given (read, pread, write, pwrite, send, recv, sendfile); FAULT_COUNTS:
-// a file of Counts, to which calls are added.
+// error, 0: it moves one byte of those that it is given (read, pread, write, pwrite, send, recv, sendfile);
+// FAULT_COUNTS: a file of Counts, to which calls are added.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -39,7 +39,8 @@ std::vector<int> errors_of(const std::string& call) {
       {"socket", {EMFILE, ENOBUFS}}, {"bind", {EADDRINUSE, ENOMEM}}, {"listen", {EADDRINUSE}},
       {"accept4", {EMFILE, ECONNABORTED, EINTR}}, {"connect", {ECONNREFUSED, ENETUNREACH}},
       {"send", {ECONNRESET, EINTR, EAGAIN, kShort}}, {"sendmsg", {ENOBUFS, EINTR, EAGAIN, ECONNRESET}},
-      {"recv", {ECONNRESET, EINTR, EAGAIN, kShort}}, {"recvmsg", {EINTR, EAGAIN, ENOBUFS}}, {"readv", {EINTR, ECONNRESET}},
+      {"recv", {ECONNRESET, EINTR, EAGAIN, kShort}},
+      {"recvmsg", {EINTR, EAGAIN, ENOBUFS}}, {"readv", {EINTR, ECONNRESET}},
       {"setsockopt", {ENOPROTOOPT}}, {"epoll_create1", {EMFILE}}, {"epoll_ctl", {ENOMEM, ENOSPC}},
       {"epoll_wait", {EINTR}}, {"eventfd", {EMFILE}}, {"poll", {EINTR, ENOMEM}}, {"memfd_create", {EMFILE, ENOMEM}},
       {"ftruncate", {EFBIG, ENOSPC}}, {"read", {EIO, EINTR, kShort}}, {"pread", {EIO, EINTR, kShort}},
@@ -47,7 +48,8 @@ std::vector<int> errors_of(const std::string& call) {
       {"rename", {ENOSPC, EIO}}, {"mkdir", {ENOSPC, EACCES}}, {"sched_setaffinity", {EINVAL}},
       {"getifaddrs", {EMFILE}}, {"process_vm_readv", {ENOMEM, EPERM}}, {"mmap", {ENOMEM}}, {"open", {EMFILE, EIO}},
       {"openat", {EMFILE, EIO}}, {"pthread_create", {EAGAIN}}, {"getaddrinfo", {EAGAIN}},
-      {"pwrite", {ENOSPC, EINTR, EIO, kShort}}, {"flock", {ENOLCK, EINTR}}, {"pipe2", {EMFILE}}, {"fork", {EAGAIN, ENOMEM}},
+      {"pwrite", {ENOSPC, EINTR, EIO, kShort}}, {"flock", {ENOLCK, EINTR}}, {"pipe2", {EMFILE}},
+      {"fork", {EAGAIN, ENOMEM}},
       {"signalfd", {EMFILE, ENOMEM}}, {"stat", {EIO, EACCES}}, {"lstat", {EIO}}, {"fstat", {EIO}},
       {"opendir", {EMFILE, EIO}}, {"readdir", {EIO}}, {"unlink", {EBUSY}}, {"unlinkat", {EBUSY, EIO}},
       {"remove", {EBUSY}}, {"renameat2", {EINVAL, EIO}}, {"sendfile", {EIO, ENOSPC, kShort}},
@@ -313,7 +315,8 @@ struct CommandFaultsTest : FaultsTest {
 };
 TEST_F(CommandFaultsTest, Few) {
   for (auto& words : commands())
-    law(words, 1, {"write", "pwrite", "fsync", "rename", "mkdir", "flock", "pipe2", "fork", "signalfd", "opendir", "stat"});
+    law(words, 1, {"write", "pwrite", "fsync", "rename", "mkdir", "flock", "pipe2", "fork", "signalfd", "opendir",
+                   "stat"});
 }
 TEST_F(CommandFaultsTest, All) {
   for (auto& words : commands()) law(words, 12);

@@ -47,7 +47,7 @@ Gate::Gate(Descriptor listener, Socket& inside, std::size_t strangers)
   inside.set(ZMQ_IPC_FILTER_UID, static_cast<int>(::geteuid()));
   auto endpoint = "ipc://@" + name_;
   check<TransportError>(attach(zmq_bind, inside.get(), endpoint.c_str()),
-                        "cannot make a gate: ", zmq_strerror(zmq_errno()));
+                        "cannot make a gate: ", zmq_reason);
   int seconds = 5;  // for so long the kernel hides a silent connection
   setsockopt(listener_.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof seconds);
   epoll_.add(listener_.get(), kListener);

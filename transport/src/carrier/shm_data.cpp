@@ -2,8 +2,9 @@
 #include <poll.h>
 #include <array>
 #include <deque>
-#include <fstream>
 #include <random>
+#include "bora/base/file.h"
+#include "bora/base/reason.h"
 #include "carrier/arena.h"
 #include "carrier/shm_ring.h"
 #include "carrier/shm_socket.h"
@@ -42,7 +43,7 @@ class ShmData final : public DataPath {
     Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     UnixAddress address(names_[static_cast<std::size_t>(r)]);
     check<TransportError>(::connect(socket.get(), address.get(), address.size) == 0 && same_user(socket.get()),
-                          "cannot connect to rank ", r, " on this host: ", std::strerror(errno));
+                          "cannot connect to rank ", r, " on this host: ", system_reason);
     auto memory = PairMemory::make();
     ShmHandshake g{.epoch = epoch_, .from = static_cast<std::uint32_t>(rank_), .to = static_cast<std::uint32_t>(r)};
     epoll_.add(socket.get(), static_cast<std::uint32_t>(r));
@@ -363,10 +364,14 @@ std::string network_namespace() {
   [[maybe_unused]] auto n = ::readlink("/proc/self/ns/net", net, sizeof net - 1);
   return net;
 }
+std::string boot_id() {
+  const std::string path = "/proc/sys/kernel/random/boot_id";
+  if (::access(path.c_str(), R_OK) != 0) return {};
+  auto text = read_file<TransportError>(path);
+  return text.substr(0, text.find('\n'));
+}
 std::string shm_host() {
-  std::string boot;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  return boot + " " + network_namespace() + " uid " + std::to_string(::geteuid());
+  return boot_id() + " " + network_namespace() + " uid " + std::to_string(::geteuid());
 }
 std::unique_ptr<DataPath> make_shm_data(int rank, std::uint32_t epoch, ShmListener listener,
                                         std::vector<std::string> names, Up up, Without without) {

@@ -16,6 +16,8 @@ struct ShmListener {
 ShmListener listen_for_shm();
 /// Two ranks with equal texts can share memory: boot, network namespace (of abstract sockets) and user.
 std::string shm_host();
+/// The host's identity since its start; empty if the system has none. Throws TransportError if it cannot be read now.
+std::string boot_id();
 std::string network_namespace();
 /// Called when a lower rank given to `connect` cannot share memory, with the reason: that rank waits for data on
 /// another path.

@@ -52,7 +52,7 @@ void ZmqData::connect(int r) {
   epoll_.add(p.dealer.descriptor(), index);
   auto& address = options_.addresses[static_cast<std::size_t>(r)];
   check<TransportError>(zmq_connect(p.dealer.get(), address.c_str()) == 0, "cannot connect to rank ", r, " at ",
-                        address, ": ", zmq_strerror(zmq_errno()));
+                        address, ": ", zmq_reason);
   // A socket's descriptor becomes readable only once the socket has been read.
   look(p);
   send(r, handshake_header(options_.rank, r), nullptr, nullptr);

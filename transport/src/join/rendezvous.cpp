@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 
 namespace bora::transport {
 namespace {
@@ -43,15 +42,13 @@ Rendezvous::Rendezvous(const Config& c, std::size_t strangers)
   else j_.tcp = listen_on_tcp(ip);
   char host[256] = "?";
   gethostname(host, sizeof host - 1);
-  std::string boot;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
   me_ = {.rank = c.rank,
          .size = c.size,
          .pid = static_cast<std::int32_t>(getpid()),
          .job = c.job,
          .build = c.build,
          .host = host,
-         .machine = boot + host,
+         .machine = boot_id() + host,
          .address = j_.mpi    ? c.insecure_private_network ? kMpiAnywhere : kMpiHere
                     : j_.data ? zmq_address_
                               : j_.tcp.address,

@@ -15,7 +15,7 @@ class Member final : public Rendezvous {
   void run() override {
     auto endpoint = root_.endpoint();
     check<ConfigError>(attach(zmq_connect, j_.control.socket.get(), endpoint.c_str()), "cannot connect to ",
-                       root_.text(), ": ", zmq_strerror(zmq_errno()));
+                       root_.text(), ": ", zmq_reason);
     std::string absent;
     bool known = false, connected = false;
     int closed = 0;
@@ -30,7 +30,7 @@ class Member final : public Rendezvous {
           root_ = now;
           endpoint = root_.endpoint();
           check<ConfigError>(attach(zmq_connect, j_.control.socket.get(), endpoint.c_str()), "cannot connect to ",
-                             root_.text(), ": ", zmq_strerror(zmq_errno()));
+                             root_.text(), ": ", zmq_reason);
         }
       }
       while (auto e = next_event(j_.control.monitor)) {

@@ -14,6 +14,7 @@
 #include <sstream>
 #include <thread>
 #include <vector>
+#include "bora/base/reason.h"
 
 namespace bora::transport {
 namespace {
@@ -112,7 +113,7 @@ std::string own_address(const Address& root, const std::string& interfaces) {
     std::istringstream list(interfaces.substr(others));
     for (std::string word; std::getline(list, word, ',');) words.push_back(word);
     ifaddrs* found = nullptr;
-    check<ConfigError>(getifaddrs(&found) == 0, "cannot list network interfaces: ", std::strerror(errno));
+    check<ConfigError>(getifaddrs(&found) == 0, "cannot list network interfaces: ", system_reason);
     std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> all(found, freeifaddrs);
     std::string names, ip;
     for (auto* i = all.get(); i; i = i->ifa_next) {

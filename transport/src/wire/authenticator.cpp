@@ -55,7 +55,7 @@ void check_that_strangers_are_refused(const std::string& endpoint, const JobKeys
   s.set(ZMQ_RECONNECT_IVL, -1);
   connect_with(s, {k.server, derive_keys("another secret than the job's").client, {}});
   auto address = "inproc://stranger";
-  check<TransportError>(watch(s.get(), address, ZMQ_EVENT_ALL), "cannot watch a socket: ", zmq_strerror(zmq_errno()));
+  check<TransportError>(watch(s.get(), address, ZMQ_EVENT_ALL), "cannot watch a socket: ", zmq_reason);
   Socket events(own, ZMQ_PAIR);
   events.set(ZMQ_LINGER, 0);
   bool watching = attach(zmq_connect, events.get(), address) && attach(zmq_connect, s.get(), endpoint.c_str());

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 #include "bora/base/error.h"
+#include "bora/base/reason.h"
 
 namespace bora::transport {
 class Descriptor {
@@ -47,7 +48,7 @@ class Epoll {
     e.events = events;
     e.data.u32 = index;
     check<TransportError>(epoll_ctl(fd_.get(), how, fd, &e) == 0,
-                          "cannot watch a descriptor: ", std::strerror(errno));
+                          "cannot watch a descriptor: ", system_reason);
   }
   Descriptor fd_{epoll_create1(EPOLL_CLOEXEC)};
 };

@@ -21,7 +21,7 @@ KeyPair derive(const std::string& secret, const char* role) {
   char coded[41], open[41];
   zmq_z85_encode(coded, k.secret.data(), k.secret.size());
   check<TransportError>(zmq_curve_public(open, coded) == 0,
-                        "this libzmq has no CURVE, so a job with a secret cannot run: ", zmq_strerror(zmq_errno()));
+                        "this libzmq has no CURVE, so a job with a secret cannot run: ", zmq_reason);
   zmq_z85_decode(k.open.data(), open);
   OPENSSL_cleanse(coded, sizeof coded);
   return k;

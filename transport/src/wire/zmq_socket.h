@@ -10,6 +10,8 @@
 #include "bora/base/error.h"
 
 namespace bora::transport {
+/// Why a call of ZeroMQ failed, as a part of check's text (reason.h).
+inline const char* zmq_reason() { return zmq_strerror(zmq_errno()); }
 /// One received or sent frame.
 class Frame {
  public:
@@ -79,15 +81,15 @@ class Socket {
   }
   void set(int option, int value) {
     check<TransportError>(zmq_setsockopt(handle_, option, &value, sizeof value) == 0, "socket option ", option, ": ",
-                          zmq_strerror(zmq_errno()));
+                          zmq_reason);
   }
   void set(int option, std::int64_t value) {
     check<TransportError>(zmq_setsockopt(handle_, option, &value, sizeof value) == 0, "socket option ", option, ": ",
-                          zmq_strerror(zmq_errno()));
+                          zmq_reason);
   }
   void set(int option, std::string_view value) {
     check<TransportError>(zmq_setsockopt(handle_, option, value.data(), value.size()) == 0, "socket option ", option,
-                          ": ", zmq_strerror(zmq_errno()));
+                          ": ", zmq_reason);
   }
   /// Readable when there may be messages; stays so until everything has been read.
   int descriptor() const {
@@ -100,7 +102,7 @@ class Socket {
     char text[256];
     std::size_t n = sizeof text;
     check<TransportError>(zmq_getsockopt(handle_, ZMQ_LAST_ENDPOINT, text, &n) == 0,
-                          "no endpoint: ", zmq_strerror(zmq_errno()));
+                          "no endpoint: ", zmq_reason);
     return text;
   }
   /// Sends one copied frame without waiting. False if it cannot be sent (the peer has gone).
@@ -133,11 +135,11 @@ class Socket {
                                 ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED |
                                     ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
                                     ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL),
-                          "cannot watch a socket: ", zmq_strerror(zmq_errno()));
+                          "cannot watch a socket: ", zmq_reason);
     Socket m(ZmqContext(context_), ZMQ_PAIR);
     m.set(ZMQ_LINGER, 0);
     check<TransportError>(attach(zmq_connect, m.get(), address.c_str()),
-                          "cannot watch a socket: ", zmq_strerror(zmq_errno()));
+                          "cannot watch a socket: ", zmq_reason);
     return m;
   }
 
