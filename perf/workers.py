@@ -14,8 +14,9 @@ MALLOC = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "100000000000", "GL
 
 # Environments that hold every framework to an instruction set that the processor has more than.
 ISA = {"": {}, "avx2": {"BORA_ISA": "v3", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2",
-                        "MKL_ENABLE_INSTRUCTIONS": "AVX2", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
-                        "OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": "AVX512F AVX512_SKX AVX512_SPR"}}
+                        "DNNL_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+                        "XLA_FLAGS": "--xla_cpu_max_isa=AVX2", "OPENBLAS_CORETYPE": "Haswell",
+                        "NPY_DISABLE_CPU_FEATURES": "AVX512F AVX512_SKX AVX512_SPR"}}
 
 
 class WorkerError(SystemExit):

@@ -1,6 +1,7 @@
 #include "companions.h"
 #include <algorithm>
 #include <filesystem>
+#include "bora/base/error.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -20,6 +21,8 @@ std::vector<std::string> copy_companions(const std::string& from, const std::str
     bool known = std::count(std::begin(kNames), std::end(kNames), name) > 0 || name.ends_with(".model");
     if (known && (config || name != kConfig) && it->is_regular_file(error)) names.push_back(name);
   }
+  bool missing = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+  check<IoError>(!error || missing, "cannot read the folder ", from, ": ", error.message());
   if (!names.empty()) fs::create_directories(to);
   std::sort(names.begin(), names.end());
   for (auto& name : names) fs::copy_file(from + "/" + name, to + "/" + name, fs::copy_options::overwrite_existing);

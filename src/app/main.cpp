@@ -2,6 +2,7 @@
 // begins with "bora: ".
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cerrno>
 #include <csignal>
@@ -29,6 +30,21 @@ void occupy_standard_files() {
   for (int fd : {0, 1, 2})
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", O_RDONLY);
 }
+/// Output waits for its reader. A pipe or terminal that another program made non-blocking is opened anew, for this
+/// process alone: else what does not fit into it now would be lost.
+void wait_for_readers() {
+  for (int fd : {1, 2}) {
+    struct ::stat s {};
+    auto flags = ::fcntl(fd, F_GETFL);
+    if (flags < 0 || !(flags & O_NONBLOCK) || ::fstat(fd, &s) != 0 || !(S_ISFIFO(s.st_mode) || S_ISCHR(s.st_mode)))
+      continue;
+    auto path = "/proc/self/fd/" + std::to_string(fd);
+    int fresh = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);  // its reader may have gone
+    if (fresh < 0) continue;
+    if (::fcntl(fresh, F_SETFL, flags & O_APPEND) == 0) ::dup2(fresh, fd);
+    ::close(fresh);
+  }
+}
 /// Output must have been written.
 int finish(int code) {
   bool arrived = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
@@ -52,6 +68,7 @@ int out_of_memory() {
 
 int main(int argc, char** argv) {
   occupy_standard_files();
+  wait_for_readers();
   std::signal(SIGABRT, on_abort);
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit (ulimit -f) returns an error
   std::signal(SIGPIPE, SIG_IGN);  // so does one to a reader that has gone: a run goes on, and says so at its end

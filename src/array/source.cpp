@@ -3,8 +3,8 @@
 #include "bora/base/error.h"
 #include <backtrace.h>
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <link.h>
+#include <unwind.h>
 #include <algorithm>
 #include <mutex>
 #include <string_view>
@@ -12,6 +12,7 @@
 namespace bora {
 namespace {
 constexpr int kFrames = static_cast<int>(std::tuple_size_v<decltype(Source::frames)>);
+constexpr std::size_t kDepth = 64;  // frames among which those of the user are looked for
 thread_local SourcePtr scoped_source;
 thread_local std::string named_scope;
 [[maybe_unused]] const bool errors_know_places = (
@@ -46,6 +47,52 @@ const Library& this_library() {
   }();
   return found;
 }
+
+/// The call stack of one thread: a call returns to `pc`, which stands in memory just below `above`.
+struct Frame {
+  std::uintptr_t above, pc;
+  __attribute__((no_sanitize("address", "thread"))) bool stands() const {
+    return *reinterpret_cast<const std::uintptr_t*>(above - sizeof(std::uintptr_t)) == pc;
+  }
+};
+struct Stack {
+  std::array<Frame, 128> frames;  // innermost first
+  std::size_t count;
+  bool whole;  // to the thread's beginning
+};
+/// The last one that was walked. Unwinding is a quarter of the time in which models are staged and compiled, and most
+/// captures differ from the one before in a few inner frames: the walk ends at the first call that still stands with
+/// all calls around it.
+thread_local Stack last_stack = {};
+struct Walk {
+  Stack stack;
+  std::size_t at = 0;  // in the last stack
+  bool calls = true;   // no frame of a signal, whose pc stands nowhere
+};
+_Unwind_Reason_Code on_call(_Unwind_Context* context, void* data) {
+  auto& w = *static_cast<Walk*>(data);
+  Frame f{_Unwind_GetCFA(context), _Unwind_GetIP(context)};
+  if (f.pc == 0) return _URC_END_OF_STACK;
+  auto& last = last_stack;
+  while (w.at < last.count && last.frames[w.at].above < f.above) ++w.at;
+  auto rest = last.count - w.at;
+  if (rest > 0 && last.frames[w.at].above == f.above && last.frames[w.at].pc == f.pc &&
+      (last.whole || w.stack.count + rest >= kDepth) &&
+      std::all_of(last.frames.begin() + w.at, last.frames.begin() + last.count, [](auto& x) { return x.stands(); })) {
+    auto n = std::min(rest, w.stack.frames.size() - w.stack.count);
+    std::copy_n(last.frames.begin() + w.at, n, w.stack.frames.begin() + w.stack.count);
+    w.stack.count += n;
+    w.stack.whole = last.whole && n == rest;
+    return _URC_NORMAL_STOP;
+  }
+  if (w.stack.count == w.stack.frames.size()) {
+    w.stack.whole = false;
+    return _URC_NORMAL_STOP;
+  }
+  w.stack.frames[w.stack.count++] = f;
+  w.calls = w.calls && f.stands();
+  return _URC_NO_REASON;
+}
 }  // namespace
 SourceScope::SourceScope(const SourcePtr& source) : saved_(scoped_source) {
   if (source) scoped_source = source;
@@ -61,12 +108,17 @@ SourcePtr current_source() {
   auto captured = std::make_shared<Source>();
   Source& s = *captured;
   s.scope = named_scope;
-  std::array<void*, 40> all{};
-  int n = ::backtrace(all.data(), static_cast<int>(all.size()));
+  Walk walk;
+  walk.stack.count = 0, walk.stack.whole = true;
+  ::_Unwind_Backtrace(on_call, &walk);
+  auto& stack = walk.stack;
   auto& ours = this_library();
-  for (int i = 1; i < n && s.count < kFrames; ++i)
-    if (auto* frame = all[static_cast<std::size_t>(i)]; !ours.holds(frame))
+  for (std::size_t i = 1; i < std::min(stack.count, kDepth) && s.count < kFrames; ++i)
+    if (auto* frame = reinterpret_cast<void*>(stack.frames[i].pc); !ours.holds(frame))
       s.frames[static_cast<std::size_t>(s.count++)] = frame;
+  last_stack.count = walk.calls ? stack.count : 0;
+  last_stack.whole = stack.whole;
+  std::copy_n(stack.frames.begin(), last_stack.count, last_stack.frames.begin());
   return captured;
 }
 namespace {

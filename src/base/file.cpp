@@ -1,16 +1,17 @@
 #include "bora/base/file.h"
 #include <cstdio>
 #include <string_view>
+#include "bora/base/paths.h"
 
 namespace bora {
 void File::failed(const char* verb) const { fail<IoError>("cannot ", verb, " ", path_, ": ", std::strerror(errno)); }
 File File::create(const std::string& path) {
-  File f(path, ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  File f(path, open_retried(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC));
   if (f.fd_ < 0) f.failed("write");
   return f;
 }
 File File::append(const std::string& path) {
-  File f(path, ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
+  File f(path, open_retried(path.c_str(), O_WRONLY | O_APPEND | O_CREAT));
   if (f.fd_ < 0) f.failed("write");
   return f;
 }
@@ -21,7 +22,7 @@ File File::open(const std::string& path) {
   return {path, fd};
 }
 File File::edit(const std::string& path) {
-  File f(path, ::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  File f(path, open_retried(path.c_str(), O_WRONLY));
   if (f.fd_ < 0) f.failed("write");
   return f;
 }
@@ -99,7 +100,7 @@ int open_stream(const std::string& path) {
       return ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
     }
   if (S_ISREG(there.st_mode) || S_ISDIR(there.st_mode)) return -1;
-  int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);  // a FIFO may have no reader
+  int fd = open_retried(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY);  // a FIFO may have no reader
   check<IoError>(fd >= 0 && ::fcntl(fd, F_SETFL, O_WRONLY) == 0, "cannot write ", path, ": ", std::strerror(errno));
   return fd;
 }
@@ -134,7 +135,7 @@ void write_file(const std::string& path, const std::string& text, WriteOptions o
 }
 void File::drop_pages() const { (void)::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED); }
 void sync_folder(const std::string& path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd = open_retried(path.c_str(), O_RDONLY | O_DIRECTORY);
   bool done = fd >= 0 && synced(fd);
   auto reason = errno;
   if (fd >= 0) ::close(fd);

@@ -1,6 +1,8 @@
 #include "bora/base/text.h"
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 
 namespace bora {
 std::string bytes_text(std::int64_t n) {
@@ -16,6 +18,15 @@ std::string bytes_text(std::int64_t n) {
 namespace {
 bool continues(char c) { return (c & 0xc0) == 0x80; }
 bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+/// ASCII bytes that the text begins with, in steps of eight: what is left of fewer than eight is left.
+std::size_t ascii_before(std::string_view s) {
+  std::size_t n = 0;
+  for (std::uint64_t word; n + sizeof word <= s.size(); n += sizeof word) {
+    std::memcpy(&word, s.data() + n, sizeof word);
+    if (word & 0x8080808080808080u) break;
+  }
+  return n;
+}
 /// Bytes of the UTF-8 character that begins here; 0 if none does.
 std::size_t character(std::string_view s) {
   auto c = static_cast<unsigned char>(s[0]);
@@ -61,6 +72,8 @@ std::string without_middle(std::string_view s, std::size_t most) {
 
 std::size_t first_not_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
+    i += ascii_before(text.substr(i));
+    if (i == text.size()) break;
     auto n = character(text.substr(i));
     if (n == 0) return i;
     i += n;

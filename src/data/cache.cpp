@@ -5,6 +5,7 @@
 #include <random>
 #include <thread>
 #include "bora/base/file.h"
+#include "bora/base/paths.h"
 #include "data/cache_folder.h"
 #include "data/meet.h"
 
@@ -15,10 +16,6 @@ using Clock = std::chrono::steady_clock;
 // Ranks meet this often while they work: nobody waits so long that it takes the others for lost.
 constexpr auto kRound = std::chrono::seconds(20);
 
-bool is_there(const std::string& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
 std::string hex(std::uint64_t x) {
   char text[20];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(x));

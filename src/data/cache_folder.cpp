@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include "bora/base/file.h"
 #include "bora/base/json.h"
+#include "bora/base/paths.h"
 #include "bora/base/sha256.h"
 
 namespace fs = std::filesystem;
@@ -16,10 +17,6 @@ constexpr std::string_view kMark = ".mark";  // see group_at
 std::string five(std::size_t n) {
   auto text = std::to_string(n);
   return std::string(text.size() < 5 ? 5 - text.size() : 0, '0') + text;
-}
-bool is_there(const std::string& path) {
-  std::error_code error;
-  return fs::exists(path, error);
 }
 /// Null if there is no such file, or it is no JSON.
 json json_of(const std::string& file) {
@@ -77,7 +74,7 @@ std::string count_text(const std::vector<SourceFile>& files) {
 
 bool Lock::take() {
   auto path = folder_ + "/lock";
-  int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  int fd = open_retried(path.c_str(), O_RDWR | O_CREAT);
   check<IoError>(fd >= 0, "cannot open ", path, ": ", std::strerror(errno));
   if (::flock(fd, LOCK_EX | LOCK_NB) == 0) {
     fd_ = fd;

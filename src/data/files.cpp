@@ -102,25 +102,31 @@ class Glob {
     bool any_depth = part == "**";
     if (any_depth && last) return below(folder);
     if (any_depth) match(folder, i + 1);
-    std::error_code error, none;
+    std::error_code error, no_status;
+    auto is_folder = [&](const fs::file_status& status, const std::string& path) {
+      check<ConfigError>(status.type() != fs::file_type::none, "data: cannot read ", path, ": ", no_status.message());
+      return fs::is_directory(status);
+    };
     fs::directory_iterator it(folder.empty() ? "." : folder, error);
     if (!error) check_file_system(folder.empty() ? "." : folder);
     for (; !error && it != fs::directory_iterator(); it.increment(error)) {
       auto name = it->path().filename().string();
       auto path = join(folder, name);
       if (any_depth) {  // links are not followed: they could lead in a circle
-        if (!name.starts_with(".") && fs::is_directory(it->symlink_status(none))) match(path, i);
+        if (!name.starts_with(".") && is_folder(it->symlink_status(no_status), path)) match(path, i);
       } else if (::fnmatch(part.c_str(), name.c_str(), FNM_PERIOD) == 0) {
         if (last) add(path);
-        else if (fs::is_directory(it->status(none))) match(path, i + 1);
+        else if (is_folder(it->status(no_status), path)) match(path, i + 1);
       }
     }
     bool missing = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
     check<ConfigError>(!error || missing, "data: cannot read the folder ", folder, ": ", error.message());
   }
   void below(const std::string& folder) {
-    std::error_code none;
-    if (!fs::is_directory(folder.empty() ? "." : folder, none)) return;
+    std::error_code error;
+    auto status = fs::status(folder.empty() ? "." : folder, error);
+    check<ConfigError>(status.type() != fs::file_type::none, "data: cannot read ", folder, ": ", error.message());
+    if (!fs::is_directory(status)) return;
     check_file_system(folder.empty() ? "." : folder);
     auto first = files_.size();
     list_folder(folder.empty() ? "." : folder, files_);

@@ -2,6 +2,7 @@
 #include "bora/io/safetensors.h"
 #include <filesystem>
 #include <set>
+#include "bora/base/paths.h"
 #include "bora/base/text.h"
 #include "bora/io/tree.h"
 #include "safetensors_read.h"
@@ -46,10 +47,6 @@ namespace {
                 quoted(files), ") for k, v in torch.load(f, 'cpu', weights_only=True).items()}, ",
                 quoted((folder / "model.safetensors").string()), ", {'format': 'pt'})");
 }
-bool there(const fs::path& p) {
-  std::error_code error;
-  return fs::exists(fs::status(p, error));
-}
 Dtype dtype_of_stored(const io::StoredTensor& t, const std::string& where) {
   auto d = io::stored_dtype(t.dtype)->read_as;
   check<DtypeError>(d.has_value(), where, ": its dtype ", t.dtype, " has no counterpart here; convert it first");
@@ -92,14 +89,14 @@ void Safetensors::State::add_index(const fs::path& index) {
     names[shard].insert(name);
   for (auto& [shard, listed] : names) {
     auto file = index.parent_path() / shard;
-    check<IoError>(there(file), index.string(), ": ", one_line(*listed.begin()), ": its file ", one_line(shard),
+    check<IoError>(is_there(file.string()), index.string(), ": ", one_line(*listed.begin()), ": its file ", one_line(shard),
                    " is missing");
     add(file.string(), &listed);
   }
 }
 void Safetensors::State::add_folder(const fs::path& folder) {
   for (auto name : {"model.safetensors", "model.safetensors.index.json"})
-    if (there(folder / name))
+    if (is_there((folder / name).string()))
       return std::string_view(name).ends_with(".json") ? add_index(folder / name)
                                                        : add((folder / name).string(), nullptr);
   std::error_code error;

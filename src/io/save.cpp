@@ -146,7 +146,7 @@ std::string save_checkpoint(const std::string& root, std::int64_t step, const st
   const bool first = place.rank == 0;
   auto on_first = [&](auto f) { return first ? error_of(f) : std::string(); };
   auto begin = on_first([&] {
-    fs::create_directories(root);
+    if (fs::create_directories(root)) sync_folder(fs::path(root).parent_path() / ".");
     clean_checkpoints(root);
     check<IoError>(fs::create_directory(unfinished), "cannot remove ", unfinished,
                    ", which an interrupted save has left");

@@ -29,6 +29,11 @@ bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     auto n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {  // another program that shares it made it non-blocking
+      ::pollfd room{fd, POLLOUT, 0};
+      ::poll(&room, 1, -1);
+      continue;
+    }
     if (n <= 0) return false;
     text.remove_prefix(static_cast<std::size_t>(n));
   }
@@ -298,6 +303,7 @@ void LocalRanks::end() {
 }
 
 Signals::Signals() {
+  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, as a parent may leave it, the system keeps no exit codes
   ::sigset_t set;
   ::sigemptyset(&set);
   for (int s : {SIGCHLD, SIGTERM, SIGINT, SIGUSR2}) ::sigaddset(&set, s);

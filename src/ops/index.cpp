@@ -40,14 +40,18 @@ Type Take::infer(const Types& in) const {
   return with_shape(in[0], taken_shape(in[0].shape, in[1].shape, axis, batch_dims));
 }
 namespace {
-/// Rows of one element: no call per row.
+/// Rows of one element: no call per batch.
 template <class T>
 void take_elements(const T* in, const std::int32_t* indices, T* out, const IndexDims& d, bool fill, T missing) {
   parallel_for(d.batch * d.m, grain_for(2), [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = begin; i < end; ++i) {
-      std::int64_t k = indices[i];
-      if (!fill) k = std::clamp<std::int64_t>(k, 0, d.n - 1);
-      out[i] = k >= 0 && k < d.n ? in[i / d.m * d.n + k] : missing;
+    for (auto i = begin; i < end;) {  // a division costs more than an element
+      auto batch = i / d.m;
+      auto from = in + batch * d.n;
+      for (auto stop = std::min(end, (batch + 1) * d.m); i < stop; ++i) {
+        std::int64_t k = indices[i];
+        if (!fill) out[i] = from[std::clamp<std::int64_t>(k, 0, d.n - 1)];
+        else out[i] = k >= 0 && k < d.n ? from[k] : missing;
+      }
     }
   });
 }
@@ -60,7 +64,7 @@ void Take::eval(Inputs in, Outputs out) const {
   check<IndexError>(fill || d.n > 0, "take: dimension ", axis, " of ", in[0].type.shape,
                     " is empty, so there is no nearest element");
   auto* indices = in[1].as<std::int32_t>();
-  if (d.outer == 1 && d.inner == 1) {
+  if (d.outer == 1 && d.inner == 1 && d.batch > 1) {
     dispatch_size(dtype, [&](auto t) {
       decltype(t) filler;
       std::memcpy(&filler, &missing, sizeof filler);

@@ -8,6 +8,7 @@
 #include "bora/ops/creation.h"
 #include "ops/composed.h"
 #include "ops/linalg/checks.h"
+#include "ops/linalg/systems.h"
 
 namespace bora::linalg {
 using namespace ops;
@@ -57,6 +58,7 @@ ChoFactor cho_factor(const Array& a, const ChoFactorOptions& options) {
 }
 Array cho_solve(const ChoFactor& f, const Array& b) { return cho_solve(f.lower ? f.c : adjoint(f.c), b); }
 Array solve(const Array& a, const Array& b, const SolveOptions& o) {
+  if (b.ndim() == 1) return each_system("solve", a, b, [&](const Array& m, const Array& c) { return solve(m, c, o); });
   check_system("solve", {a.type(), b.type()});
   auto turned = [&](const Array& x) { return o.transposed ? matrix_transpose(x) : x; };
   switch (o.assume) {

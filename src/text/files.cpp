@@ -1,7 +1,7 @@
 #include "text/files.h"
 #include <filesystem>
-#include <fstream>
-#include "bora/base/error.h"
+#include "bora/base/file.h"
+#include "bora/base/paths.h"
 
 namespace bora::text {
 namespace fs = std::filesystem;
@@ -9,20 +9,14 @@ std::string read_file(const std::string& path) {
   constexpr std::uintmax_t most = std::uintmax_t{1} << 28;
   std::error_code error;
   auto status = fs::status(path, error);
-  check<IoError>(fs::exists(status), "tokenizer: no file at ", path);
+  check<IoError>(status.type() != fs::file_type::not_found, "tokenizer: no file at ", path);
+  check<IoError>(status.type() != fs::file_type::none, "tokenizer: cannot read ", path, ": ", error.message());
   check<IoError>(fs::is_regular_file(status), "tokenizer: ", path,
                  fs::is_directory(status) ? " is a folder" : " is no regular file");
   auto bytes = fs::file_size(path, error);
   check<IoError>(!error && bytes <= most, "tokenizer: ", path, ": ",
                  error ? error.message() : "has " + std::to_string(bytes) + " bytes; this is no tokenizer");
-  std::string text(bytes, 0);
-  std::ifstream in(path, std::ios::binary);
-  check<IoError>(in.read(text.data(), static_cast<std::streamsize>(bytes)).good(), "tokenizer: cannot read ", path);
-  return text;
-}
-bool is_there(const std::string& path) {
-  std::error_code error;
-  return fs::exists(path, error);
+  return bora::read_file(path);
 }
 std::string file_at(const std::string& place, FileForm form) {
   std::error_code error;
@@ -39,6 +33,7 @@ std::string file_at(const std::string& place, FileForm form) {
       check<IoError>(only.empty(), "tokenizer: ", place, " has several files *.model; give one of them");
       only = i->path().string();
     }
+    check<IoError>(!error, "tokenizer: cannot read the folder ", place, ": ", error.message());
     if (!only.empty()) return only;
   }
   if (json && is_there(in("vocab.json")) && is_there(in("merges.txt"))) return in("vocab.json");

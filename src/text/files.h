@@ -7,8 +7,6 @@
 namespace bora::text {
 /// A file's bytes. Throws IoError for what is no file, and for more than 256 MiB.
 std::string read_file(const std::string& path);
-/// Whether something is at a path.
-bool is_there(const std::string& path);
 enum class FileForm { any, json, model };
 /// The file of a tokenizer: `place`, or, in a folder, the first of tokenizer.json, tokenizer.model, spiece.model, the
 /// only *.model, vocab.json beside merges.txt, of this form. Throws IoError for a folder without any.

@@ -3,6 +3,7 @@
 #include "text/sentencepiece.h"
 #include <sentencepiece_processor.h>
 #include <unordered_map>
+#include "bora/base/paths.h"
 #include "bora/base/sha256.h"
 #include "text/added_tokens.h"
 #include "text/files.h"

@@ -1,6 +1,7 @@
 // vocabulary_files.cpp -- vocab.json and merges.txt, as GPT-2, OPT, RoBERTa and Qwen 2 came before there was
 // tokenizer.json. The classes of `transformers` say the rest.
 #include <map>
+#include "bora/base/paths.h"
 #include "text/files.h"
 #include "text/json_node.h"
 

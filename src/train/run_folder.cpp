@@ -9,37 +9,41 @@
 #include <filesystem>
 #include <thread>
 #include "bora/base/file.h"
+#include "bora/base/paths.h"
 
 namespace fs = std::filesystem;
 namespace bora {
 namespace {
-bool is_there(const fs::path& path) {  // a dangling link counts
-  std::error_code error;
-  return fs::symlink_status(path, error).type() != fs::file_type::not_found;
+bool is_taken(const std::string& path) {  // a dangling link counts
+  struct ::stat s {};
+  if (::lstat(path.c_str(), &s) == 0) return true;
+  check<IoError>(errno == ENOENT || errno == ENOTDIR, "cannot look for ", path, ": ", std::strerror(errno));
+  return false;
 }
 }  // namespace
 std::string numbered(const std::string& path) {
   auto p = fs::path(path);
   for (int n = 1;; ++n) {
-    auto next = p.parent_path() / (p.stem().string() + "." + std::to_string(n) + p.extension().string());
-    if (!is_there(next)) return next;
+    auto next = (p.parent_path() / (p.stem().string() + "." + std::to_string(n) + p.extension().string())).string();
+    if (!is_taken(next)) return next;
   }
 }
 
 RunFolder::RunFolder(const std::string& path) : path_(path) {
-  while (!take()) {}
+  for (int attempt = 1; !take(); ++attempt)
+    check<ConfigError>(attempt < 100, "out: ", path, " is removed or replaced again and again; choose another out");
 }
 bool RunFolder::take() {
   std::error_code error;
   fs::create_directories(path_, error);
   check<ConfigError>(!error, "out: cannot make the folder ", path_, ": ", error.message());
   bool writable = ::access(path_.c_str(), W_OK | X_OK) == 0;
-  if (writable) fd_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (writable) fd_ = open_retried(path_.c_str(), O_RDONLY | O_DIRECTORY);
   check<ConfigError>(fd_ >= 0, "out: cannot write into ", path_, ": ", std::strerror(errno));
   bool locked = ::flock(fd_, LOCK_EX | LOCK_NB) == 0, theirs = !locked && errno == EWOULDBLOCK;
   if (!locked && !theirs) {
     // A file system without any locks gives no protection, but can be trained on.
-    file_ = ::open((path_ + "/.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    file_ = open_retried((path_ + "/.lock").c_str(), O_RDWR | O_CREAT);
     theirs = file_ >= 0 && ::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   }
   // The process that has it may be ending: one of this job, which goes on after a loss.
@@ -62,20 +66,20 @@ RunFolder::~RunFolder() {
 bool RunFolder::there() const {
   struct ::stat mine {
   }, found{};
-  return ::fstat(fd_, &mine) == 0 && ::stat(path_.c_str(), &found) == 0 && mine.st_dev == found.st_dev &&
-         mine.st_ino == found.st_ino;
+  if (::stat(path_.c_str(), &found) != 0) return errno != ENOENT && errno != ENOTDIR;  // a disk's error may pass
+  return ::fstat(fd_, &mine) != 0 || (mine.st_dev == found.st_dev && mine.st_ino == found.st_ino);
 }
 
 std::string put_aside(const std::string& path) {
   struct ::stat s {};
-  if (::lstat(path.c_str(), &s) != 0 || (S_ISREG(s.st_mode) && s.st_size == 0)) return {};
+  if (!is_taken(path) || (::lstat(path.c_str(), &s) == 0 && S_ISREG(s.st_mode) && s.st_size == 0)) return {};
   auto kept = numbered(path);
   rename_folder(path, kept);
   return kept;
 }
 std::string free_path(const std::string& path) {
   auto found = path;
-  for (int n = 2; is_there(found); ++n) found = path + "." + std::to_string(n);
+  for (int n = 2; is_taken(found); ++n) found = path + "." + std::to_string(n);
   return found;
 }
 }  // namespace bora

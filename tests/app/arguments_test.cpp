@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "bora/transport/transport.h"
 
+namespace arguments_test {
 using namespace bora;
 using namespace bora::app;
 namespace {
@@ -244,3 +245,4 @@ TEST(Arguments, HelpShowsDefaultsAndSettings) {
   EXPECT_EQ(said({"help", "modle"}), "no setting or group 'modle'; did you mean 'model'?");
   EXPECT_EQ(said({"help", "nothing"}), "no setting or group 'nothing'; `bora help` lists the settings");
 }
+}  // namespace arguments_test

@@ -5,6 +5,7 @@
 #include "command.h"
 
 namespace fs = std::filesystem;
+namespace command_test {
 using namespace bora;
 namespace {
 int processes(const std::string& word) {
@@ -323,3 +324,4 @@ TEST_F(CommandTest, SignalsStopInOrder) {
   EXPECT_EQ(r.code, 130) << r.out << r.err;
   EXPECT_NE(r.out.find("checkpoint: " + early + "/checkpoints/step-"), std::string::npos) << r.out;
 }
+}  // namespace command_test

@@ -9,7 +9,7 @@
 #include "bora/base/file.h"
 
 namespace fs = std::filesystem;
-namespace bora::app {
+namespace bora::app::config_file_test {
 namespace {
 std::string error_of(const std::function<void()>& f) {
   try {
@@ -63,4 +63,4 @@ TEST(ConfigFile, EarlierVersionsFilesAreWhole) {
   EXPECT_NE(error_of([&] { check_whole_config(text, "x"); }), "no error");
 }
 }  // namespace
-}  // namespace bora::app
+}  // namespace bora::app::config_file_test

@@ -2,6 +2,7 @@
 #include "command.h"
 
 namespace fs = std::filesystem;
+namespace context_test {
 using namespace bora;
 
 TEST_F(CommandTest, ContextTrainsTheSameAndGoesOnElsewhere) {
@@ -69,3 +70,4 @@ TEST_F(CommandTest, ContextIsPlannedWithLessMemory) {
   auto four = plan("context=4");
   EXPECT_NE(four.find("position -> context"), std::string::npos) << plan("data=1") << four;
 }
+}  // namespace context_test

@@ -9,6 +9,7 @@
 #include "data/corpus.h"
 
 namespace fs = std::filesystem;
+namespace data_test {
 using namespace bora;
 namespace {
 std::string records(int first, int n, int words = 20) {
@@ -396,3 +397,4 @@ TEST_F(DataTest, ALineOfTwoGigabytesIsNamed) {
   auto r = good("data " + corpus("jsonl", path, "  on_error: skip\n"));
   EXPECT_NE(r.out.find(path + ": 1 malformed records were left out"), std::string::npos) << r.out;
 }
+}  // namespace data_test

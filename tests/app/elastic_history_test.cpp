@@ -6,6 +6,7 @@
 #include "elastic.h"
 
 namespace fs = std::filesystem;
+namespace elastic_history_test {
 using namespace bora;
 
 namespace {
@@ -203,3 +204,4 @@ TEST_F(HistoryTest, NothingThatIsLostChangesARun) {
   }
   std::cout << "the longest time until a job got further: " << slowest << " s\n";
 }
+}  // namespace elastic_history_test

@@ -5,6 +5,7 @@
 #include "elastic.h"
 
 namespace fs = std::filesystem;
+namespace elastic_test {
 using namespace bora;
 
 namespace {
@@ -191,3 +192,4 @@ TEST_F(ElasticTest, BadInputIsOneLine) {
   is_bad_input("launch --elastic 1:2 -- comm", "--elastic: it is for training");
   EXPECT_FALSE(fs::exists(folder + "/o"));
 }
+}  // namespace elastic_test

@@ -7,6 +7,7 @@
 #include "command.h"
 
 namespace fs = std::filesystem;
+namespace files_test {
 using namespace bora;
 namespace {
 using FilesTest = CommandTest;
@@ -187,3 +188,4 @@ TEST_F(FilesTest, ATerminalThatGoesAwayIsAnOrderlyStop) {
       "trap '' HUP;");
   EXPECT_EQ(r.code, 130) << r.out << r.err;
 }
+}  // namespace files_test

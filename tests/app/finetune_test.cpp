@@ -2,6 +2,7 @@
 #include "command.h"
 
 namespace fs = std::filesystem;
+namespace finetune_test {
 using namespace bora;
 namespace {
 struct FinetuneTest : CommandTest {};
@@ -139,3 +140,4 @@ TEST_F(FinetuneTest, TheExampleGoesFromATinyLlamaToAMergedFolder) {
   is_bad_input("eval " + out + " init_from=" + merged, "was trained beside another model");
   is_bad_input("export " + base + " " + folder + "/x --format peft", "has no adapters");
 }
+}  // namespace finetune_test

@@ -3,6 +3,7 @@
 #include "command.h"
 
 namespace fs = std::filesystem;
+namespace hugging_face_test {
 using namespace bora;
 namespace {
 const std::string kGolden = BORA_SOURCE_DIR "/tests/golden/models/gpt2_plain";
@@ -178,3 +179,4 @@ TEST_F(HuggingFaceTest, BadFoldersAreOneLine) {
     is_bad_input(words, "there is no such folder");
   is_bad_input("eval " + dir, "data: no text given");
 }
+}  // namespace hugging_face_test

@@ -3,6 +3,7 @@
 #include "command.h"
 
 namespace fs = std::filesystem;
+namespace jsonl_example_test {
 using namespace bora;
 namespace {
 struct JsonlExampleTest : CommandTest {
@@ -53,3 +54,4 @@ TEST_F(JsonlExampleTest, TrainsOnOneRankAndOnTwoAndResumes) {
   ASSERT_EQ(c.size(), 12U) << again.out;
   for (std::size_t i = 1; i < c.size(); ++i) EXPECT_EQ(c[i], a[i + 10]) << i;
 }
+}  // namespace jsonl_example_test

@@ -2,6 +2,7 @@
 #include "command.h"
 
 namespace fs = std::filesystem;
+namespace local_test {
 using namespace bora;
 
 namespace {
@@ -172,3 +173,4 @@ TEST_F(LocalTest, BadInputIsOneLine) {
   is_bad_input("train" + out + config + " local=diloco local.replicas=2 optimizer.skip_not_finite=3", "local: steps");
   EXPECT_FALSE(fs::exists(folder + "/o"));
 }
+}  // namespace local_test

@@ -3,6 +3,7 @@
 #include "bora/bora.h"
 #include "command.h"
 
+namespace logits_test {
 using namespace bora;
 namespace {
 using Ids = std::vector<std::int32_t>;
@@ -166,3 +167,4 @@ TEST_F(LogitsTest, BadInputIsOneLine) {
   is_bad_input(std::string(kLaunch) + "logits " + out + file + " --ids " + folder + "/none.npy", "none.npy");
   EXPECT_FALSE(std::filesystem::exists(folder + "/l.npy"));
 }
+}  // namespace logits_test

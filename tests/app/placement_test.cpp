@@ -2,6 +2,7 @@
 #include "command.h"
 
 namespace fs = std::filesystem;
+namespace placement_test {
 using namespace bora;
 
 TEST_F(CommandTest, BadPlacementsAreOneLine) {
@@ -109,3 +110,4 @@ TEST_F(CommandTest, RunsWithPresetsAndRules) {
   }
   EXPECT_EQ(run("generate " + out + " --prompt The --length 5").code, 0);
 }
+}  // namespace placement_test

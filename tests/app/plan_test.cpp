@@ -5,6 +5,7 @@
 #include "app/plan_run.h"
 #include "bora/transport/transport.h"
 
+namespace plan_test {
 using namespace bora;
 using namespace bora::app;
 
@@ -152,3 +153,4 @@ TEST(PlanTest, AFasterLinkIsNoSlowerAndAllBytesLeaveARankThatIsAHost) {
       before = p.now.wire;
     }
 }
+}  // namespace plan_test

@@ -2,6 +2,7 @@
 #include "command.h"
 
 namespace fs = std::filesystem;
+namespace reproducible_test {
 using namespace bora;
 
 namespace {
@@ -50,3 +51,4 @@ TEST_F(ReproducibleTest, BadInputIsOneLine) {
   is_bad_input("train" + out + config + " batch=8 reproducible=4 wire=int8", "set wire=f32");
   EXPECT_FALSE(fs::exists(folder + "/o"));
 }
+}  // namespace reproducible_test

@@ -7,6 +7,7 @@
 #include "command.h"
 
 namespace fs = std::filesystem;
+namespace run_folder_test {
 using namespace bora;
 namespace {
 struct RunFolderTest : CommandTest {
@@ -293,3 +294,4 @@ TEST_F(RunFolderTest, AFullDiskCommitsNoHalfOfACheckpoint) {
   EXPECT_EQ(tree_of(out + "/checkpoints/step-6"), before);
   EXPECT_EQ(run(train + "steps=9").line("continuing from step "), "6 (" + out + "/checkpoints/step-6)");
 }
+}  // namespace run_folder_test

@@ -5,6 +5,7 @@
 #include "bora/models/gpt2.h"
 
 namespace fs = std::filesystem;
+namespace settings_test {
 using namespace bora;
 using namespace bora::app;
 namespace {
@@ -401,3 +402,4 @@ TEST(Settings, DataInShortForms) {
             data("data: {sources: [{type: text, path: a.txt}], task: {type: chat}, pack: none}"));
   EXPECT_EQ(data("data: a.jsonl"), data("data: {type: text, path: a.jsonl}"));
 }
+}  // namespace settings_test

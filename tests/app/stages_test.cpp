@@ -2,6 +2,7 @@
 #include "command.h"
 
 namespace fs = std::filesystem;
+namespace stages_test {
 using namespace bora;
 
 namespace {
@@ -118,3 +119,4 @@ TEST_F(StagesTest, BadStagesEndTheCommandBeforeRanksStart) {
     EXPECT_EQ(r.err.find("rank 1"), r.err.npos) << r.err;
   }
 }
+}  // namespace stages_test

@@ -3,6 +3,7 @@
 #include "command.h"
 
 namespace fs = std::filesystem;
+namespace t5_example_test {
 using namespace bora;
 namespace {
 struct T5ExampleTest : CommandTest {};
@@ -54,3 +55,4 @@ TEST_F(T5ExampleTest, TrainsTheSameOnAllMeshesAndGenerates) {
   for (std::string command : {"train", "launch -n 2 train", "plan"})
     is_bad_input(command + words + sources + " data.task=spans", "model gpt2 has no encoder; choose a task such as lm");
 }
+}  // namespace t5_example_test

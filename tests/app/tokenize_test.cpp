@@ -3,6 +3,7 @@
 #include "command.h"
 
 namespace fs = std::filesystem;
+namespace tokenize_test {
 using namespace bora;
 using nlohmann::json;
 namespace {
@@ -83,3 +84,4 @@ TEST_F(TokenizeTest, BadInputIsOneLineThatNamesItsLine) {
   fs::copy(kGolden + "tokenizer_gpt2.json", folder + "/tokenizer.json");
   EXPECT_EQ(through("tokenize " + folder, "a\n").code, 0);
 }
+}  // namespace tokenize_test

@@ -3,6 +3,7 @@
 #include "command.h"
 
 namespace fs = std::filesystem;
+namespace train_tokenizer_test {
 using namespace bora;
 using nlohmann::json;
 namespace {
@@ -135,3 +136,4 @@ TEST_F(TrainTokenizerTest, BadInputIsOneLineAndWritesNothing) {
     fs::permissions(folder, fs::perms::owner_all);
   }
 }
+}  // namespace train_tokenizer_test

@@ -1,6 +1,7 @@
 // Sums of gradients in fewer bits through the command: nearly the loss of f32, equal bits on all ranks, bad input.
 #include "command.h"
 
+namespace wire_test {
 using namespace bora;
 
 namespace {
@@ -73,3 +74,4 @@ TEST_F(WireTest, WhatIsLostIsCarriedOver) {
     EXPECT_NE(r.err.find("its settings of wire"), r.err.npos) << r.err;
   }
 }
+}  // namespace wire_test

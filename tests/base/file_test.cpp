@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+namespace file_test {
 using namespace bora;
 namespace fs = std::filesystem;
 namespace {
@@ -73,3 +74,4 @@ TEST(WriteFile, StandardOutputIsWrittenWhereItIs) {
   EXPECT_EQ(read_file(f / "out"), "before new after");
   EXPECT_TRUE(fs::is_symlink(f / "stdout"));
 }
+}  // namespace file_test

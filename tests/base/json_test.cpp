@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+namespace json_test {
 using namespace bora;
 
 TEST(Json, ObjectsAndLists) {
@@ -52,3 +53,4 @@ TEST(Json, NumbersComeBack) {
   EXPECT_EQ(number_text(std::nan("")), "null");
   EXPECT_EQ(number_text(std::numeric_limits<double>::infinity()), "null");
 }
+}  // namespace json_test

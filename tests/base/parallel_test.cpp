@@ -20,6 +20,7 @@
 #include "bora/base/error.h"
 #include "bora/compile/program.h"
 
+namespace parallel_test {
 namespace {
 std::atomic<int> threads_left{1 << 30};  // that pthread_create makes
 }
@@ -320,3 +321,4 @@ TEST(Parallel, GrainsAreWorthAThread) {
   }
 }
 }  // namespace
+}  // namespace parallel_test

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <random>
 
+namespace text_test {
 using namespace bora;
 namespace {
 std::string xs(std::size_t n) { return std::string(n, 'x'); }
@@ -44,6 +45,18 @@ TEST(OneLine, LongValuesLoseTheirMiddleAndTheRestStays) {
   EXPECT_EQ(one_line(many).size(), 2003U);
   EXPECT_TRUE(one_line(many).ends_with("word999 "));
 }
+TEST(Utf8, TheFirstBadByteIsFoundWhereverItStands) {
+  std::vector<std::string> good = {"a", "\u00e9", "\u20ac", "\U0001f600"}, bad = {"\x80", "\xc3", "\xe2\x82", "\xff"};
+  for (std::size_t ascii = 0; ascii < 40; ++ascii)
+    for (auto& before : good)
+      for (auto& wrong : bad)
+        for (std::size_t behind : {0, 1, 7, 8, 33}) {
+          auto text = std::string(ascii, 'x') + before + std::string(behind, 'y');
+          EXPECT_EQ(first_not_utf8(text), std::string::npos) << one_line(text);
+          EXPECT_EQ(first_not_utf8(text + wrong + "z"), text.size()) << one_line(text);
+          EXPECT_EQ(first_not_utf8(text + wrong), text.size()) << one_line(text);
+        }
+}
 TEST(OneLine, AnyBytesGiveOneShortLineOfUtf8InLinearTime) {
   std::mt19937 random(3);
   for (int i = 0; i < 300; ++i) {
@@ -61,3 +74,4 @@ TEST(OneLine, AnyBytesGiveOneShortLineOfUtf8InLinearTime) {
     EXPECT_LE(one_line(s).size(), 2003U);  // quadratic, this would take hours
   }
 }
+}  // namespace text_test

@@ -13,7 +13,7 @@
 #include "bora/ops/reduce.h"
 #include "compile/testing.h"
 
-namespace bora {
+namespace bora::coalesce_test {
 namespace {
 using testing::numbers;
 using testing::same_bits;
@@ -205,4 +205,4 @@ TEST(Schedule, OneResultFeedsTheNext) {
   });
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::coalesce_test

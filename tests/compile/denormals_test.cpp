@@ -9,7 +9,7 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/reduce.h"
 
-namespace bora {
+namespace bora::denormals_test {
 namespace {
 /// How many results are 0, where the operands are the smallest normal numbers: of their halves, and of the quarters.
 struct Counts {
@@ -62,4 +62,4 @@ TEST(Denormals, AreKeptUnlessFlushed) {
   check(eager, false);
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::denormals_test

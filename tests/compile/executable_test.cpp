@@ -15,14 +15,16 @@
 #include "compile/passes/graph.h"
 #include "compile/testing.h"
 
+namespace executable_test {
 namespace {
 /// Written by a user: not in the library's namespace.
 bora::Arrays sums_over_ranks(const bora::Arrays& a) {
   return {bora::exp(bora::ops::all_reduce(a[0] * 2.0, {"data"}, bora::Reduction::sum, {3}))};
 }
 }  // namespace
+}  // namespace executable_test
 
-namespace bora {
+namespace bora::executable_test {
 namespace {
 using testing::numbers;
 using testing::same_bits;
@@ -468,7 +470,7 @@ TEST(Executable, RunsOnSeveralThreadsAtOnce) {
   for (auto& t : threads) t.join();
 }
 TEST(Executable, ErrorsSayWhatAndWhere) {
-  auto p = stage(sums_over_ranks, {{{3}, f32}}).program;
+  auto p = stage(::executable_test::sums_over_ranks, {{{3}, f32}}).program;
   auto e = executable(p);
   for (int k = 0; k < 2; ++k) try {
       (void)e->run({numbers({3}, 1)});
@@ -516,4 +518,4 @@ TEST(Executable, ATraceHasASpanForEveryKernelAndLoop) {
   EXPECT_GT(tracing::totals(spans).kernel, 0);
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::executable_test

@@ -12,7 +12,7 @@
 #include "bora/ops/shape.h"
 #include "compile/testing.h"
 
-namespace bora {
+namespace bora::fuse_middle_test {
 namespace {
 using testing::numbers;
 using testing::same_bits;
@@ -36,6 +36,19 @@ Array reduced(int kind, const Array& x, const Dims& dims, bool keep = false) {
     case 2: return amin(x, dims, o);
     default: return prod(x, dims, o);
   }
+}
+TEST(FuseRows, WhatCostsMuchIsNotComputedOnceForEachShortRow) {
+  auto loops = [](std::int64_t rows, std::int64_t columns, bool much) {
+    auto f = [&](const Arrays& in) {
+      auto value = much ? tanh(in[0] * 2) : in[0] * 2;
+      return Arrays{in[1] + reshape(value, {rows, 1}) * reshape(in[2], {1, columns})};
+    };
+    return agrees(f, {numbers({rows}, 1), numbers({rows, columns}, 2), numbers({columns}, 3)}).kernels;
+  };
+  EXPECT_EQ(loops(64, 64, true), 2U);
+  EXPECT_EQ(loops(64, 64, false), 1U);   // two instructions
+  EXPECT_EQ(loops(64, 4096, true), 1U);  // rows that are longer than the wait
+  EXPECT_EQ(loops(3, 64, true), 1U);     // fewer values than a call is worth
 }
 TEST(FuseMiddle, OneLoop) {
   for (Dtype d : {f32, f64, i32, bf16})
@@ -146,4 +159,4 @@ TEST(FuseMiddle, RandomPrograms) {
   }
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::fuse_middle_test

@@ -10,7 +10,7 @@
 #include "bora/ops/view.h"
 #include "compile/testing.h"
 
-namespace bora {
+namespace bora::fuse_stored_test {
 namespace {
 using Random = std::mt19937_64;
 template <class V> auto pick(const V& v, Random& g) { return v[g() % std::size(v)]; }
@@ -139,4 +139,4 @@ TEST(FuseStored, RandomPrograms) {
   }
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::fuse_stored_test

@@ -10,7 +10,7 @@
 #include "bora/ops/shape.h"
 #include "compile/testing.h"
 
-namespace bora {
+namespace bora::fuse_strided_test {
 namespace {
 using testing::numbers;
 using testing::same_bits;
@@ -99,4 +99,4 @@ TEST(FuseStrided, RandomPrograms) {
   }
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::fuse_strided_test

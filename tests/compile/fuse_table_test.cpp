@@ -12,7 +12,7 @@
 #include "bora/random/random.h"
 #include "compile/testing.h"
 
-namespace bora {
+namespace bora::fuse_table_test {
 namespace {
 using testing::numbers;
 using testing::same_bits;
@@ -254,4 +254,4 @@ TEST(FuseTable, ExplainSaysWhatIsApart) {
       {x}, "apart");
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::fuse_table_test

@@ -13,7 +13,7 @@
 #include "bora/ops/shape.h"
 #include "compile/testing.h"
 
-namespace bora {
+namespace bora::fuse_test {
 namespace {
 using testing::numbers;
 using testing::same_bits;
@@ -528,4 +528,4 @@ TEST(Fuse, RandomLoops) {
   }
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::fuse_test

@@ -11,7 +11,7 @@
 #include "bora/ops/shape.h"
 #include "compile/testing.h"
 
-namespace bora {
+namespace bora::narrow_test {
 namespace {
 using testing::agrees;
 using testing::numbers;
@@ -124,4 +124,4 @@ TEST(Narrow, PartsAreComputedAlone) {
       << "the other half is not computed at all";
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::narrow_test

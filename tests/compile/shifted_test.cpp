@@ -9,7 +9,7 @@
 #include "bora/ops/shape.h"
 #include "compile/testing.h"
 
-namespace bora {
+namespace bora::shifted_test {
 namespace {
 using testing::agrees;
 using testing::numbers;
@@ -144,4 +144,4 @@ TEST(Shifted, SmallArraysHaveNoMoreBoxes) {
   EXPECT_EQ(e->info().kernels, 2u) << e->explain();
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::shifted_test

@@ -12,6 +12,7 @@
 #include "data/task.h"
 
 namespace fs = std::filesystem;
+namespace corpus_test {
 using namespace bora;
 using namespace bora::data;
 namespace {
@@ -366,3 +367,4 @@ TEST_F(Corpora, BadFilesAreNamed) {
       EXPECT_NE(refused(yaml).find(gone), std::string::npos) << row.type;
     }
 }
+}  // namespace corpus_test

@@ -14,6 +14,7 @@
 #include "bora/ops/transform.h"
 
 namespace fs = std::filesystem;
+namespace data_test {
 using namespace bora;
 using namespace bora::data;
 namespace {
@@ -294,3 +295,4 @@ TEST(Prefetch, PassesErrorsOn) {
   EXPECT_THROW(p.next(), IoError);
   EXPECT_THROW(p.next(), IoError);
 }
+}  // namespace data_test

@@ -5,7 +5,7 @@
 #include "data/corpus.h"
 
 namespace fs = std::filesystem;
-namespace bora::data {
+namespace bora::data::files_test {
 namespace {
 struct Files : Corpus {
   /// Paths below the folder.
@@ -226,4 +226,4 @@ TEST_F(Files, AFileThatChangesWhileItIsRead) {
   fs::remove(f.path);
   EXPECT_EQ(error_of<IoError>([&] { ByteReader reader(f); }), "cannot read " + f.path + ": No such file or directory");
 }
-}  // namespace bora::data
+}  // namespace bora::data::files_test

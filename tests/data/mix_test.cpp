@@ -9,6 +9,7 @@
 #include "bora/data/pack.h"
 #include "golden.h"
 
+namespace mix_test {
 using namespace bora;
 using namespace bora::data;
 using namespace bora::test;
@@ -198,3 +199,4 @@ TEST(Pack, ErrorsSayTheDocument) {
   lengths.pop_back();
   EXPECT_EQ(error_of([&] { pack(lengths, {.capacity = 8}).at(2); }), "pack: there is no row 2 of 2");
 }
+}  // namespace mix_test

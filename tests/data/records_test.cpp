@@ -5,7 +5,7 @@
 #include "data/corpus.h"
 
 namespace fs = std::filesystem;
-namespace bora::data {
+namespace bora::data::records_test {
 namespace {
 struct Records : Corpus {
   /// The records of a file of these bytes, their errors without the file's name.
@@ -386,4 +386,4 @@ TEST_F(Records, AFileThatShrinksIsAnError) {
               f.path + ": it became shorter while it was read: 5000 bytes are left of " + std::to_string(lines.size()));
   }
 }
-}  // namespace bora::data
+}  // namespace bora::data::records_test

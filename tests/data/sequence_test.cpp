@@ -10,6 +10,7 @@
 #include "bora/data/sequence.h"
 #include "golden.h"
 
+namespace sequence_test {
 namespace {
 std::atomic<bool> no_threads{false};
 std::atomic<int> refused{0};
@@ -335,3 +336,4 @@ TEST(Sequence, ErrorsSayTheArgument) {
   EXPECT_EQ(error_of([&] { s.pick(1); }), "pick: hold_out is 1; it must be between 0 and 1");
   EXPECT_EQ(mix<std::int64_t>({s, range(0)}, Mix::of({1, 0})).size(), 5);
 }
+}  // namespace sequence_test

@@ -8,6 +8,7 @@
 #include "bora/data/spans.h"
 #include "golden.h"
 
+namespace spans_test {
 using namespace bora;
 using namespace bora::data;
 using namespace bora::test;
@@ -146,3 +147,4 @@ TEST(Spans, ErrorsSayTheOption) {
   std::vector<std::int32_t> tokens(3);
   EXPECT_THROW(replace_spans(tokens, {true}, kTokens), ValueError);
 }
+}  // namespace spans_test

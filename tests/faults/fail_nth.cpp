@@ -1,6 +1,8 @@
 // fail_nth.cpp -- for LD_PRELOAD: lets the n-th call of one function of the C library fail, and counts all of them.
 // FAULT_CALL: its name; FAULT_NTH: the call that fails; FAULT_LENGTH: how many fail from there on (1); FAULT_ERRNO: the
-// error; FAULT_COUNTS: a file of Counts, to which calls are added.
+// error, 0: it moves one byte of those that it is given (read, pread, write, pwrite, send, recv, sendfile); FAULT_COUNTS:
+// a file of Counts, to which calls are added.
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -12,6 +14,8 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -56,6 +60,15 @@ bool fails(Call c) {
   errno = w.error;
   return true;
 }
+/// Whether the system may move a part of what is asked: of a file, pipe or stream, not of a message or an event.
+bool divides(int fd) {
+  struct ::stat s {};
+  if (::syscall(SYS_newfstatat, fd, "", &s, AT_EMPTY_PATH) != 0) return false;
+  int type = 0;
+  socklen_t size = sizeof type;
+  bool stream = S_ISSOCK(s.st_mode) && ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
+  return S_ISREG(s.st_mode) || S_ISFIFO(s.st_mode) || stream;
+}
 template <class F> F* real(F*, const char* name) {
   return reinterpret_cast<F*>(::dlsym(RTLD_NEXT, name));
 }
@@ -67,6 +80,16 @@ template <class F> F* real(F*, const char* name) {
     static auto* const next = real(&::name, #name);         \
     return fails(Call::name) ? type(-1) : next arguments;   \
   }
+/// One that moves n bytes.
+#define FAULTY_MOVE(name, call, n, parameters, arguments)              \
+  extern "C" ssize_t name parameters {                                 \
+    static auto* const next = real(&::name, #name);                    \
+    if (fails(Call::call)) {                                           \
+      if (wanted().error != 0) return -1;                              \
+      if (divides(a)) n = std::min<size_t>(n, 1);                      \
+    }                                                                  \
+    return next arguments;                                             \
+  }
 #define FAULTY_AS(type, name, call, parameters, arguments)  \
   extern "C" type name parameters {                         \
     static auto* const next = real(&::name, #name);         \
@@ -77,9 +100,9 @@ FAULTY(int, bind, (int a, const sockaddr* b, socklen_t c) noexcept, (a, b, c))
 FAULTY(int, listen, (int a, int b) noexcept, (a, b))
 FAULTY(int, accept4, (int a, sockaddr* b, socklen_t* c, int d), (a, b, c, d))
 FAULTY(int, connect, (int a, const sockaddr* b, socklen_t c), (a, b, c))
-FAULTY(ssize_t, send, (int a, const void* b, size_t c, int d), (a, b, c, d))
+FAULTY_MOVE(send, send, c, (int a, const void* b, size_t c, int d), (a, b, c, d))
 FAULTY(ssize_t, sendmsg, (int a, const msghdr* b, int c), (a, b, c))
-FAULTY(ssize_t, recv, (int a, void* b, size_t c, int d), (a, b, c, d))
+FAULTY_MOVE(recv, recv, c, (int a, void* b, size_t c, int d), (a, b, c, d))
 FAULTY(ssize_t, recvmsg, (int a, msghdr* b, int c), (a, b, c))
 FAULTY(ssize_t, readv, (int a, const iovec* b, int c), (a, b, c))
 FAULTY(int, setsockopt, (int a, int b, int c, const void* d, socklen_t e) noexcept, (a, b, c, d, e))
@@ -91,13 +114,13 @@ FAULTY(int, poll, (pollfd* a, nfds_t b, int c), (a, b, c))
 FAULTY(int, memfd_create, (const char* a, unsigned b) noexcept, (a, b))
 FAULTY(int, ftruncate, (int a, off_t b) noexcept, (a, b))
 FAULTY_AS(int, ftruncate64, ftruncate, (int a, off64_t b) noexcept, (a, b))
-FAULTY(ssize_t, read, (int a, void* b, size_t c), (a, b, c))
-FAULTY(ssize_t, pread, (int a, void* b, size_t c, off_t d), (a, b, c, d))
-FAULTY_AS(ssize_t, pread64, pread, (int a, void* b, size_t c, off64_t d), (a, b, c, d))
-FAULTY(ssize_t, write, (int a, const void* b, size_t c), (a, b, c))
+FAULTY_MOVE(read, read, c, (int a, void* b, size_t c), (a, b, c))
+FAULTY_MOVE(pread, pread, c, (int a, void* b, size_t c, off_t d), (a, b, c, d))
+FAULTY_MOVE(pread64, pread, c, (int a, void* b, size_t c, off64_t d), (a, b, c, d))
+FAULTY_MOVE(write, write, c, (int a, const void* b, size_t c), (a, b, c))
 FAULTY(ssize_t, writev, (int a, const iovec* b, int c), (a, b, c))
-FAULTY(ssize_t, pwrite, (int a, const void* b, size_t c, off_t d), (a, b, c, d))
-FAULTY_AS(ssize_t, pwrite64, pwrite, (int a, const void* b, size_t c, off64_t d), (a, b, c, d))
+FAULTY_MOVE(pwrite, pwrite, c, (int a, const void* b, size_t c, off_t d), (a, b, c, d))
+FAULTY_MOVE(pwrite64, pwrite, c, (int a, const void* b, size_t c, off64_t d), (a, b, c, d))
 FAULTY(int, fsync, (int a), (a))
 FAULTY(int, flock, (int a, int b) noexcept, (a, b))
 FAULTY(int, pipe2, (int* a, int b) noexcept, (a, b))
@@ -105,6 +128,22 @@ FAULTY(pid_t, fork, () noexcept, ())
 FAULTY(int, signalfd, (int a, const sigset_t* b, int c) noexcept, (a, b, c))
 FAULTY(int, rename, (const char* a, const char* b) noexcept, (a, b))
 FAULTY(int, mkdir, (const char* a, mode_t b) noexcept, (a, b))
+FAULTY(int, stat, (const char* a, struct stat* b) noexcept, (a, b))
+FAULTY_AS(int, stat64, stat, (const char* a, struct stat64* b) noexcept, (a, b))
+FAULTY(int, lstat, (const char* a, struct stat* b) noexcept, (a, b))
+FAULTY_AS(int, lstat64, lstat, (const char* a, struct stat64* b) noexcept, (a, b))
+FAULTY(int, fstat, (int a, struct stat* b) noexcept, (a, b))
+FAULTY_AS(int, fstat64, fstat, (int a, struct stat64* b) noexcept, (a, b))
+FAULTY(int, unlink, (const char* a) noexcept, (a))
+FAULTY(int, unlinkat, (int a, const char* b, int c) noexcept, (a, b, c))
+FAULTY(int, remove, (const char* a) noexcept, (a))
+FAULTY(int, renameat2, (int a, const char* b, int c, const char* d, unsigned e) noexcept, (a, b, c, d, e))
+FAULTY(int, dup2, (int a, int b) noexcept, (a, b))
+FAULTY(int, socketpair, (int a, int b, int c, int* d) noexcept, (a, b, c, d))
+FAULTY(int, execvp, (const char* a, char* const* b) noexcept, (a, b))
+FAULTY(ssize_t, getrandom, (void* a, size_t b, unsigned c), (a, b, c))
+FAULTY_MOVE(sendfile, sendfile, d, (int a, int b, off_t* c, size_t d) noexcept, (a, b, c, d))
+FAULTY_MOVE(sendfile64, sendfile, d, (int a, int b, off64_t* c, size_t d) noexcept, (a, b, c, d))
 FAULTY(int, sched_setaffinity, (pid_t a, size_t b, const cpu_set_t* c) noexcept, (a, b, c))
 FAULTY(int, getifaddrs, (ifaddrs** a) noexcept, (a))
 FAULTY(ssize_t, process_vm_readv,
@@ -137,6 +176,18 @@ extern "C" int openat(int a, const char* b, int c, ...) {
   va_end(rest);
   static auto* const next = real(&::openat, "openat");
   return fails(Call::openat) ? -1 : next(a, b, c, mode);
+}
+extern "C" DIR* opendir(const char* a) {
+  static auto* const next = real(&::opendir, "opendir");
+  return fails(Call::opendir) ? nullptr : next(a);
+}
+extern "C" dirent* readdir(DIR* a) {
+  static auto* const next = real(&::readdir, "readdir");
+  return fails(Call::readdir) ? nullptr : next(a);
+}
+extern "C" dirent64* readdir64(DIR* a) {
+  static auto* const next = real(&::readdir64, "readdir64");
+  return fails(Call::readdir) ? nullptr : next(a);
 }
 extern "C" int pthread_create(pthread_t* a, const pthread_attr_t* b, void* (*c)(void*), void* d) noexcept {
   static auto* const next = real(&::pthread_create, "pthread_create");

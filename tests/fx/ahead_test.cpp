@@ -14,6 +14,7 @@
 #include "bora/shard/shard.h"
 #include "fx/forms.h"
 
+namespace ahead_test {
 namespace {
 using namespace bora;
 using forms_tests::close;
@@ -340,3 +341,4 @@ TEST(IoCallback, RunsOnceUnderDerivatives) {
   EXPECT_THROW((void)vmap(in_cond)(array({1., -1.})), TraceError);
 }
 }  // namespace
+}  // namespace ahead_test

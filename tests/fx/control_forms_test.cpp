@@ -4,6 +4,7 @@
 #include "bora/ops/ops.h"
 #include "fx/forms.h"
 
+namespace control_forms_test {
 namespace {
 using namespace bora;
 using forms_tests::close;
@@ -112,3 +113,4 @@ TEST(ForiLoop, HasADerivativeWhereItsCountIsKnown) {
   close(jvp(f, array(1.1), array(1.)).second, array(32 * std::pow(1.1, 31)), 1e-5F);
 }
 }  // namespace
+}  // namespace control_forms_test

@@ -10,6 +10,7 @@
 #include "bora/shard/mesh.h"
 #include "bora/shard/shard.h"
 
+namespace custom_vjp_test {
 namespace {
 using namespace bora;
 void close(const Array& a, const Array& b) {
@@ -124,3 +125,4 @@ TEST(CustomVjpConstants, AValueLeftBehindByFwdIsAnError) {
   EXPECT_NE(said.find("return it from fwd as a residual"), said.npos) << said;
 }
 }  // namespace
+}  // namespace custom_vjp_test

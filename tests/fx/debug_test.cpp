@@ -7,6 +7,7 @@
 #include "bora/shard/shard.h"
 #include "fx/forms.h"
 
+namespace debug_test {
 namespace {
 using namespace bora;
 using forms_tests::close;
@@ -116,3 +117,4 @@ TEST(DebugNans, OnAMeshEveryRankRunsTheSame) {
   for (auto& s : said) EXPECT_NE(s.find("log gives NaN at [] of f32[]"), std::string::npos) << s;
 }
 }  // namespace
+}  // namespace debug_test

@@ -6,6 +6,7 @@
 #include "bora/ops/ops.h"
 #include "fx/forms.h"
 
+namespace derivative_forms_test {
 namespace {
 using namespace bora;
 using forms_tests::close;
@@ -266,3 +267,4 @@ TEST(CustomLinearSolve, HasTheDerivativesOfTheEquation) {
        "custom_linear_solve: matvec must give a value like b");
 }
 }  // namespace
+}  // namespace derivative_forms_test

@@ -6,6 +6,7 @@
 #include "bora/ops/ops.h"
 #include "bora/ops/transform.h"
 
+namespace shells_jit_test {
 namespace {
 using namespace bora;
 struct State {
@@ -286,3 +287,4 @@ TEST(JitOptions, SaysWhatTheMemoryHolds) {
   EXPECT_GE(of(both, "stacked"), 6 * x.nbytes());
 }
 }  // namespace
+}  // namespace shells_jit_test

@@ -9,6 +9,7 @@
 #include "bora/random/random.h"
 #include "fx/split.h"
 
+namespace shells_test {
 namespace {
 using namespace bora;
 struct Dense {
@@ -535,3 +536,4 @@ TEST(Split, CheapElementwiseChainsAreRepeatedRatherThanKept) {
   EXPECT_EQ(kept(dear, {x, w}), 1U);  // 60 instructions: kept, and all that its derivative reads
 }
 }  // namespace
+}  // namespace shells_test

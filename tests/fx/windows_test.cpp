@@ -7,6 +7,7 @@
 #include "bora/ops/ops.h"
 #include "bora/ops/transform.h"
 
+namespace windows_test {
 namespace {
 using namespace bora;
 
@@ -90,3 +91,4 @@ TEST(Windows, JitIsEager) {
   }
 }
 }  // namespace
+}  // namespace windows_test

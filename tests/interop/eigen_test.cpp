@@ -7,6 +7,7 @@
 #include "bora/ops/ops.h"
 #include "bora/ops/transform.h"
 
+namespace eigen_test {
 namespace {
 using namespace bora;
 TEST(Eigen, MatricesVectorsAndExpressions) {
@@ -216,3 +217,4 @@ TEST(Linalg, BatchesVmapAndJit) {
   near(jit([](const Array& m, const Array& v) { return linalg::solve(m, v); })(rows, b), x);
 }
 }  // namespace
+}  // namespace eigen_test

@@ -4,6 +4,7 @@
 #include <fstream>
 #include "bora/ops/ops.h"
 
+namespace npy_test {
 namespace {
 using namespace bora;
 std::filesystem::path folder() {
@@ -103,3 +104,4 @@ TEST(Npz, ArraysByName) {
   EXPECT_THROW((void)load_npz(file), IoError);
 }
 }  // namespace
+}  // namespace npy_test

@@ -7,6 +7,7 @@
 #include "bora/bora.h"
 #include "bora/ops/element_views.h"
 
+namespace xtensor_operation_test {
 namespace {
 using namespace bora;
 Array numbers(const Shape& shape, double step = 0.37) {
@@ -170,3 +171,4 @@ TEST(ElementViews, MasksChangeWhereTheyHold) {
   EXPECT_EQ(g.to_vector<float>(), (std::vector<float>{1, 3}));
 }
 }  // namespace
+}  // namespace xtensor_operation_test

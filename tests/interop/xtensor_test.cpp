@@ -8,6 +8,7 @@
 #include "bora/ops/ops.h"
 #include "bora/ops/transform.h"
 
+namespace xtensor_test {
 namespace {
 using namespace bora;
 using Axes = std::vector<std::size_t>;
@@ -160,3 +161,4 @@ TEST(Xtensor, IsTheReferenceOfShapesAndCreation) {
   same(full({2}, 7), 7 * xt::ones<double>({2}));
 }
 }  // namespace
+}  // namespace xtensor_test

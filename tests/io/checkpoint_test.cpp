@@ -2,6 +2,7 @@
 #include "bora/io/digest.h"
 #include "testing.h"
 
+namespace checkpoint_test {
 using namespace bora;
 using namespace bora::io;
 
@@ -262,3 +263,4 @@ TEST(Digest, Sha256InPieces) {
   b.update("bc", 2);
   EXPECT_EQ(b.hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
+}  // namespace checkpoint_test

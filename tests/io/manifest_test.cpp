@@ -9,6 +9,7 @@
 #include "io/manifest.h"
 
 namespace fs = std::filesystem;
+namespace manifest_test {
 using namespace bora;
 using namespace bora::io;
 namespace {
@@ -141,3 +142,4 @@ TEST(Manifest, WhatIsNoFileIsRefusedAndNotWaitedFor) {
   EXPECT_THROW(read_manifest(folder), CheckpointError);
   fs::remove_all(folder);
 }
+}  // namespace manifest_test

@@ -7,6 +7,7 @@
 #include "bora/io/npy.h"
 #include "bora/ops/creation.h"
 
+namespace npz_test {
 namespace {
 using namespace bora;
 const std::string golden = std::string(BORA_SOURCE_DIR) + "/tests/golden/";
@@ -92,3 +93,4 @@ TEST(Npz, DamageAnywhereIsFound) {
   }
   ::remove(file.c_str());
 }
+}  // namespace npz_test

@@ -1,6 +1,7 @@
 // Which checkpoints stay, which one is continued from, and what interrupted work leaves.
 #include "testing.h"
 
+namespace retention_test {
 using namespace bora;
 using namespace bora::io;
 
@@ -62,3 +63,4 @@ TEST(Checkpoint, AnOldOneThatCannotBeRemovedIsAWarning) {
   EXPECT_EQ(clean_checkpoints(f.path), "");
   EXPECT_FALSE(fs::exists(f.path + "/.step-5.tmp"));
 }
+}  // namespace retention_test

@@ -10,6 +10,7 @@
 #include "io/safetensors_format.h"
 #include "testing.h"
 
+namespace safetensors_test {
 using namespace bora;
 using io::edit, io::Folder;
 namespace {
@@ -339,3 +340,4 @@ TEST(Safetensors, FoldersThatAreNotWholeAreRefused) {
   EXPECT_NE(opening(at + "pytorch_model.bin").find("convert it in Python"), how.npos);
   EXPECT_EQ(how.find('\n'), how.npos);
 }
+}  // namespace safetensors_test

@@ -12,6 +12,7 @@
 #include "bora/random/random.h"
 
 namespace fs = std::filesystem;
+namespace tree_test {
 using namespace bora;
 namespace {
 struct Inner {
@@ -136,3 +137,4 @@ TEST_F(TreeFiles, WhatDoesNotFitIsNamed) {
                TraceError);
   expect_same(load_tree(at, make(2)), make(1));  // untouched
 }
+}  // namespace tree_test

@@ -8,7 +8,7 @@
 #include "bora/base/parallel.h"
 #include "bora/compile/program.h"
 
-namespace bora::kernels {
+namespace bora::kernels::attention_test {
 namespace {
 using I = std::int64_t;
 struct Numbers {
@@ -105,4 +105,4 @@ TYPED_TEST(AttentionKernel, BitsDependOnTheProblemOnly) {
     }
 }
 }  // namespace
-}  // namespace bora::kernels
+}  // namespace bora::kernels::attention_test

@@ -13,7 +13,7 @@
 #include "kernels/gemm/bf16.h"
 #include "kernels/gemm/block.h"
 
-namespace bora::kernels {
+namespace bora::kernels::gemm_test {
 namespace {
 using I = std::int64_t;
 struct Case {
@@ -286,4 +286,4 @@ TEST(Gemm, InfinitiesAndNanStayInTheirRowAndColumn) {
     }
 }
 }  // namespace
-}  // namespace bora::kernels
+}  // namespace bora::kernels::gemm_test

@@ -9,7 +9,7 @@
 #include "bora/base/parallel.h"
 #include "bora/compile/program.h"
 
-namespace bora::kernels {
+namespace bora::kernels::index_test {
 namespace {
 using I = std::int64_t;
 std::size_t u(I i) { return static_cast<std::size_t>(i); }
@@ -149,4 +149,4 @@ TEST(Index, Refusals) {
   EXPECT_THROW(scatter(ScatterMode::add, boolean, x, at, x, x, 1, 1, 1, 1), DtypeError);
 }
 }  // namespace
-}  // namespace bora::kernels
+}  // namespace bora::kernels::index_test

@@ -9,7 +9,7 @@
 #include "kernels/jit/code_memory.h"
 #include "loop_build.h"
 
-namespace bora::kernels::test {
+namespace bora::kernels::test::loop_code_test {
 namespace {
 TEST(LoopCode, EveryOperationIsGenerated) {
   for (OpId id : all_ops())
@@ -229,4 +229,4 @@ TEST(LoopCodeDeathTest, AWrongValueOfBoraJitSaysWhatIsAllowed) {
   EXPECT_EXIT(start(), testing::ExitedWithCode(3), "BORA_JIT: 'yes' is neither on .* nor off");
 }
 }  // namespace
-}  // namespace bora::kernels::test
+}  // namespace bora::kernels::test::loop_code_test

@@ -3,7 +3,7 @@
 #include "bora/base/error.h"
 #include "loop_build.h"
 
-namespace bora::kernels::test {
+namespace bora::kernels::test::loop_edge_test {
 namespace {
 TEST(Loop, IllFormedLoopsSayWhy) {
   auto reason = [](const Loop& l) -> std::string {
@@ -69,4 +69,4 @@ TEST(Loop, IntegerDivisionNeverTraps) {
   EXPECT_EQ(std::vector<std::int32_t>(sh, sh + 4), (std::vector<std::int32_t>{-16, 0, 0, 0}));
 }
 }  // namespace
-}  // namespace bora::kernels::test
+}  // namespace bora::kernels::test::loop_edge_test

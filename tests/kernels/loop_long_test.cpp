@@ -4,7 +4,7 @@
 #include "bora/base/parallel.h"
 #include "loop_build.h"
 
-namespace bora::kernels::test {
+namespace bora::kernels::test::loop_long_test {
 namespace {
 /// Numbers small enough for sums and products, some of them special.
 std::vector<unsigned char> some(Dtype d, std::int64_t n, std::mt19937_64& g) {
@@ -61,4 +61,4 @@ TEST(LoopLong, RowsGenerateAsTheyInterpret) {
     }
 }
 }  // namespace
-}  // namespace bora::kernels::test
+}  // namespace bora::kernels::test::loop_long_test

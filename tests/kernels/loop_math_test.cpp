@@ -7,7 +7,7 @@
 #include "bora/base/error.h"
 #include "loop_build.h"
 
-namespace bora::kernels::test {
+namespace bora::kernels::test::loop_math_test {
 namespace {
 using Limits32 = std::numeric_limits<float>;
 using Limits64 = std::numeric_limits<double>;
@@ -239,4 +239,4 @@ TEST(LoopMath, MaxMinTakeNan) {
   EXPECT_EQ(s[2], inf);
 }
 }  // namespace
-}  // namespace bora::kernels::test
+}  // namespace bora::kernels::test::loop_math_test

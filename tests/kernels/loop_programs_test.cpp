@@ -8,7 +8,7 @@
 #include "bora/base/parallel.h"
 #include "loop_build.h"
 
-namespace bora::kernels::test {
+namespace bora::kernels::test::loop_programs_test {
 namespace {
 using Random = std::mt19937_64;
 template <class V> auto pick(const V& v, Random& g) { return v[g() % std::size(v)]; }
@@ -384,4 +384,4 @@ TEST(LoopPrograms, TwoThreadsMayGenerateAtOnce) {
   }
 }
 }  // namespace
-}  // namespace bora::kernels::test
+}  // namespace bora::kernels::test::loop_programs_test

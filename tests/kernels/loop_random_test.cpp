@@ -5,7 +5,7 @@
 #include <random>
 #include "loop_build.h"
 
-namespace bora::kernels::test {
+namespace bora::kernels::test::loop_random_test {
 namespace {
 using Words = std::array<std::uint32_t, 2>;
 
@@ -123,4 +123,4 @@ TEST(LoopRandom, NormalsFollowTheFormula) {
   EXPECT_EQ(x, y);
 }
 }  // namespace
-}  // namespace bora::kernels::test
+}  // namespace bora::kernels::test::loop_random_test

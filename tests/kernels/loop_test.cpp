@@ -11,7 +11,7 @@
 #include "bora/kernels/reduce.h"
 #include "loop_build.h"
 
-namespace bora::kernels::test {
+namespace bora::kernels::test::loop_test {
 namespace {
 constexpr Dtype kValues[] = {boolean, u8, i32, i64, u32, bf16, f32, f64};
 
@@ -586,4 +586,4 @@ TEST(Loop, CacheGivesTheSameKernel) {
   EXPECT_NE(compile(softmax()), compile(layer_norm(3)));
 }
 }  // namespace
-}  // namespace bora::kernels::test
+}  // namespace bora::kernels::test::loop_test

@@ -7,7 +7,7 @@
 #include <vector>
 #include "bora/base/error.h"
 
-namespace bora::kernels {
+namespace bora::kernels::memory_test {
 namespace {
 std::uintptr_t address(const std::shared_ptr<void>& p) { return reinterpret_cast<std::uintptr_t>(p.get()); }
 
@@ -115,4 +115,4 @@ TEST(MemoryDeathTest, UseAfterFreeIsSeen) {
 }
 #endif
 }  // namespace
-}  // namespace bora::kernels
+}  // namespace bora::kernels::memory_test

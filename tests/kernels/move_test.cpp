@@ -11,7 +11,7 @@
 #include "bora/compile/program.h"
 #include "bora/ops/transform.h"
 
-namespace bora::kernels {
+namespace bora::kernels::move_test {
 namespace {
 using I = std::int64_t;
 template <class T> struct MoveTest : testing::Test {};
@@ -113,4 +113,4 @@ TYPED_TEST(MoveTest, Fill) {
   }
 }
 }  // namespace
-}  // namespace bora::kernels
+}  // namespace bora::kernels::move_test

@@ -13,7 +13,7 @@
 #include "bora/base/parallel.h"
 #include "bora/compile/program.h"
 
-namespace bora::kernels {
+namespace bora::kernels::order_test {
 namespace {
 using I = std::int64_t;
 /// An array, since std::vector<bool> has no data().
@@ -112,4 +112,4 @@ TEST(Order, Refusals) {
   } catch (const ShapeError& e) { EXPECT_EQ(std::string_view(e.what()).find("sort"), std::string_view::npos); }
 }
 }  // namespace
-}  // namespace bora::kernels
+}  // namespace bora::kernels::order_test

@@ -10,7 +10,7 @@
 #include "bora/base/parallel.h"
 #include "bora/compile/program.h"
 
-namespace bora::kernels {
+namespace bora::kernels::reduce_test {
 namespace {
 using I = std::int64_t;
 std::size_t u(I i) { return static_cast<std::size_t>(i); }
@@ -211,4 +211,4 @@ TEST(Reduce, Refusals) {
   } catch (const ShapeError& e) { EXPECT_NE(std::string(e.what()).find("argmin:"), std::string::npos); }
 }
 }  // namespace
-}  // namespace bora::kernels
+}  // namespace bora::kernels::reduce_test

@@ -13,6 +13,7 @@
 #include "bora/base/parallel.h"
 #include "bora/compile/program.h"
 
+namespace cores_test {
 namespace {
 using bora::launch::bind_to_share;
 cpu_set_t cores() {
@@ -134,3 +135,4 @@ TEST(Cores, TooFewAreSharedAndNoSuchPartBindsNothing) {
     EXPECT_TRUE(CPU_EQUAL(&after, &all));
   });
 }
+}  // namespace cores_test

@@ -5,6 +5,7 @@
 #include "launch/remote.h"
 #include "bora/base/error.h"
 
+namespace hosts_test {
 using namespace bora;
 using namespace bora::launch;
 namespace {
@@ -77,3 +78,4 @@ TEST(Hosts, SshGetsOptionsAndOtherCommandsDoNot) {
   EXPECT_EQ(ssh_words("a  b c"), (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_THROW(ssh_words("  "), ConfigError);
 }
+}  // namespace hosts_test

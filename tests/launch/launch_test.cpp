@@ -17,6 +17,7 @@
 #include "bora/compile/program.h"
 
 namespace fs = std::filesystem;
+namespace launch_test {
 using namespace bora;
 using namespace bora::launch;
 namespace {
@@ -288,3 +289,4 @@ TEST_F(LaunchTest, ATakenPortIsFoundBeforeRanksStart) {
     EXPECT_THROW(launch::run({.ranks = 2, .command = {"true"}, .root = root}), ConfigError) << root;
   EXPECT_THROW(launch::run({.ranks = 0, .command = {"true"}}), ConfigError);
 }
+}  // namespace launch_test

@@ -10,7 +10,7 @@
 #include "bora/ops/creation.h"
 #include "laws/accuracy_table.h"
 
-namespace bora::laws {
+namespace bora::laws::accuracy_test {
 namespace {
 PrimitivePtr primitive_named(std::string_view name) {
   for (auto& e : registry())
@@ -249,4 +249,4 @@ TEST(Accuracy, LogaddexpAndItsDerivative) {
   check_logaddexp<double>(2, 3);
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::accuracy_test

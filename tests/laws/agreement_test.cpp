@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::agreement_test {
 namespace {
 using F = std::function<void(const Mesh&)>;
 /// What each of two ranks throws; empty where it throws nothing.
@@ -218,4 +218,4 @@ TEST(Agreement, BetweenProcesses) {
   }
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::agreement_test

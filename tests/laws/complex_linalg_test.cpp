@@ -2,7 +2,7 @@
 #include "bora/base/parallel.h"
 #include "laws/complex_table.h"
 
-namespace bora::laws {
+namespace bora::laws::complex_linalg_test {
 namespace {
 Array turned(const Array& x) { return swapaxes(conj(x), -1, -2); }
 double largest(const Array& x) { return x.size() == 0 ? 0 : amax(abs(x)).astype(f64).item<double>(); }
@@ -204,4 +204,4 @@ TEST(ComplexLinalg, DerivativesEqualDifferences) {
     }
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::complex_linalg_test

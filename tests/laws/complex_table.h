@@ -24,5 +24,5 @@ using Cases = std::map<std::string, std::function<Arrays(const Arrays&)>>;
 template <class F> Arrays gradient(const Arrays& in, F f) {
   return {grad([f](const Array& z) { return f(z); })(in[0])};
 }
-void add_linalg(Cases&);
+namespace complex_linalg_test { void add_linalg(Cases&); }
 }  // namespace bora::laws

@@ -3,7 +3,7 @@
 #include "bora/base/parallel.h"
 #include "laws/complex_table.h"
 
-namespace bora::laws {
+namespace bora::laws::complex_test {
 namespace {
 Array of_product(const Array& a, const Array& b) {
   return sum(abs(at(a, all(), array({2, 0})).multiply(view(b, all(), range(0, 2))) + kI));
@@ -88,7 +88,7 @@ Cases cases() {
       {"grad/of_real",
        [](auto& in) { return gradient(in, [](auto& x) { return sum(abs(exp(kI * x) * (x + kI))); }); }},
   };
-  add_linalg(c);
+  complex_linalg_test::add_linalg(c);
   return c;
 }
 TEST(Complex, NumbersAreJax) {
@@ -231,4 +231,4 @@ TEST(Complex, ProgramsAndRanks) {
     });
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::complex_test

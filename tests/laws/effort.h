@@ -11,4 +11,6 @@ inline Effort effort() {
   std::string_view s = e ? e : "";
   return s == "full" ? Effort::full : s == "thin" ? Effort::thin : Effort::some;
 }
+/// Whether a case of a cross product is tried: one of `of`, at full effort all.
+inline bool tried(std::size_t turn, std::size_t of) { return effort() == Effort::full || turn % of == 0; }
 }  // namespace bora::laws

@@ -7,7 +7,7 @@
 #include "bora/ops/linalg_scipy.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::eig_test {
 namespace {
 using Index = std::int64_t;
 Array turned(const Array& x) { return swapaxes(conj(x), -1, -2); }
@@ -159,4 +159,4 @@ TEST(Eig, NumpysEigenvalues) {
   EXPECT_EQ(cases, 6);
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::eig_test

@@ -6,7 +6,7 @@
 #include <set>
 #include "laws/accuracy_table.h"
 
-namespace bora::laws {
+namespace bora::laws::empty_test {
 namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
 Array none_of(const Shape& s, Dtype d = f64) { return zeros(s, d); }
@@ -583,4 +583,4 @@ TEST(Empty, NamedFunctionsToo) {
   EXPECT_EQ(nn::cross_entropy(scores, "vocab", NamedArray(zeros({0}, i32), {nothing})).array().shape(), Shape{0});
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::empty_test

@@ -4,7 +4,7 @@
 #include "bora/base/parallel.h"
 #include "laws/complex_table.h"
 
-namespace bora::laws {
+namespace bora::laws::fft_test {
 namespace {
 using fft::Norm;
 /// Every function of one axis, as the cases of the golden file call them.
@@ -151,4 +151,4 @@ TEST(Fft, ThreadsChangeNothing) {
   set_thread_count(before);
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::fft_test

@@ -2,7 +2,7 @@
 // lane, derivatives = finite differences, and over every split the same numbers.
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::forms_test {
 namespace {
 using V = Arrays;
 struct Form {
@@ -182,4 +182,4 @@ std::string title(const testing::TestParamInfo<std::size_t>& i) {
 }
 INSTANTIATE_TEST_SUITE_P(All, Forms, testing::Range(std::size_t{0}, forms().size()), title);
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::forms_test

@@ -1,7 +1,7 @@
 // Laws of forward mode through loops, branches, calls, solvers and meshes. Primitives alone: registry_test.cpp.
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::forward_test {
 namespace {
 using Pair = std::pair<Array, Array>;
 /// {body applied while the counter is below n} as a while_loop, and as a scan of n rounds.
@@ -196,4 +196,4 @@ TEST(Forward, InsideShardMap) {
   }
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::forward_test

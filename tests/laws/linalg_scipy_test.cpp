@@ -3,7 +3,7 @@
 #include "bora/ops/linalg_scipy.h"
 #include "laws/complex_table.h"
 
-namespace bora::laws {
+namespace bora::laws::linalg_scipy_test {
 namespace {
 using namespace linalg;
 Array turned(const Array& x) { return swapaxes(conj(x), -1, -2); }
@@ -130,4 +130,4 @@ TEST(LinalgScipy, SpecialMatrices) {
   transformed([](const Array& c) { return Arrays{hankel(c), circulant(c), companion(c)}; }, c, 0);
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::linalg_scipy_test

@@ -4,7 +4,7 @@
 #include "bora/base/parallel.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::linalg_test {
 namespace {
 Array draw(int seed, const Shape& shape, Dtype dtype) { return random::normal(random::key(seed), shape, dtype); }
 TEST(Linalg, TheBatchGivesTheBitsOfEachMatrix) {
@@ -209,4 +209,4 @@ TEST(Linalg, GeneralMatrices) {
     EXPECT_TRUE(all(isnan(abs(y))).item<bool>());
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::linalg_test

@@ -3,7 +3,7 @@
 #include <array>
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::mesh_test {
 namespace {
 struct State {
   Array weight;
@@ -102,4 +102,4 @@ TEST(MeshReports, CountBothBranches) {
   });
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::mesh_test

@@ -1,7 +1,7 @@
 // Cases of activations.h.
 #include "laws/names_table.h"
 
-namespace bora::laws {
+namespace bora::laws::names_activations_test {
 using namespace nn;
 namespace {
 /// The rows of softmax's cases that take part.
@@ -83,4 +83,4 @@ TEST(Activations, Bf16IsRoundedOnce) {
   for (auto& f : all_of_them) EXPECT_EQ(worst(f(x), f(w).astype(bf16)), 0) << "function " << i++;
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::names_activations_test

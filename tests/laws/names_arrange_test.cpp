@@ -1,7 +1,7 @@
 // Cases of arrange.h.
 #include "laws/names_table.h"
 
-namespace bora::laws {
+namespace bora::laws::names_arrange_test {
 namespace {
 void add_choices(NamedCases& cases) {
   for (auto [name, n, k, m] : std::initializer_list<std::tuple<std::string, int, int, int>>{
@@ -88,4 +88,4 @@ void add_arrange(NamedCases& cases) {
   BORA_CASE(smooth, "fill_diagonal/vector", fill_diagonal(a, b));
   add_choices(cases);
 }
-}  // namespace bora::laws
+}  // namespace bora::laws::names_arrange_test

@@ -1,7 +1,7 @@
 // Cases of convolution.h.
 #include "laws/names_table.h"
 
-namespace bora::laws {
+namespace bora::laws::names_convolution_test {
 void add_convolution(NamedCases& cases) {
   constexpr auto same = Padding::same;
   for (int n : {1, 2, 3}) {
@@ -37,4 +37,4 @@ void add_convolution(NamedCases& cases) {
     BORA_CASE(smooth, "avg_pool/" + name + "_whole", avg_pool(a, o, false));
   }
 }
-}  // namespace bora::laws
+}  // namespace bora::laws::names_convolution_test

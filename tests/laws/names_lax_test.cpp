@@ -13,7 +13,7 @@
 #include "bora/ops/special_matrices.h"
 #include "laws/names_table.h"
 
-namespace bora::laws {
+namespace bora::laws::names_lax_test {
 namespace {
 Arrays results_of(Frexp x) { return {x.mantissa, x.exponent}; }
 Arrays results_of(TopK x) { return {x.values, x.indices}; }
@@ -355,4 +355,4 @@ void add_lax(NamedCases& cases) {
   add_positions(cases);
   add_further(cases);
 }
-}  // namespace bora::laws
+}  // namespace bora::laws::names_lax_test

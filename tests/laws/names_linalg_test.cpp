@@ -1,7 +1,7 @@
 // Cases of linalg_functions.h.
 #include "laws/names_table.h"
 
-namespace bora::laws {
+namespace bora::laws::names_linalg_test {
 namespace {
 using namespace linalg;
 Arrays all_of(const LuFactor& f) { return {f.lu, f.pivots, f.permutation}; }
@@ -119,4 +119,4 @@ void add_linalg(NamedCases& cases) {
   add_norms(cases);
   add_functions(cases);
 }
-}  // namespace bora::laws
+}  // namespace bora::laws::names_linalg_test

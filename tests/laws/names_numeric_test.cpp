@@ -1,7 +1,7 @@
 // Cases of numeric.h.
 #include "laws/names_table.h"
 
-namespace bora::laws {
+namespace bora::laws::names_numeric_test {
 namespace {
 void add_signals(NamedCases& cases) {
   for (auto mode : {Overlap::full, Overlap::same, Overlap::valid}) {
@@ -121,4 +121,4 @@ void add_numeric(NamedCases& cases) {
   add_signals(cases);
   add_elementwise(cases);
 }
-}  // namespace bora::laws
+}  // namespace bora::laws::names_numeric_test

@@ -6,7 +6,7 @@
 #include "bora/ops/special.h"
 #include "laws/names_odd.h"
 
-namespace bora::laws {
+namespace bora::laws::names_odd_test {
 namespace {
 Arrays parts(const Array& z) { return {real(z), imag(z)}; }
 Arrays parts(const Histogram& h) { return {h.counts, h.edges}; }
@@ -91,4 +91,4 @@ TEST(Names, RefusalsNameTheFunction) {
         (void)f(ones({2}, d));
       } catch (const DtypeError& e) { EXPECT_EQ(e.text().substr(0, name.size() + 1), name + ":") << e.text(); }
 }
-}  // namespace bora::laws
+}  // namespace bora::laws::names_odd_test

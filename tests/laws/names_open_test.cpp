@@ -7,7 +7,7 @@
 #include "bora/random/kde.h"
 #include "laws/names_table.h"
 
-namespace bora::laws {
+namespace bora::laws::names_open_test {
 using stats::Bandwidth;
 using stats::gaussian_kde;
 using stats::GaussianKde;
@@ -162,4 +162,4 @@ TEST(OpenNames, DensitiesAreDensities) {
   EXPECT_NEAR(at(sum(single(x.astype(f32)))), at(sum(k(x))), 1e-4);
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::names_open_test

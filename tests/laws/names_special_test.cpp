@@ -1,7 +1,7 @@
 // Cases of special.h.
 #include "laws/names_table.h"
 
-namespace bora::laws {
+namespace bora::laws::names_special_test {
 using namespace special;
 namespace {
 using One = Array (*)(const Array&);
@@ -146,4 +146,4 @@ TEST(Special, LargeParameters) {
   }
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::names_special_test

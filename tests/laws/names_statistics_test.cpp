@@ -1,7 +1,7 @@
 // Cases of statistics.h and sets.h.
 #include "laws/names_table.h"
 
-namespace bora::laws {
+namespace bora::laws::names_statistics_test {
 namespace {
 void add_sets(NamedCases& cases) {
   const SizeOptions filled{.size = 5, .fill = -7};
@@ -130,4 +130,4 @@ void add_statistics(NamedCases& cases) {
       BORA_CASE(steps, std::string("digitize/") + kind + (right ? "1" : "0"), digitize(a, b, right));
   add_sets(cases);
 }
-}  // namespace bora::laws
+}  // namespace bora::laws::names_statistics_test

@@ -1,7 +1,7 @@
 // Cases of stats.h.
 #include "laws/names_table.h"
 
-namespace bora::laws {
+namespace bora::laws::names_stats_test {
 namespace {
 /// f of a case's inputs; what they lack are the defaults of loc and scale.
 template <class... X> std::function<Arrays(const Arrays&)> with_defaults(Array (*f)(X...)) {
@@ -146,4 +146,4 @@ TEST(Stats, GradientsOutsideOfTheSupportAreZero) {
   EXPECT_EQ(worst(grad([](const Array& v) { return sum(stats::pareto::cdf(v, 1.5)); })(left), zero), 0);
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::names_stats_test

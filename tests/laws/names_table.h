@@ -11,16 +11,17 @@ struct NamedCase {
   std::function<Arrays(const Arrays&)> f;
 };
 using NamedCases = std::map<std::string, NamedCase>;
-void add_statistics(NamedCases&);
-void add_numeric(NamedCases&);
-void add_arrange(NamedCases&);
-void add_linalg(NamedCases&);
-void add_convolution(NamedCases&);
-void add_special(NamedCases&);
-void add_stats(NamedCases&);
-void add_activations(NamedCases&);
-void add_lax(NamedCases&);
-void add_open(NamedCases&);
+// Each in the namespace of its file.
+namespace names_statistics_test { void add_statistics(NamedCases&); }
+namespace names_numeric_test { void add_numeric(NamedCases&); }
+namespace names_arrange_test { void add_arrange(NamedCases&); }
+namespace names_linalg_test { void add_linalg(NamedCases&); }
+namespace names_convolution_test { void add_convolution(NamedCases&); }
+namespace names_special_test { void add_special(NamedCases&); }
+namespace names_stats_test { void add_stats(NamedCases&); }
+namespace names_activations_test { void add_activations(NamedCases&); }
+namespace names_lax_test { void add_lax(NamedCases&); }
+namespace names_open_test { void add_open(NamedCases&); }
 /// A result as a list.
 inline Arrays results_of(Array x) { return {std::move(x)}; }
 inline Arrays results_of(Arrays x) { return x; }

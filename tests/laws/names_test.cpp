@@ -8,7 +8,7 @@
 #include "laws/names_odd.h"
 #include "laws/names_table.h"
 
-namespace bora::laws {
+namespace bora::laws::names_test {
 namespace {
 /// The cases of all files in their order.
 const GoldenCases& golden() {
@@ -19,6 +19,7 @@ const GoldenCases& golden() {
     read_golden("lax_names.txt", c);
     read_golden("open_names.txt", c);
     read_golden("odd_values.txt", c);
+    read_golden("forms_names.txt", c);
     return c;
   }();
   return r;
@@ -26,17 +27,18 @@ const GoldenCases& golden() {
 const NamedCases& cases() {
   static const NamedCases r = [] {
     NamedCases c;
-    add_statistics(c);
-    add_numeric(c);
-    add_arrange(c);
-    add_linalg(c);
-    add_convolution(c);
-    add_special(c);
-    add_stats(c);
-    add_activations(c);
-    add_lax(c);
-    add_open(c);
-    add_odd(c);
+    names_statistics_test::add_statistics(c);
+    names_numeric_test::add_numeric(c);
+    names_arrange_test::add_arrange(c);
+    names_linalg_test::add_linalg(c);
+    names_convolution_test::add_convolution(c);
+    names_special_test::add_special(c);
+    names_stats_test::add_stats(c);
+    names_activations_test::add_activations(c);
+    names_lax_test::add_lax(c);
+    names_open_test::add_open(c);
+    names_odd_test::add_odd(c);
+    names_forms_test::add_forms(c);
     return c;
   }();
   return r;
@@ -72,7 +74,7 @@ TEST(Names, EveryFunctionHasACase) {
   std::regex space("\nnamespace bora(\\S*) \\{"), declaration("\n(?:Array|Arrays|bool|[A-Z]\\w+) (\\w+)\\(");
   for (auto* file : {"statistics", "sets", "numeric", "arrange", "linalg_functions", "convolution", "special", "stats",
                      "activations", "arcs", "bits", "lax", "masked", "indexed", "positions", "polynomials",
-                     "special_further", "special_matrices", "../random/kde", "../random/gamma_grad"}) {
+                     "special_further", "special_matrices", "forms", "../random/kde", "../random/gamma_grad"}) {
     std::ifstream in(std::string(BORA_SOURCE_DIR) + "/include/bora/ops/" + file + ".h");
     std::stringstream s;
     s << in.rdbuf();
@@ -252,4 +254,4 @@ TEST(Names, Bf16IsRoundedOnce) {
   for (auto& f : all_of_them) EXPECT_EQ(worst(f(x), f(w).astype(bf16)), 0) << "function " << i++;
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::names_test

@@ -4,7 +4,7 @@
 #include "bora/ops/collectives.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::nesting_test {
 namespace {
 struct Rnn {
   Array w, h, xs;
@@ -300,4 +300,4 @@ TEST(NamedAxes, CollectivesUnderVmap) {
   }
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::nesting_test

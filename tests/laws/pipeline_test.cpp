@@ -11,7 +11,7 @@
 #include "compile/testing.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::pipeline_test {
 namespace {
 const MeshAxes kData{"data"};
 
@@ -281,4 +281,4 @@ TEST(Pipeline, LayersShardedOverTheBatchAxisWithCheckpoints) {
     }
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::pipeline_test

@@ -5,7 +5,7 @@
 #include "bora/compile/program.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::product_bits_test {
 namespace {
 using Random = std::mt19937;
 int pick(Random& r, int from, int to) { return from + static_cast<int>(r() % static_cast<unsigned>(to - from + 1)); }
@@ -124,4 +124,4 @@ TEST(ProductBits, AnAbsorbedTransposeChangesNoBit) {
     }
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::product_bits_test

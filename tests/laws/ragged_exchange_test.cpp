@@ -3,7 +3,7 @@
 #include <random>
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::ragged_exchange_test {
 namespace {
 /// What every member passes, stacked, and what it gets.
 struct Exchange {
@@ -112,4 +112,4 @@ TEST(RaggedExchange, MistakesAreNamed) {
   says(other, "must have the same dimensions after the first one");
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::ragged_exchange_test

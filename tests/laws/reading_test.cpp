@@ -5,7 +5,7 @@
 #include "bora/ops/transform.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::reading_test {
 namespace {
 Array f64_of(double v) { return array(v, f64); }
 /// What f throws, which must be a TraceError that says how to read a constant.
@@ -159,4 +159,4 @@ TEST(Reading, NoPrimitiveLetsADerivativeOut) {
   EXPECT_GT(refused, 200U);
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::reading_test

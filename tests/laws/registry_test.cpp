@@ -2,7 +2,7 @@
 #include <set>
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::registry_test {
 namespace {
 std::string label(const PrimitiveSample& s) {
   std::string r(s.primitive->name());
@@ -416,4 +416,4 @@ TEST(Registry, EveryPrimitiveHasSamplesOrIsTestedInContext) {
 }
 INSTANTIATE_TEST_SUITE_P(Laws, Registry, testing::ValuesIn(names()), [](auto& info) { return info.param; });
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::registry_test

@@ -1,7 +1,7 @@
 // shard_map: values declared the same on all ranks must be so, as far as the operations show.
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::shard_map_test {
 namespace {
 using Axes = std::vector<MeshAxis>;
 const Axes kBoth{{"data", 2}, {"model", 2}};
@@ -119,4 +119,4 @@ TEST(Replicated, UnderTransformsAndByName) {
   });
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::shard_map_test

@@ -9,7 +9,7 @@
 #include "bora/optim/optim.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::shard_test {
 namespace {
 using V = Arrays;
 
@@ -511,4 +511,4 @@ TEST(Training, EachScannedLayerGathersOnlyItself) {
   EXPECT_GT(inside, 0u);
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::shard_test

@@ -8,7 +8,7 @@
 #include "compile/testing.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::sink_test {
 namespace {
 const MeshAxes kData{"data"};
 constexpr std::int64_t kRows = 4, kColumns = 96;
@@ -159,4 +159,4 @@ TEST(Sink, GradientsOfLayersAreSummedWhileOthersCompute) {
       }
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::sink_test

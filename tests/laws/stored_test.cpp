@@ -4,7 +4,7 @@
 #include "bora/base/parallel.h"
 #include "laws/golden.h"
 
-namespace bora::laws {
+namespace bora::laws::stored_test {
 namespace {
 const std::vector<Dtype> kStored{i8, i16, u16, u64, f16};
 /// Files hold u64 as two rows of u32: the upper and the lower halves.
@@ -213,4 +213,4 @@ TEST(Stored, FilesKeepThem) {
   std::filesystem::remove_all(folder);
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::stored_test

@@ -3,7 +3,7 @@
 #include "bora/base/parallel.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::svd_test {
 namespace {
 double largest(const Array& x) { return x.size() == 0 ? 0 : amax(abs(x)).astype(f64).item<double>(); }
 Array number(double x) { return full({}, x, f64); }
@@ -62,4 +62,4 @@ TEST(Svd, KnownValues) {
   }
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::svd_test

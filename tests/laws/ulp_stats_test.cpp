@@ -2,7 +2,7 @@
 #include "bora/ops/stats.h"
 #include "laws/ulp_table.h"
 
-namespace bora::laws {
+namespace bora::laws::ulp_stats_test {
 using namespace stats;
 #define BORA_ULP(...) [](const Arrays& x) { return __VA_ARGS__; }
 const std::vector<Ulp>& ulp_of_distributions() {
@@ -45,4 +45,4 @@ const std::vector<Ulp>& ulp_of_distributions() {
   return r;
 }
 #undef BORA_ULP
-}  // namespace bora::laws
+}  // namespace bora::laws::ulp_stats_test

@@ -13,6 +13,6 @@ struct Ulp {
   double bound[2], usual[2];
   double least = 0;
 };
-const std::vector<Ulp>& ulp_table();
-const std::vector<Ulp>& ulp_of_distributions();
+namespace ulp_table_test { const std::vector<Ulp>& ulp_table(); }
+namespace ulp_stats_test { const std::vector<Ulp>& ulp_of_distributions(); }
 }  // namespace bora::laws

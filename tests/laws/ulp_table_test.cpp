@@ -2,7 +2,7 @@
 #include "bora/ops/complex.h"
 #include "laws/ulp_table.h"
 
-namespace bora::laws {
+namespace bora::laws::ulp_table_test {
 using namespace special;
 #define BORA_ULP(...) [](const Arrays& x) { return __VA_ARGS__; }
 const std::vector<Ulp>& ulp_table() {
@@ -68,4 +68,4 @@ const std::vector<Ulp>& ulp_table() {
   return r;
 }
 #undef BORA_ULP
-}  // namespace bora::laws
+}  // namespace bora::laws::ulp_table_test

@@ -8,7 +8,7 @@
 #include "bora/ops/creation.h"
 #include "laws/ulp_table.h"
 
-namespace bora::laws {
+namespace bora::laws::ulp_test {
 namespace {
 struct Point {
   std::vector<double> in;
@@ -93,8 +93,8 @@ TEST_P(UlpOf, IsWithinItsBound) {
 std::string name_of(const testing::TestParamInfo<Ulp>& info) {
   return std::regex_replace(std::string(info.param.name), std::regex("::"), "_");
 }
-INSTANTIATE_TEST_SUITE_P(Special, UlpOf, testing::ValuesIn(ulp_table()), name_of);
-INSTANTIATE_TEST_SUITE_P(Distributions, UlpOf, testing::ValuesIn(ulp_of_distributions()), name_of);
+INSTANTIATE_TEST_SUITE_P(Special, UlpOf, testing::ValuesIn(ulp_table_test::ulp_table()), name_of);
+INSTANTIATE_TEST_SUITE_P(Distributions, UlpOf, testing::ValuesIn(ulp_stats_test::ulp_of_distributions()), name_of);
 
 std::string text_of(const std::string& path) {
   std::ifstream file(std::string(BORA_SOURCE_DIR) + "/" + path);
@@ -111,9 +111,9 @@ std::string table(const std::vector<Ulp>& rows) {
   return r.str();
 }
 TEST(Ulp, TheDocumentQuotesTheTable) {
-  for (auto* rows : {&ulp_table(), &ulp_of_distributions()})
+  for (auto* rows : {&ulp_table_test::ulp_table(), &ulp_stats_test::ulp_of_distributions()})
     EXPECT_NE(text_of("docs/numerics.md").find(table(*rows)), std::string::npos)
         << "docs/numerics.md must hold\n" << table(*rows);
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::ulp_test

@@ -3,7 +3,7 @@
 #include "bora/named/axes.h"
 #include "bora/named/named.h"
 
-namespace bora {
+namespace bora::axes_test {
 namespace {
 using List = std::vector<Axis>;
 const Axis H{"H", 3}, W{"W", 4}, C{"C", 5};
@@ -89,4 +89,4 @@ TEST(Axes, PatternsDescribeAxes) {
   says<ValueError>([&] { return matches_axes(axes, "... x ..."); }, "more than one ...");
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::axes_test

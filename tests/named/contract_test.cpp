@@ -3,7 +3,7 @@
 #include "bora/bora.h"
 #include "bora/named/contract.h"
 
-namespace bora {
+namespace bora::contract_test {
 namespace {
 using List = std::vector<Axis>;
 const Axis H{"H", 2}, W{"W", 3}, D{"D", 4}, B{"B", 2}, E{"E", 5};
@@ -126,4 +126,4 @@ TEST(NamedRearrange, BadTextsAreQuoted) {
   says<AxisError>([&] { return rearrange(x, "a b c -> (H: a b) (H: c)"); }, "occurs twice");
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::contract_test

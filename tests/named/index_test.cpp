@@ -3,7 +3,7 @@
 #include "bora/bora.h"
 #include "bora/named/shape.h"
 
-namespace bora {
+namespace bora::index_test {
 namespace {
 using List = std::vector<Axis>;
 const Axis B{"batch", 2}, S{"seq", 3}, V{"vocab", 5}, T{"step", 4};
@@ -189,4 +189,4 @@ TEST(NamedIndex, BadIndicesAreNamed) {
   says<DtypeError>([&] { return at(x.astype(i32), {"vocab", 0}).divide(2); }, "use astype(f32)");
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::index_test

@@ -3,7 +3,7 @@
 #include "laws/laws.h"
 #include "named/registry.h"
 
-namespace bora::laws {
+namespace bora::laws::laws_test {
 namespace {
 const Axis A{"a", 4}, B{"b", 3};
 NamedArray sample(const NamedFunction& f, const std::vector<Axis>& axes, int seed) {
@@ -140,4 +140,4 @@ TEST(NamedFunctions, OnlyElementsOfTheMaskCount) {
   close({nanmean(holes, B).array()}, {mean(x, B, {.where = mask}).array()}, 1e-12, "NaN are skipped");
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::laws_test

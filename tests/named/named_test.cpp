@@ -4,7 +4,7 @@
 #include "bora/named/random.h"
 #include "bora/named/transforms.h"
 
-namespace bora {
+namespace bora::named_test {
 namespace {
 const Axis Batch{"batch", 2}, Embed{"embed", 3}, Hidden{"mlp", 4};
 NamedArray x() { return named(reshape(arange(6, f32), {2, 3}), {Batch, Embed}); }
@@ -217,4 +217,4 @@ TEST(Mapping, DrawsAreBornSplitAndTheSame) {
   });
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::named_test

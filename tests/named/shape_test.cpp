@@ -4,7 +4,7 @@
 #include "bora/named/axes.h"
 #include "bora/named/shape.h"
 
-namespace bora {
+namespace bora::shape_test {
 namespace {
 using List = std::vector<Axis>;
 using F = std::vector<float>;
@@ -136,4 +136,4 @@ TEST(NamedShape, BadArgumentsAreNamed) {
   says([] { return softmax(x(), "bb"); }, "did you mean 'b'?");
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::shape_test

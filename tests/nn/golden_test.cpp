@@ -4,7 +4,7 @@
 #include <fstream>
 #include "bora/bora.h"
 
-namespace bora {
+namespace bora::golden_test {
 namespace {
 /// Operand k of a case.
 NamedArray operand(int k, const Axes& axes) {
@@ -98,4 +98,4 @@ TEST(LayersGolden, AttentionWithSharedKeysAndRotaryPositions) {
   });
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::golden_test

@@ -2,7 +2,7 @@
 #include "bora/ops/terms.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::halves_test {
 namespace {
 /// sum over n iterations of w * x, of which a half's own sum would stop at 256 (bf16) or 2048 (f16).
 NamedArray looped(const Array& w, std::int64_t n) {
@@ -42,4 +42,4 @@ TEST(Halves, RoundedSumsStayPending) {
       });
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::halves_test

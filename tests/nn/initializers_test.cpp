@@ -7,7 +7,7 @@
 #include <sstream>
 #include "bora/bora.h"
 
-namespace bora {
+namespace bora::initializers_test {
 namespace {
 namespace init = nn::initializers;
 using nn::Initializer;
@@ -108,4 +108,4 @@ TEST(Initializers, MistakesAreNamed) {
                    "delta_orthogonal: 4 inputs are more than 2");
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::initializers_test

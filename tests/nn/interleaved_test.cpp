@@ -4,7 +4,7 @@
 #include "bora/nn/pipeline.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::interleaved_test {
 namespace {
 using nn::PipelineOptions;
 const Axis kRows{nn::kBatch, 16}, kPlaces{nn::kPosition, 4}, kEmbed{nn::kEmbed, 6}, kLayers{nn::kLayers, 4};
@@ -239,4 +239,4 @@ TEST(Interleaved, ErrorsNameWhatIsWrong) {
   EXPECT_THROW(nn::parse_schedule("1b1f"), ConfigError);
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::interleaved_test

@@ -7,7 +7,7 @@
 #include "nn/samples.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::laws_test {
 namespace {
 using nn::LayerSample;
 /// The layouts that training uses: storage and compute mapping.
@@ -189,4 +189,4 @@ TEST(LayerRegistry, HoldsEveryLayer) {
   EXPECT_EQ(layers, known.size());
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::laws_test

@@ -5,7 +5,7 @@
 #include "bora/bora.h"
 #include "bora/nn/loss.h"
 
-namespace bora {
+namespace bora::loss_mesh_test {
 namespace {
 constexpr std::int64_t kTokens = 512, kRows = 4, kPositions = 12;
 struct Inputs {
@@ -112,4 +112,4 @@ TEST(CrossEntropy, DerivativesAndBatchesOfSplitScores) {
   });
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::loss_mesh_test

@@ -7,7 +7,7 @@
 #include <sstream>
 #include "bora/bora.h"
 
-namespace bora {
+namespace bora::loss_test {
 namespace {
 constexpr std::int64_t kVocabulary = 12, kEmbed = 6;
 struct Inputs {
@@ -243,4 +243,4 @@ TEST(LinearCrossEntropy, BadInput) {
         std::isnan(nn::linear_cross_entropy(in.head, in.x, outside, in.weights, {.block_bytes = bytes}).item<float>()));
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::loss_test

@@ -3,7 +3,7 @@
 #include <sstream>
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::moe_test {
 namespace {
 using nn::Moe, nn::RouterWeights;
 const Axis kBatch{nn::kBatch, 4}, kPosition{nn::kPosition, 7}, kEmbed{nn::kEmbed, 6}, kHidden{nn::kMlp, 5};
@@ -198,4 +198,4 @@ TEST(Moe, ErrorsSayWhatToDo) {
   EXPECT_THROW((void)make(2)(NamedArray(zeros({4}), {{"batch", 4}})), AxisError);
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::moe_test

@@ -1,7 +1,7 @@
 // Layers of convolutional and recurrent networks against torch (tests/golden/make_networks.py), and their errors.
 #include "nn/golden.h"
 
-namespace bora {
+namespace bora::networks_test {
 namespace {
 template <class T> T cast(const T& t, Dtype d) {
   return tree::map([d](const Array& a) { return a.astype(d); }, t);
@@ -122,4 +122,4 @@ TEST(Networks, AxesThatDoNotFit) {
   EXPECT_THROW((void)nn::MaxPool{{axis("w", 2)}}(operand(0, {h, in})), AxisError);
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::networks_test

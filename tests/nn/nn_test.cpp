@@ -6,7 +6,7 @@
 #include "bora/nn/policy.h"
 #include "bora/nn/stacked.h"
 
-namespace bora {
+namespace bora::nn_test {
 namespace {
 const Axis Batch{"batch", 2}, Position{"position", 5}, Embed{"embed", 8}, Layers{"layers", 3};
 NamedArray input(int seed = 1) { return random::normal(random::key(seed), {Batch, Position, Embed}); }
@@ -191,4 +191,4 @@ TEST(PolicyText, ParsesWhatJmpWrites) {
     EXPECT_THROW((void)Policy::parse(bad), ConfigError) << bad;
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::nn_test

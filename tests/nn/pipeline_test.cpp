@@ -3,7 +3,7 @@
 #include "bora/nn/linear.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::pipeline_test {
 namespace {
 using nn::PipelineOptions, nn::pipeline_bubble;
 const Axis kRows{nn::kBatch, 8}, kEmbed{nn::kEmbed, 6}, kLayers{nn::kLayers, 4};
@@ -224,4 +224,4 @@ TEST(Pipeline, ErrorsNameTheSizes) {
   });
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::pipeline_test

@@ -5,7 +5,7 @@
 #include "bora/optim/overwrite.h"
 #include "nn/golden.h"
 
-namespace bora {
+namespace bora::quantization_test {
 namespace {
 using nn::Float8, nn::Fp8DotGeneralOp, nn::Int8DotGeneralOp, nn::Quantization;
 const Axis Batch{"batch", 4}, In{"in", 6}, Out{"out", 5};
@@ -309,4 +309,4 @@ TEST(OverwriteWithGradient, Checkpoints) {
   std::filesystem::remove_all(folder);
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::quantization_test

@@ -3,7 +3,7 @@
 #include <sstream>
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::ring_attention_test {
 namespace {
 using nn::ring_attention, nn::RingAttentionOptions;
 const Axis kBatch{nn::kBatch, 2}, kPosition{nn::kPosition, 16}, kHeads{nn::kHeads, 2}, kGroup{nn::kHeadGroup, 3},
@@ -156,4 +156,4 @@ TEST(RingAttention, ErrorsNameTheSizes) {
   });
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::ring_attention_test

@@ -11,7 +11,7 @@
 #include "bora/nn/spectral_norm.h"
 #include "nn/golden.h"
 
-namespace bora {
+namespace bora::torch_layers_test {
 namespace {
 const Axis Rows{"batch", 2}, Position{"position", 3}, Embed{"embed", 8}, Heads{"heads", 2}, Size{"head_size", 4};
 const Axis KeyPosition{"key_position", 3};
@@ -272,4 +272,4 @@ TEST(BlockSeq, GivesTheNumbersOfStacked) {
   says<ValueError>([&] { return nn::fold(unlike, x)(nn::per_layer(scale)); }, "a BlockSeq of 2 layers along axis");
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::torch_layers_test

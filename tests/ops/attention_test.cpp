@@ -7,7 +7,7 @@
 #include "bora/fx/core.h"
 #include "ops/checks.h"
 
-namespace bora::test {
+namespace bora::test::attention_test {
 namespace {
 constexpr double inf = std::numeric_limits<double>::infinity();
 Array wave(const Shape& s, double phase = 0) {
@@ -231,4 +231,4 @@ TEST(Attention, MistakesInOptionsAreNamed) {
   EXPECT_MESSAGE(ValueError, attention(q, q, q, {.dropout = 0.1}), "one random key in .key, got none");
 }
 }  // namespace
-}  // namespace bora::test
+}  // namespace bora::test::attention_test

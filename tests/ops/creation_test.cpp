@@ -1,5 +1,6 @@
 #include "ops/checks.h"
 
+namespace creation_test {
 using namespace bora;
 using namespace bora::test;
 
@@ -182,3 +183,4 @@ TEST(Creation, OneHotAndGrids) {
   EXPECT_TRUE(close(g[1], array({{4, 4, 4}, {5, 5, 5}})));
   EXPECT_EQ(meshgrid({arange(3), arange(2)}, {.indexing = Indexing::ij})[0].shape(), (Shape{3, 2}));
 }
+}  // namespace creation_test

@@ -15,6 +15,7 @@ template <> struct host_arg<host::Numbers> {
 };
 }  // namespace bora
 
+namespace custom_test {
 using namespace bora;
 using namespace bora::test;
 
@@ -84,3 +85,4 @@ TEST(CustomOp, IsItselfOnly) {
   EXPECT_FALSE(tape.steps[0].p->equals(*tape.steps[2].p));
   EXPECT_EQ(tape.steps[0].p->params(), "function=doubled");
 }
+}  // namespace custom_test

@@ -6,7 +6,7 @@
 #include "bora/ops/shape.h"
 #include "ops/reference.h"
 
-namespace bora {
+namespace bora::dot_test {
 namespace {
 using namespace test;
 Dims others(std::int64_t n, const Dims& a, const Dims& b) {
@@ -166,4 +166,4 @@ TEST(Products, DotOuterTensordot) {
   EXPECT_THROW((void)tensordot(numbers({2}), numbers({3}), 2), ValueError);
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::dot_test

@@ -3,7 +3,7 @@
 #include "bora/ops/shape.h"
 #include "ops/reference.h"
 
-namespace bora {
+namespace bora::einsum_test {
 namespace {
 using namespace test;
 /// einsum over single letters, by counting through all of them.
@@ -134,4 +134,4 @@ TEST(Einsum, Errors) {
   EXPECT_THROW((void)einsum("ii->i", num({1, 3})), ShapeError);
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::einsum_test

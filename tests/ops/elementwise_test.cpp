@@ -2,6 +2,7 @@
 #include <limits>
 #include <random>
 
+namespace elementwise_test {
 using namespace bora;
 using namespace bora::test;
 
@@ -340,3 +341,4 @@ TEST(Elementwise, PrimitivesSayWhatIsWrong) {
                  "no arithmetic is defined on random keys");
   EXPECT_MESSAGE(DtypeError, add->infer({{{2}, boolean}, {{2}, boolean}}), "add");
 }
+}  // namespace elementwise_test

@@ -1,6 +1,7 @@
 #include "ops/checks.h"
 #include <limits>
 
+namespace functions_test {
 using namespace bora;
 using namespace bora::test;
 
@@ -149,3 +150,4 @@ TEST(Comparisons, OfWholeArrays) {
   EXPECT_FALSE(array_equal(x, array({{1., 2.}})));
   EXPECT_TRUE(array_equal(zeros({0}), zeros({0})));
 }
+}  // namespace functions_test

@@ -5,7 +5,7 @@
 #include "bora/ops/shape.h"
 #include "ops/reference.h"
 
-namespace bora {
+namespace bora::index_test {
 namespace {
 using namespace test;
 const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -132,4 +132,4 @@ TEST(DynamicIndex, DropsTheDimension) {
   EXPECT_THROW((void)dynamic_index_in_dim(numbers({0, 2}), array(0)), IndexError);
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::index_test

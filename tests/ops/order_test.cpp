@@ -4,7 +4,7 @@
 #include "bora/ops/shape.h"
 #include "ops/reference.h"
 
-namespace bora {
+namespace bora::order_test {
 namespace {
 using namespace test;
 const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
@@ -42,4 +42,4 @@ TEST(TopK, DescendingTiesKeepTheLowerPosition) {
   expect_says(message<ValueError>([] { (void)top_k(numbers({2, 3}), 4); }), "k = 4 does not lie in [0, 3]");
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::order_test

@@ -2,6 +2,7 @@
 #include <limits>
 #include <sstream>
 
+namespace print_test {
 using namespace bora;
 
 namespace {
@@ -58,3 +59,4 @@ TEST(Print, EmptyAndTraced) {
   EXPECT_EQ(text(Array(std::make_shared<Traced>(Type{{2, 3}, f32}, 99))), "traced f32[2, 3]");
   EXPECT_EQ(text(bitcast(array(42, i64), Dtype::key)), "key(42, 0)");
 }
+}  // namespace print_test

@@ -5,7 +5,7 @@
 #include "bora/bora.h"
 #include "ops/checks.h"
 
-namespace bora {
+namespace bora::ragged_test {
 namespace {
 Array numbers(const Shape& shape, int seed, Dtype dtype = f64) {
   auto x = random::uniform(random::key(static_cast<std::uint32_t>(seed)), shape, f64) * 2.0 - 1.0;
@@ -102,4 +102,4 @@ TEST(RaggedDot, ErrorsNameTheSizes) {
   EXPECT_MESSAGE(ShapeError, ragged_dot(zeros({4, 5}), w, sizes, {.first_group = sizes}), "first group must be");
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::ragged_test

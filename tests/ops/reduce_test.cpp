@@ -4,7 +4,7 @@
 #include "bora/ops/primitives.h"
 #include "ops/reference.h"
 
-namespace bora {
+namespace bora::reduce_test {
 namespace {
 using namespace test;
 const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
@@ -129,4 +129,4 @@ TEST(Cumsum, BothDirections) {
   EXPECT_EQ(cumsum(numbers({0, 2})).shape(), (Shape{0, 2}));
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::reduce_test

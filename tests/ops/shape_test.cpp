@@ -5,7 +5,7 @@
 #include "bora/ops/primitives.h"
 #include "ops/reference.h"
 
-namespace bora {
+namespace bora::shape_test {
 namespace {
 using namespace test;
 
@@ -188,4 +188,4 @@ TEST(Iota, CountsAlongOneDimension) {
   expect_values(slice(many, {2, 0, 19999}, {3, 5, 20000}), {0, 1, 2, 3, 4});
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::shape_test

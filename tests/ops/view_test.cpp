@@ -1,5 +1,6 @@
 #include "ops/checks.h"
 
+namespace view_test {
 using namespace bora;
 using namespace bora::test;
 
@@ -146,3 +147,4 @@ TEST(At, HasADerivative) {
   check([](const Array& a, const Array& b) { return at(a, 0, range(0, 5, 3)).set(view(b, range(0, 2))); });
   check([](const Array& a, const Array& b) { return at(a, array({0, 2, 0}), array({1, 1, 1})).add(b); });
 }
+}  // namespace view_test

@@ -7,7 +7,7 @@
 #include "bora/optim/config.h"
 #include "bora/optim/further.h"
 
-namespace bora {
+namespace bora::around_test {
 namespace {
 struct Params {
   NamedArray weight;
@@ -242,4 +242,4 @@ TEST(Around, FactorsOfTheSettingsReachLr) {
   EXPECT_NEAR(s.make(1, 30)(array(90)).item<double>(), 0.25, 1e-6);
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::around_test

@@ -12,7 +12,7 @@
 #include "bora/optim/config.h"
 #include "bora/optim/further.h"
 
-namespace bora {
+namespace bora::law_test {
 namespace {
 constexpr int kSteps = 4;
 struct Params {
@@ -239,4 +239,4 @@ TEST(OptimLaws, NamesAreWordsThatNoOtherHas) {
   EXPECT_GE(names.size(), 26U);
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::law_test

@@ -4,7 +4,7 @@
 #include <complex>
 #include "bora/bora.h"
 
-namespace bora {
+namespace bora::optim_test {
 namespace {
 struct Params {
   Array weight, bias;
@@ -86,4 +86,4 @@ TEST(Optim, AStateOfOtherParametersIsAnError) {
   EXPECT_THROW((void)tx.update(params(), optim::State{}, params()), ValueError);
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::optim_test

@@ -6,7 +6,7 @@
 #include <sstream>
 #include "bora/bora.h"
 
-namespace bora {
+namespace bora::schedule_test {
 namespace {
 const std::map<std::string, optim::Schedule>& schedules() {
   using namespace optim;
@@ -74,4 +74,4 @@ TEST(Schedules, RefuseWhatHasNoMeaning) {
   } catch (const ValueError& e) { EXPECT_NE(e.text().find("'linear_warmpu'"), std::string::npos) << e.text(); }
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::schedule_test

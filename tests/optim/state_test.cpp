@@ -7,7 +7,7 @@
 #include "bora/bora.h"
 #include "bora/models/gpt2.h"
 
-namespace bora {
+namespace bora::state_test {
 namespace {
 struct Params {
   Array weight, bias;
@@ -199,4 +199,4 @@ TEST_F(OptimState, AMaskChoosesWhatDecays) {
   EXPECT_EQ(decay([](const std::string& path, const Array&) { return path == "bias"; }), std::pair(0.F, 0.5F));
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::state_test

@@ -17,7 +17,7 @@
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
 
-namespace bora {
+namespace bora::distributions_test {
 namespace {
 namespace r = random;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
@@ -316,4 +316,4 @@ TEST(Distributions, ErrorsNameTheSamplerAndTheValues) {
     EXPECT_TRUE(std::isnan(x.item<double>()));
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::distributions_test

@@ -9,7 +9,7 @@
 #include "bora/ops/shape.h"
 #include "bora/random/random.h"
 
-namespace bora {
+namespace bora::golden_test {
 namespace {
 struct Line {
   std::string sampler, text;
@@ -141,4 +141,4 @@ TEST(Golden, EveryLineOfJax) {
   }
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::golden_test

@@ -13,7 +13,7 @@
 #include "bora/ops/shape.h"
 #include "bora/ops/transform.h"
 
-namespace bora {
+namespace bora::random_test {
 namespace {
 using namespace random;
 using Words = std::vector<std::uint32_t>;
@@ -180,4 +180,4 @@ TEST(Gamma, OfShapeZeroIsZero) {
   }
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::random_test

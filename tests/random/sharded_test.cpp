@@ -8,7 +8,7 @@
 #include "bora/random/distributions.h"
 #include "bora/shard/mesh.h"
 
-namespace bora {
+namespace bora::sharded_test {
 namespace {
 TEST(Sharded, DrawsAreThoseOfOneRank) {
   auto k = random::key(11);
@@ -104,4 +104,4 @@ TEST(Transformed, JitIsEagerAndVmapIsOneKeyAfterAnother) {
   }
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::sharded_test

@@ -10,7 +10,7 @@
 #include "bora/ops/shape.h"
 #include "bora/shard/mesh.h"
 
-namespace bora {
+namespace bora::sobol_test {
 namespace {
 TEST(Sobol, IsSciPys) {
   std::ifstream file(std::string(BORA_SOURCE_DIR) + "/tests/golden/sobol.txt");
@@ -66,4 +66,4 @@ TEST(Sobol, ErrorsHaveTheValues) {
   EXPECT_NE(message([] { return random::sobol(2, 2, {.dtype = bf16}); }).find("got bf16"), std::string::npos);
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::sobol_test

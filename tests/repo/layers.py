@@ -123,6 +123,14 @@ if typed > TYPED:
 if typed < TYPED:
     problems.append(f"{typed} times as<ops::P> in {' '.join(PASSES)}: set TYPED of tests/repo/layers.py to it")
 
+# Files of one test program are compiled together: each has a namespace of its name.
+ALONE = ("config", "faults", "messages", "net")   # folders whose programs have one file each
+for path in sources:
+    name = path.relative_to(ROOT)
+    if (name.parts[0] == "tests" and name.name.endswith("_test.cpp") and name.parts[1] not in ALONE
+            and not re.search(rf"^(inline )?namespace \S*\b{path.stem}\b", path.read_text(), re.M)):
+        problems.append(f"{name}: its tests stand outside of a namespace {path.stem}")
+
 # Every Debian package in the list is used, and every used one is in the list.
 listed = {line.split()[0] for line in (ROOT / "tools/packages.txt").read_text().splitlines()
           if line.strip() and not line.startswith("#")}

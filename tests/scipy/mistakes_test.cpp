@@ -9,7 +9,7 @@
 #include "bora/ops/signal.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::mistakes_test {
 namespace {
 template <class E, class F> void says(F&& f, const std::string& part) {
   try {
@@ -93,4 +93,4 @@ TEST(SciPyMistakes, OfSolversAreNamed) {
                    "odeint: f");
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::mistakes_test

@@ -6,7 +6,7 @@
 #include "laws/golden.h"
 #include "scipy/cases.h"
 
-namespace bora::laws {
+namespace bora::laws::names_test {
 namespace {
 const GoldenCases& golden() {
   static const GoldenCases r = [] {
@@ -19,11 +19,11 @@ const GoldenCases& golden() {
 const NamedCases& cases() {
   static const NamedCases r = [] {
     NamedCases c;
-    add_convolutions(c);
-    add_windows(c);
-    add_spectra(c);
-    add_transforms(c);
-    add_samples(c);
+    signal_cases::add_convolutions(c);
+    signal_cases::add_windows(c);
+    signal_cases::add_spectra(c);
+    signal_cases::add_transforms(c);
+    sample_cases::add_samples(c);
     return c;
   }();
   return r;
@@ -139,4 +139,4 @@ TEST(SciPyNames, DerivativesEqualDifferences) {
   EXPECT_GT(tested, 300);
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::names_test

@@ -5,7 +5,7 @@
 #include "bora/ops/ndimage.h"
 #include "scipy/cases.h"
 
-namespace bora::laws {
+namespace bora::laws::sample_cases {
 void add_samples(NamedCases& cases) {
   using namespace integrate;
   for (auto n : {"1", "2", "3", "4", "5", "6", "7"}) {
@@ -71,4 +71,4 @@ void add_samples(NamedCases& cases) {
     BORA_CASE(steps, all + "/rest", (interpolate::CubicSpline{a, b, ends}(c)));
   }
 }
-}  // namespace bora::laws
+}  // namespace bora::laws::sample_cases

@@ -9,7 +9,7 @@
 #include "bora/ops/signal.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::shard_test {
 namespace {
 TEST(SciPySharded, IsLocal) {
   auto v = rnd({9}, 1), m = rnd({5, 4}, 2), at = rnd({2, 6}, 3) * 3. + 1.5;
@@ -58,4 +58,4 @@ TEST(SciPySharded, IsLocal) {
   }
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::shard_test

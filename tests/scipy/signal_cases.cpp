@@ -3,7 +3,7 @@
 #include "bora/ops/signal.h"
 #include "scipy/cases.h"
 
-namespace bora::laws {
+namespace bora::laws::signal_cases {
 namespace {
 using namespace signal;
 using Named = std::initializer_list<std::pair<std::string, Overlap>>;
@@ -171,4 +171,4 @@ void add_transforms(NamedCases& cases) {
     BORA_CASE(smooth, "fft::" + name + "/s", g(a, {.s = Dims{3}}));
   }
 }
-}  // namespace bora::laws
+}  // namespace bora::laws::signal_cases

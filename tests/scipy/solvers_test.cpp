@@ -6,7 +6,7 @@
 #include "bora/ops/interpolate.h"
 #include "laws/laws.h"
 
-namespace bora::laws {
+namespace bora::laws::solvers_test {
 namespace {
 using namespace sparse::linalg;
 Array dense_solution(const Array& a, const Array& b) {
@@ -251,4 +251,4 @@ TEST(Interpolators, HaveDerivatives) {
   close({mapped}, {f(x)}, 1e-15, "mapped");
 }
 }  // namespace
-}  // namespace bora::laws
+}  // namespace bora::laws::solvers_test

@@ -7,7 +7,7 @@
 #include "bora/ops/linalg_scipy.h"
 #include "bora/shard/linalg.h"
 
-namespace bora {
+namespace bora::linalg_test {
 namespace {
 namespace sharded = linalg::sharded;
 Array draw(int seed, const Shape& shape, Dtype dtype) {
@@ -125,4 +125,4 @@ TEST(ShardedLinalg, MistakesAreNamed) {
   });
 }
 }  // namespace
-}  // namespace bora
+}  // namespace bora::linalg_test

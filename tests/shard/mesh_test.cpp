@@ -6,6 +6,7 @@
 #include "bora/ops/reduce.h"
 #include "bora/ops/sharding.h"
 
+namespace mesh_test {
 using namespace bora;
 TEST(MeshOfAJob, OneProcessHasEveryAxisOfSizeOne) {
   struct Case {
@@ -43,3 +44,4 @@ TEST(MeshOfAJob, OneProcessHasEveryAxisOfSizeOne) {
   EXPECT_EQ(error({{"data", -1}, {"model", 2}}), "mesh data=-1,model=2 needs a multiple of 2 ranks, but the job has 3");
   for (auto name : {"BORA_RANK", "BORA_SIZE", "BORA_ROOT"}) ::unsetenv(name);
 }
+}  // namespace mesh_test

@@ -11,6 +11,7 @@
 #include "event_file.h"
 
 namespace fs = std::filesystem;
+namespace files_test {
 using namespace bora;
 namespace {
 struct TrackFiles : testing::Test {
@@ -105,3 +106,4 @@ TEST(Chart, MarksAreRoundNumbers) {
   EXPECT_EQ(track::round_marks(0, 1, 1), (V{0, 1}));
   EXPECT_EQ(track::logarithmic_marks(3, 60), (V{5, 10, 20, 50}));
 }
+}  // namespace files_test

@@ -13,6 +13,7 @@
 #include "event_file.h"
 
 namespace fs = std::filesystem;
+namespace tracker_test {
 using namespace bora;
 using event_file::Row;
 namespace {
@@ -206,3 +207,4 @@ TEST(TrackerTypes, EveryOneHasAReader) {
   EXPECT_EQ(types().size(), readers.size());
   EXPECT_EQ(config::Choice<track::TrackerKind>()->type(), "jsonl");
 }
+}  // namespace tracker_test

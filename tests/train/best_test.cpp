@@ -2,6 +2,7 @@
 #include "bigram.h"
 
 namespace fs = std::filesystem;
+namespace best_test {
 using namespace bora;
 namespace {
 std::vector<std::int64_t> steps_in(const std::string& root) {
@@ -66,3 +67,4 @@ TEST_F(TrainerTest, KeepsTheBestCheckpoint) {
   EXPECT_EQ(steps_in(settings.out + "/best"), (std::vector<std::int64_t>{3 * best}));
   EXPECT_EQ(steps_in(settings.out + "/checkpoints").back(), 24);
 }
+}  // namespace best_test

@@ -11,6 +11,7 @@
 #include "bora/train/trainer.h"
 #include "train/resume.h"
 
+namespace compression_test {
 using namespace bora;
 using training::Compression;
 
@@ -348,3 +349,4 @@ TEST(Compression, WhatHasNoPlaceIsRefused) {
     EXPECT_THROW(model->step(batch_of(0, mesh)), ShardError);
   });
 }
+}  // namespace compression_test

@@ -4,6 +4,7 @@
 #include "bigram.h"
 
 namespace fs = std::filesystem;
+namespace hooks_test {
 using namespace bora;
 namespace {
 struct HooksTest : TrainerTest {
@@ -134,3 +135,4 @@ TEST_F(HooksTest, RanksThatAskForDifferentThingsAreAnError) {
     EXPECT_TRUE(saved().empty());
   }
 }
+}  // namespace hooks_test

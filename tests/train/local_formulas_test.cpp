@@ -4,6 +4,7 @@
 #include "bora/train/compression.h"
 #include "bora/train/local.h"
 
+namespace local_formulas_test {
 using namespace bora;
 
 namespace {
@@ -224,3 +225,4 @@ TEST(LocalSteps, BadInputIsRefusedAtTheCall) {
             }).find("size"),
             std::string::npos);
 }
+}  // namespace local_formulas_test

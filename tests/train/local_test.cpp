@@ -7,6 +7,7 @@
 #include "bora/compile/executable.h"
 #include "bora/train/trainer.h"
 
+namespace local_test {
 using namespace bora;
 
 namespace {
@@ -261,3 +262,4 @@ TEST(LocalSteps, TheTrainerMakesTheStepsOfThePureFunction) {
       }
     });
 }
+}  // namespace local_test

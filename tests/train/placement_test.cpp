@@ -5,6 +5,7 @@
 #include <sstream>
 #include "bora/nn/axes.h"
 
+namespace placement_test {
 using namespace bora;
 namespace {
 using Settings = training::MeshSettings;
@@ -182,3 +183,4 @@ TEST(Placement, OwnRulesInTheirOrder) {
   // Nothing splits a batch that the rules do not name.
   EXPECT_TRUE(batch_axes(mappings_of(rules({{"embed", "data"}}, {}), m).compute, m).empty());
 }
+}  // namespace placement_test

@@ -6,6 +6,7 @@
 #include <csignal>
 #include "bora/base/error.h"
 
+namespace progress_test {
 using namespace bora;
 
 TEST(ProgressLine, PlainLinesWithoutATerminal) {
@@ -53,3 +54,4 @@ TEST(Process, PeakRssSeesTouchedMemory) {
   std::vector<char> block(64 << 20, 1);
   EXPECT_GT(peak_rss(), before + (32 << 20) * static_cast<std::int64_t>(block[123]));
 }
+}  // namespace progress_test

@@ -6,6 +6,7 @@
 #include "bora/train/trainer.h"
 #include "laws/effort.h"
 
+namespace reproducible_test {
 using namespace bora;
 
 namespace {
@@ -115,3 +116,4 @@ TEST(Reproducible, WhatCannotHoldIsRefused) {
   says("the mesh has 4 ranks, of which the batch is split over 2", 8, dp, mesh(2, 2));
   EXPECT_THROW(trained(1, 6), ShardError);
 }
+}  // namespace reproducible_test

@@ -11,6 +11,7 @@
 #include "bora/transport/transport.h"
 #include "train/snapshots.h"
 
+namespace snapshot_loss_test {
 using namespace bora;
 using bora::training::Snapshots;
 
@@ -169,3 +170,4 @@ TEST(Snapshots, RanksGetWhatTheyNeed) {
   EXPECT_GE(received, all / 4);
   EXPECT_LT(received, all / 2);  // what all get of all: 3 times as many as there are
 }
+}  // namespace snapshot_loss_test

@@ -4,6 +4,7 @@
 #include "bora/bora.h"
 #include "bora/train/trainer.h"
 
+namespace snapshot_test {
 using namespace bora;
 using bora::training::Snapshots;
 
@@ -90,3 +91,4 @@ TEST(Snapshots, CopiesAreOnOtherHosts) {
   EXPECT_EQ(holders_of_copies({"a", "a", "a", "b", "b"}), (std::vector<int>{3, 4, 3, 0, 1}));
   EXPECT_EQ(holders_of_copies({"a", "b", "c"}), (std::vector<int>{1, 2, 0}));
 }
+}  // namespace snapshot_test

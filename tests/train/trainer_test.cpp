@@ -5,6 +5,7 @@
 #include "track/event_file.h"
 
 namespace fs = std::filesystem;
+namespace trainer_test {
 using namespace bora;
 
 TEST_F(TrainerTest, PartsOfABatchAddUpToTheBatch) {
@@ -294,3 +295,4 @@ TEST_F(TrainerTest, AModelMayCloseOverArrays) {  // which are inputs of the step
       EXPECT_NEAR(model->step(batch).to_vector<float>()[0], 2 * std::log(256.0), 0.2);
     });
 }
+}  // namespace trainer_test

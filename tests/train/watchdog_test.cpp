@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <algorithm>
 
-namespace bora {
+namespace bora::watchdog_test {
 TEST(Watchdog, SaysWhereARunStandsWhenNothingHappens) {
   using namespace std::chrono_literals;
   testing::internal::CaptureStderr();
@@ -23,4 +23,4 @@ TEST(Watchdog, SaysWhereARunStandsWhenNothingHappens) {
   EXPECT_NE(text.find(" s: it is at reading the text of step 7\n"), std::string::npos) << text;
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 4) << text;  // at 0.1, 0.2, 0.4 ...
 }
-}  // namespace bora
+}  // namespace bora::watchdog_test

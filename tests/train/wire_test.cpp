@@ -5,6 +5,7 @@
 #include "bora/train/trainer.h"
 #include "bora/transport/transport.h"
 
+namespace wire_test {
 using namespace bora;
 
 namespace {
@@ -161,3 +162,4 @@ TEST(WireOfTraining, ASumInShardMapTravelsByItsWire) {
     EXPECT_THROW(refused(x, Wire::int8({100})), ValueError);
   });
 }
+}  // namespace wire_test

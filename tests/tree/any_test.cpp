@@ -8,6 +8,7 @@
 #include "bora/tree/any.h"
 #include "bora/tree/functions.h"
 
+namespace any_test {
 namespace {
 using namespace bora;
 using tree::Any;
@@ -196,3 +197,4 @@ TEST(Any, NamedTransformsGoThroughIt) {
 static_assert(tree::Tree<Any> && tree::copyable<Any> && !tree::positional<Around<Any>>);
 static_assert(fields::count<Around<Any>> == 2);
 }  // namespace
+}  // namespace any_test

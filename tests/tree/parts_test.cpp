@@ -6,6 +6,7 @@
 #include "bora/ops/ravel.h"
 #include "bora/tree/functions.h"
 
+namespace parts_test {
 namespace {
 using namespace bora;
 struct Linear {
@@ -242,3 +243,4 @@ TEST(TreeFunctions, SubtreesOfOneType) {
   EXPECT_TRUE(array_equal(f.leaf, e.leaf) && array_equal(f.module.bias, e.module.bias));
 }
 }  // namespace
+}  // namespace parts_test

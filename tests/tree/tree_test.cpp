@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include "bora/ops/ops.h"
 
+namespace tree_test {
 namespace {
 using namespace bora;
 enum class Mode { train, eval };
@@ -41,16 +42,18 @@ class Opaque {
   int x_;
 };
 }  // namespace
-template <> inline constexpr bool bora::is_static<Window> = true;
-template <> inline constexpr bool bora::is_static<Hashed> = true;
-template <> inline constexpr bool bora::is_static<Opaque> = true;
-template <> struct std::hash<Hashed> {
-  std::size_t operator()(const Hashed&) const { return 1; }
+}  // namespace tree_test
+template <> inline constexpr bool bora::is_static<tree_test::Window> = true;
+template <> inline constexpr bool bora::is_static<tree_test::Hashed> = true;
+template <> inline constexpr bool bora::is_static<tree_test::Opaque> = true;
+template <> struct std::hash<tree_test::Hashed> {
+  std::size_t operator()(const tree_test::Hashed&) const { return 1; }
 };
-template <> struct std::hash<Opaque> {
-  std::size_t operator()(const Opaque&) const { return 1; }
+template <> struct std::hash<tree_test::Opaque> {
+  std::size_t operator()(const tree_test::Opaque&) const { return 1; }
 };
 
+namespace tree_test {
 namespace {
 struct WithStatic {
   Array a;
@@ -234,3 +237,4 @@ TEST(Tree, Patterns) {
   EXPECT_TRUE(tree::matches("a*b*c", "aXbXbYc"));
 }
 }  // namespace
+}  // namespace tree_test

@@ -11,9 +11,9 @@ struct TriangularSolveOptions {
   bool lower = true;        // which half of a is read
   bool transposed = false;  // solve a^T x = b
 };
-/// x with a x = b, a [.., n, n] triangular, b [.., n, k].
+/// x with a x = b, a [.., n, n] triangular, b [.., n, k], whose batches broadcast, or a vector [n].
 Array triangular_solve(const Array& a, const Array& b, const TriangularSolveOptions& options = {});
-/// x with a x = b, a [.., n, n], b [.., n, k] (by LU with partial pivoting); inf or NaN where a is singular.
+/// x with a x = b, a [.., n, n], b as above (by LU with partial pivoting); inf or NaN where a is singular.
 Array solve(const Array& a, const Array& b);
 /// a [.., m, n] = q r with k = min(m, n): q [.., m, k] with orthonormal columns, r [.., k, n] upper triangular with a
 /// real diagonal. The derivative needs linearly independent first k columns.

@@ -20,7 +20,7 @@ struct Lu {
   Array p, l, u;
 };
 Lu lu(const Array& a);
-/// x with a x = b (transposed: a^T x = b), a [.., n, n] as lu_factor gives it, b [.., n, k].
+/// x with a x = b (transposed: a^T x = b), a [.., n, n] as lu_factor gives it, b [.., n, k] or a vector [n].
 Array lu_solve(const LuFactor& f, const Array& b, bool transposed = false);
 /// The determinants [..] of a [.., n, n]. From n = 4 on the derivative is not finite where a is singular.
 Array det(const Array& a);
@@ -33,7 +33,7 @@ Slogdet slogdet(const Array& a);
 // ---- systems --------------------------------------------------------------------------------------------------------
 /// The inverse; inf or NaN where a [.., n, n] is singular.
 Array inv(const Array& a);
-/// x with a x = b, a = L L^H as cholesky gives L [.., n, n], b [.., n, k].
+/// x with a x = b, a = L L^H as cholesky gives L [.., n, n], b [.., n, k] or a vector [n].
 Array cho_solve(const Array& l, const Array& b);
 struct SolveTriangularOptions {
   bool lower = false, transposed = false;

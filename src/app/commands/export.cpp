@@ -6,6 +6,7 @@
 #include "app/job.h"
 #include "app/run.h"
 #include "bora/base/file.h"
+#include "bora/base/paths.h"
 #include "bora/models/peft.h"
 #include "bora/ops/reduce.h"
 
@@ -38,12 +39,11 @@ struct Export {
     check<ConfigError>(!s.model->hf_names().types.empty(), "export: Hugging Face's folders have no model of type ",
                        s.model->type());
     std::error_code error;
-    bool free = !fs::exists(to, error) || (fs::is_directory(to, error) && fs::is_empty(to, error));
+    bool made = !is_there(to), free = made || (fs::is_directory(to, error) && fs::is_empty(to, error) && !error);
     check<ConfigError>(free, "export: ", to, " is not empty; choose another folder");
     check<ConfigError>(format == "hf" || s.lora, "export: ", words.run, " has no adapters (lora.rank) to write");
     auto tokenizer = s.tokenizer->open();
     check_folder_of(words, s, *tokenizer);
-    bool made = !fs::exists(to, error);
     try {
       return write(s, tokenizer);
     } catch (...) {

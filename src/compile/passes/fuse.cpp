@@ -9,6 +9,7 @@ namespace bora::exec {
 namespace {
 constexpr std::int64_t kShortestRow = 16;  // below, computing a value once per row and repeating it does not pay
 constexpr std::int64_t kLittle = 4096;     // elements that cost less than a call or two
+constexpr std::int64_t kCall = 400;        // instructions, one waiting for the other, that cost more than a call
 constexpr std::size_t kNeighbours = 32;    // sets further apart are not joined: values would live longer
 
 class Fuser {
@@ -130,9 +131,10 @@ class Fuser {
     auto& x = sets_[idx(a)];
     auto& y = sets_[idx(b)];
     auto g = united(x.group, y.group);
-    why_ = !g                  ? "neither has a value for each element, or for each row, of the other"
-           : path_outside(a, b) ? "a kernel between them needs the one and is needed by the other"
-                                : nullptr;
+    why_ = !g                         ? "neither has a value for each element, or for each row, of the other"
+           : waits(x.group, y.group) ? "computing a value in each of its short rows takes longer than an array of them"
+           : path_outside(a, b)      ? "a kernel between them needs the one and is needed by the other"
+                                     : nullptr;
     if (why_ || !make_loop(scene_, *g, why_, false)) return b;
     auto keep = x.order > y.order ? a : b, gone = keep == a ? b : a;
     auto &k = sets_[idx(keep)], &o = sets_[idx(gone)];
@@ -142,6 +144,15 @@ class Fuser {
     o.group = {};
     move_behind(keep);
     return keep;
+  }
+  /// Would the loop of both compute much once per row, one value at a time, where rows are short? A loop of its own
+  /// computes a vector of such values in the same time. Rows that are reduced wait for their sums anyway.
+  bool waits(const Group& a, const Group& b) const {
+    auto &small = a.elements < b.elements ? a : b, &large = a.elements < b.elements ? b : a;
+    if (small.elements == large.elements || large.columns) return false;
+    std::int64_t cost = 0;
+    for (int m : small.members) cost += scene_.items[idx(m)].cost;
+    return small.elements * cost >= kCall && large.elements / small.elements <= 16 * cost;
   }
   static std::optional<Group> united(const Group& a, const Group& b) {
     Group r;

@@ -7,7 +7,9 @@
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "bora/kernels/cpu.h"
 #include "bora/kernels/move.h"
+#include "kernels/array/stream.h"
 
 namespace bora::kernels {
 namespace {
@@ -18,6 +20,7 @@ bool inside(std::int32_t i, I n) { return i >= 0 && i < n; }
 template <class T>
 void take_as(const T* in, const std::int32_t* indices, T* out, I outer, I n, I m, I inner, OutOfRange mode, T filler) {
   bool clamp = mode == OutOfRange::clamp;
+  bool far = inner == 1 && static_cast<std::size_t>(outer * m) * sizeof(T) >= streaming_bytes();
   parallel_for(outer * m, grain_for(inner == 1 ? kRead : kElement * static_cast<double>(inner)), [&](I begin, I end) {
     for (I u = begin; u < end;) {
       const T* from = in + u / m * n * inner;
@@ -26,8 +29,16 @@ void take_as(const T* in, const std::int32_t* indices, T* out, I outer, I n, I m
       I count = std::min(m - u % m, end - u);
       u += count;
       if (inner == 1) {
-        for (I i = 0; i < count; ++i)
-          to[i] = clamp ? from[std::clamp<I>(at[i], 0, n - 1)] : inside(at[i], n) ? from[at[i]] : filler;
+        auto one = [&](I i) {
+          return clamp ? from[std::clamp<I>(at[i], 0, n - 1)] : inside(at[i], n) ? from[at[i]] : filler;
+        };
+        T part[256];
+        for (I i = 0; far && i < count; i += std::ssize(part)) {
+          auto some = std::min(std::ssize(part), count - i);
+          for (I j = 0; j < some; ++j) part[j] = one(i + j);
+          stream(to + i, part, static_cast<std::size_t>(some) * sizeof(T));
+        }
+        for (I i = 0; !far && i < count; ++i) to[i] = one(i);
         continue;
       }
       for (I i = 0; i < count; ++i) {
@@ -37,6 +48,7 @@ void take_as(const T* in, const std::int32_t* indices, T* out, I outer, I n, I m
         else std::fill_n(to + i * inner, inner, filler);
       }
     }
+    if (far) stream_end();
   });
 }
 

@@ -156,16 +156,18 @@ template <class T> std::shared_ptr<const Tables<T>> tables_of(I n, bool whole) {
   return t;
 }
 
+/// Transforms that run side by side; they do not touch each other, so their number changes no bit.
+template <class T> I lanes_in_use() { return (isa() == Isa::v4 ? 64 : 32) / static_cast<I>(sizeof(T)); }
 template <class T> void run(const Job<T>& job) { isa() == Isa::v4 ? v4::fft_lanes(job) : v3::fft_lanes(job); }
 /// count transforms of the plan's length, lane t at place(t) of in and out.
 template <class T, class In, class Out>
 void in_lanes(const Plan<T>& plan, bool inverse, T scale, I count, I step_in, I step_out, In&& in, Out&& out,
               const T* factors = nullptr, I pitch = 0) {
-  constexpr I L = kLanes<T>;
+  const I L = lanes_in_use<T>();
   I groups = (count + L - 1) / L;
   double cost = kPointPass * static_cast<double>(plan.n * L * (plan.count + 2));
   parallel_for(groups, grain_for(cost), [&](I begin, I end) {
-    auto room = allocate(static_cast<std::size_t>(4 * plan.n) * 64);
+    auto room = allocate(static_cast<std::size_t>(4 * plan.n * L) * sizeof(T));
     for (I g = begin; g < end; ++g) {
       auto* from = factors ? factors + 2 * g * L : nullptr;
       Job<T> job{&plan, {}, {}, inverse, scale, from, pitch, static_cast<T*>(room.get())};
@@ -214,10 +216,10 @@ template <class T> void one(const Tables<T>& t, bool inverse, T scale, const T* 
               [&](I k) { return out + 2 * k; });
 }
 template <class T> void transform(bool inverse, T scale, const T* in, T* out, I outer, I n, I inner) {
-  constexpr I kSmall = 64, kModerate = 4096;
+  constexpr I kSmall = 64, kModerate = 4096, kMany = 64 / static_cast<I>(sizeof(T));
   I count = outer * inner;
   if (count == 0) return;
-  bool whole = n <= kSmall || (n <= kModerate && count >= kLanes<T>);
+  bool whole = n <= kSmall || (n <= kModerate && count >= kMany);
   auto t = tables_of<T>(n, whole);
   if (whole && !t->padded) {
     auto place = [n, inner](I lane) { return 2 * (lane / inner * n * inner + lane % inner); };

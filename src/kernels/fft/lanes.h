@@ -1,11 +1,11 @@
-// lanes.h -- what the kernels of both instruction sets share with the planner: 16 (f32) or 8 (f64) transforms of one
-// length run side by side, one in each lane of a vector. Private.
+// lanes.h -- what the kernels of both instruction sets share with the planner: transforms of one length run side by
+// side, one in each lane of a vector of the instruction set. Private.
 #pragma once
 #include <cstdint>
 
 namespace bora::kernels::fft_detail {
 using I = std::int64_t;
-template <class T> inline constexpr I kLanes = 64 / static_cast<I>(sizeof(T));
+inline constexpr I kMostLanes = 16;
 
 /// One pass of the Stockham algorithm: n / (radix) butterflies; `twiddles`: radix - 1 complex numbers for each of `m`.
 template <class T> struct Pass {
@@ -22,7 +22,7 @@ template <class T> struct Plan {
 };
 /// Where the lanes lie in memory: element j of lane l is the complex number at base[l] + j * step.
 template <class T> struct Place {
-  T* base[16];  // kLanes of them are in use
+  T* base[kMostLanes];
   I step, lanes;
 };
 /// Transforms lanes from `in` to `out` with room for 4 n vectors. factors: null, or one complex number for each element

@@ -37,7 +37,7 @@ struct Frame {
     return at;
   }
 };
-enum class Mode : std::uint8_t { row, main, tail };
+enum class Mode : std::uint8_t { row, main, single, tail };
 struct Task {
   const Graph* graph;
   Mode mode;

@@ -207,13 +207,16 @@ class Assembler : public Encoder {
     for (const Partials& a : partials_) begin(a, false);
     if (flag_nan_) kxorw(kNan, kNan, kNan);
     L(tails);
+    if (!v4() && t.copies > 1) whole_vectors(g);
+    Xbyak::Label partial;
+    L(partial);
     mov(rdx, rcx);
     sub(rdx, rax);
     jle(done, T_NEAR);
     tail_lanes();
     encode(g, allocate(task(g, Mode::tail), frame_), Mode::tail);
     add(rax, lanes());
-    jmp(tails, T_NEAR);
+    jmp(partial, T_NEAR);
     L(done);
     if (stores_ == Stores::partials) {
       mov(rdi, ptr[rsp + kCall]);
@@ -226,6 +229,18 @@ class Assembler : public Encoder {
         for (int u = 0; u < parts; ++u) vmovups(ptr[rdi + static_cast<int>(k) * 256 + u * vector_bytes()], v(u));
     }
     L(end);
+  }
+  /// One vector at a time, without the mask of a tail: AVX2 has none for stores and for elements below four bytes.
+  void whole_vectors(const Graph& g) {
+    Xbyak::Label next, rest;
+    L(next);
+    lea(rdx, ptr[rax + lanes()]);
+    cmp(rdx, rcx);
+    jg(rest, T_NEAR);
+    encode(g, allocate(task(g, Mode::single), frame_), Mode::single);
+    add(rax, lanes());
+    jmp(next, T_NEAR);
+    L(rest);
   }
   // Inputs are prefetched by instructions: the prefetchers of the CPU stop at the end of a page. With several passes
   // over a row, the longest pass prefetches the next row (the others leave the memory idle): softmax of [4096, 1024] is

@@ -218,11 +218,13 @@ class Emitter : public Xbyak::CodeGenerator {
     Xbyak::RegExp at;
     int size, lane;  // bytes of an element in memory and of its lane
     bool masked;     // only the lanes of the tail
-    bool copied;     // through the frame, element by element: AVX2 masks whole lanes only
+    bool copied;     // through the frame, element by element
   };
-  Access access(int operand, const Machine& m) {
+  /// AVX2 masks whole lanes only; its masked stores take dozens of cycles on AMD's processors before Zen 4, and no load
+  /// of what they wrote can begin before they are done.
+  Access access(int operand, const Machine& m, bool stored) {
     const int size = size_of(operand), whole = s_.lane_bytes(), lane = s_.narrow ? 2 : m.wide ? 8 : 4;
-    const bool tail = mode_ == Mode::tail, copied = tail && !v4() && (size != whole || s_.narrow);
+    const bool tail = mode_ == Mode::tail, copied = tail && !v4() && (stored || size != whole || s_.narrow);
     const int first = mode_ == Mode::main ? m.copy * lanes() * size : 0;
     return {copied ? Xbyak::RegExp(rsp) + kCopy : Xbyak::RegExp(base(operand)) + rax * size + first, size, lane,
             tail && !copied, copied};
@@ -270,7 +272,7 @@ class Emitter : public Xbyak::CodeGenerator {
       s_.narrow ? vpbroadcastw(d, X(m.out)) : m.wide ? vpbroadcastq(d, X(m.out)) : vpbroadcastd(d, X(m.out));
       return;
     }
-    const Access a = access(operand, m);
+    const Access a = access(operand, m, false);
     if (a.copied) copy_elements(operand, true);
     const X part = sized(m.out, elements(m) * a.lane), r = a.masked && v4() ? X(part | k1 | T_z) : part;
     if (a.masked && !v4()) {
@@ -299,13 +301,10 @@ class Emitter : public Xbyak::CodeGenerator {
       size_of(operand) == 2 ? mov(word[base(operand)], di) : mov(byte[base(operand)], dil);
       return;
     }
-    const Access a = access(operand, m);
+    const Access a = access(operand, m, true);
     const X part = sized(r, elements(m) * a.lane);
-    const Xbyak::Address to = a.masked && v4() ? ptr[a.at] | k1 : ptr[a.at];
-    if (a.masked && !v4()) {
-      vmovaps(v(m.temp[0]), ptr[rsp + kMask]);
-      a.size == 8 ? vmaskmovpd(to, v(m.temp[0]), part) : vmaskmovps(to, v(m.temp[0]), part);
-    } else if (mode_ == Mode::main && stores_ == Stores::stream && lazy_[at(operand)] != 0 &&
+    const Xbyak::Address to = a.masked ? ptr[a.at] | k1 : ptr[a.at];
+    if (mode_ == Mode::main && stores_ == Stores::stream && lazy_[at(operand)] != 0 &&
                operand < loop_operands()) {
       vmovntps(to, part);
     } else if (s_.narrow) {
@@ -350,8 +349,12 @@ class Emitter : public Xbyak::CodeGenerator {
     vmovaps(acc, place);
     combine(p.what, acc, x, t, u);
     if (v4()) return s_.wide ? vmovapd(place | k1, acc) : vmovaps(place | k1, acc);
-    vmovaps(t, ptr[rsp + kMask]);
-    s_.wide ? vmaskmovpd(place, t, acc) : vmaskmovps(place, t, acc);
+    if (mode_ == Mode::tail) {
+      vmovaps(t, ptr[rsp + kMask]);
+      vmovaps(u, place);
+      s_.wide ? vblendvpd(acc, u, acc, t) : vblendvps(acc, u, acc, t);
+    }
+    vmovaps(place, acc);
   }
 
  private:

@@ -38,6 +38,6 @@ inline void check_system(std::string_view what, const Types& in) {
   check_numbers(what, in[1]);
   check<DtypeError>(in[0].dtype == in[1].dtype, what, ": dtypes differ: ", in[0], " and ", in[1]);
   check<ShapeError>(batch(in[0]) == batch(in[1]) && rows(in[0]) == rows(in[1]), what, ": a ", in[0], " does not fit b ",
-                    in[1], "; b is [.., n, k] with the batches of a (a vector: expand_dims(b, -1))");
+                    in[1], "; b is [.., n, k] with the batches of a, or one vector [n]");
 }
 }  // namespace bora::linalg

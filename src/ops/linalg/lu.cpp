@@ -3,6 +3,7 @@
 #include <numeric>
 #include "bora/ops/arrange.h"
 #include "bora/ops/linalg_functions.h"
+#include "ops/linalg/systems.h"
 
 namespace bora {
 namespace ops {
@@ -84,6 +85,8 @@ Lu lu(const Array& a) {
   return {p, l, triu(slice_in_dim(f.lu, -2, 0, k))};
 }
 Array lu_solve(const LuFactor& f, const Array& b, bool transposed) {
+  if (b.ndim() == 1)
+    return each_system("lu_solve", f.lu, b, [&](const Array&, const Array& c) { return lu_solve(f, c, transposed); });
   check_system("lu_solve", {f.lu.type(), b.type()});
   auto along = [&](const Array& order, const Array& x) {
     return take_along_axis(x, broadcast_to(expand_dims(order, -1), x.shape()), -2);

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <vector>
 #include "ops/linalg/small.h"
+#include "ops/linalg/systems.h"
 
 namespace bora {
 namespace ops {
@@ -87,6 +88,8 @@ struct Solve {
 }  // namespace ops
 
 namespace linalg {
-Array solve(const Array& a, const Array& b) { return call_one(ops::Solve{false}, {a, b}); }
+Array solve(const Array& a, const Array& b) {
+  return each_system("solve", a, b, [](const Array& m, const Array& c) { return call_one(ops::Solve{false}, {m, c}); });
+}
 }  // namespace linalg
 }  // namespace bora

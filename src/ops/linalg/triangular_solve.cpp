@@ -1,5 +1,6 @@
 // a x = b with a triangular a.
 #include "ops/linalg/small.h"
+#include "ops/linalg/systems.h"
 
 namespace bora {
 namespace ops {
@@ -64,7 +65,9 @@ struct TriangularSolve {
 
 namespace linalg {
 Array triangular_solve(const Array& a, const Array& b, const TriangularSolveOptions& o) {
-  return call_one(ops::TriangularSolve{o.lower, o.transposed}, {a, b});
+  return each_system("triangular_solve", a, b, [&](const Array& m, const Array& c) {
+    return call_one(ops::TriangularSolve{o.lower, o.transposed}, {m, c});
+  });
 }
 }  // namespace linalg
 }  // namespace bora

@@ -1,24 +1,27 @@
 // passes.h -- Stockham's passes over vectors of lanes: decimation in frequency, natural order in and out. Stockham
 // 1966, High-speed convolution and correlation; butterflies of 2, 3, 4, 5 as in Temperton 1983, others by definition.
 #include "kernels/fft/lanes.h"
+#include "kernels/fft/isa/pairs.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {
-using fft_detail::I;
-template <class T> struct alignas(64) Vector {
-  typedef T V __attribute__((vector_size(64)));
-};
-template <class T> using V = typename Vector<T>::V;
+template <class T> using V = typename Simd<T>::V;
+template <class T> inline constexpr I kLanes = Simd<T>::width;
 /// A complex number in each lane.
 template <class T> struct C {
   V<T> re, im;
 };
 template <class T> inline C<T> operator+(const C<T>& a, const C<T>& b) { return {a.re + b.re, a.im + b.im}; }
 template <class T> inline C<T> operator-(const C<T>& a, const C<T>& b) { return {a.re - b.re, a.im - b.im}; }
-template <class T> inline C<T> times(const C<T>& a, T re, T im) {
-  return {a.re * re - a.im * im, a.re * im + a.im * re};
+/// Both parts are a multiplication and a fused one, on every instruction set.
+template <class T> inline C<T> times(const C<T>& a, V<T> re, V<T> im) {
+  return {Simd<T>::fma(a.re, re, -(a.im * im)), Simd<T>::fma(a.re, im, a.im * re)};
 }
-template <class T> inline C<T> scaled(const C<T>& a, T s) { return {a.re * s, a.im * s}; }
+template <class T> inline C<T> times(const C<T>& a, T re, T im) { return times(a, Simd<T>::all(re), Simd<T>::all(im)); }
+template <class T> inline C<T> scaled(const C<T>& a, T s) {
+  const auto v = Simd<T>::all(s);
+  return {a.re * v, a.im * v};
+}
 template <class T> inline C<T> minus_i(const C<T>& a) { return {a.im, -a.re}; }
 
 template <int R, class T> inline void butterfly(C<T>* a) {
@@ -91,30 +94,38 @@ template <class T> void any_pass(const fft_detail::Pass<T>& p, const T* roots, c
     }
   }
 }
-/// Elements of a lane that are moved together: a line of the cache, where they are neighbours in memory.
-constexpr I kTile = 8;
-template <class P> bool side_by_side(const P& p, I lanes) {
-  if (p.lanes != lanes) return false;
-  for (I l = 1; l < lanes; ++l)
-    if (p.base[l] != p.base[0] + 2 * l) return false;
-  return true;
+/// Elements between the lanes' memory, where they are all in use and lie equally far apart; else 0.
+template <class P> I gap(const P& p, I lanes) {
+  const I d = p.base[1] - p.base[0];
+  if (p.lanes != lanes) return 0;
+  for (I l = 2; l < lanes; ++l)
+    if (p.base[l] - p.base[l - 1] != d) return 0;
+  return d;
 }
+/// Elements of a lane that are moved together: a line of the cache, where they are neighbours in memory.
+constexpr I kTile = 8, kAhead = 16;
 /// Reads lanes into vectors; an inverse transform is a transform with the parts exchanged, before and after.
 template <class T> void load(const fft_detail::Job<T>& job, C<T>* x) {
-  constexpr I L = fft_detail::kLanes<T>;
-  const I n = job.plan->n, step = 2 * job.in.step;
-  if (side_by_side(job.in, L)) {
-    const T* from = job.in.base[0];
-    for (I j = 0; j < n; ++j) {
-      T re[L], im[L];
-      for (I l = 0; l < L; ++l) re[l] = from[j * step + 2 * l], im[l] = from[j * step + 2 * l + 1];
-      T *a = reinterpret_cast<T*>(job.inverse ? &x[j].im : &x[j].re),
-        *b = reinterpret_cast<T*>(job.inverse ? &x[j].re : &x[j].im);
-      for (I l = 0; l < L; ++l) a[l] = re[l], b[l] = im[l];
+  constexpr I L = kLanes<T>;
+  const I n = job.plan->n, step = 2 * job.in.step, apart = gap(job.in, L);
+  auto put = [&](I j, V<T> re, V<T> im) { x[j] = job.inverse ? C<T>{im, re} : C<T>{re, im}; };
+  I done = 0;
+  if (apart == 2)
+    for (const T* from = job.in.base[0]; done < n; ++done, from += step) {
+      V<T> re, im;
+      _mm_prefetch(reinterpret_cast<const char*>(from + kAhead * step), _MM_HINT_T0);  // lines far apart, one at a time
+      apart_pairs(from, re, im);
+      put(done, re, im);
     }
-    return;
+  else if (apart != 0 && step == 2) {
+    constexpr I turn = 16 / sizeof(T);
+    for (const T* from = job.in.base[0]; done + turn / 2 <= n; done += turn / 2, from += turn) {
+      V<T> part[turn];
+      columns(from, apart, part);
+      for (I i = 0; i < turn / 2; ++i) put(done + i, part[2 * i], part[2 * i + 1]);
+    }
   }
-  for (I j0 = 0; j0 < n; j0 += kTile)
+  for (I j0 = done; j0 < n; j0 += kTile)
     for (I l = 0; l < L; ++l) {
       const T* from = job.in.base[l < job.in.lanes ? l : 0];
       T *a = reinterpret_cast<T*>(job.inverse ? &x[0].im : &x[0].re) + l,
@@ -123,36 +134,45 @@ template <class T> void load(const fft_detail::Job<T>& job, C<T>* x) {
     }
 }
 template <class T> void store(const fft_detail::Job<T>& job, const C<T>* x) {
-  constexpr I L = fft_detail::kLanes<T>;
-  const I n = job.plan->n, step = 2 * job.out.step, lanes = job.out.lanes;
-  const bool dense = side_by_side(job.out, L);
-  alignas(64) T re[kTile][L], im[kTile][L];
+  constexpr I L = kLanes<T>, turn = 16 / sizeof(T);
+  const I n = job.plan->n, step = 2 * job.out.step, lanes = job.out.lanes, apart = gap(job.out, L);
+  const auto scale = Simd<T>::all(job.scale);
   for (I j0 = 0; j0 < n; j0 += kTile) {
     const I count = n - j0 < kTile ? n - j0 : kTile;
+    C<T> y[kTile];
     for (I j = 0; j < count; ++j) {
-      const T *a = reinterpret_cast<const T*>(&x[j0 + j].re), *b = reinterpret_cast<const T*>(&x[j0 + j].im);
-      for (I l = 0; l < L; ++l) re[j][l] = a[l] * job.scale, im[j][l] = b[l] * job.scale;
-      if (!job.factors) continue;
-      const T* w = job.factors + 2 * (j0 + j) * job.pitch;
-      T c[L] = {}, s[L] = {};
-      for (I l = 0; l < lanes; ++l) c[l] = w[2 * l], s[l] = w[2 * l + 1];
-      for (I l = 0; l < L; ++l) {
-        T p = re[j][l] * c[l] - im[j][l] * s[l], q = re[j][l] * s[l] + im[j][l] * c[l];
-        re[j][l] = p, im[j][l] = q;
+      y[j] = {x[j0 + j].re * scale, x[j0 + j].im * scale};
+      if (job.factors) {
+        const T* w = job.factors + 2 * (j0 + j) * job.pitch;
+        T some[2 * L] = {};
+        if (lanes < L) {
+          for (I i = 0; i < 2 * lanes; ++i) some[i] = w[i];
+          w = some;
+        }
+        V<T> re, im;
+        apart_pairs(w, re, im);
+        y[j] = times(y[j], re, im);
       }
+      if (job.inverse) y[j] = {y[j].im, y[j].re};
     }
-    const auto &first = job.inverse ? im : re, &second = job.inverse ? re : im;
-    if (dense) {
-      for (I j = 0; j < count; ++j) {
-        T* to = job.out.base[0] + (j0 + j) * step;
-        for (I l = 0; l < L; ++l) to[2 * l] = first[j][l], to[2 * l + 1] = second[j][l];
+    I done = 0;
+    if (apart == 2)
+      for (I j = 0; j < count; ++j)
+        __builtin_prefetch(job.out.base[0] + (j0 + j + kAhead) * step, 1);
+    if (apart == 2)
+      for (; done < count; ++done) together_pairs(job.out.base[0] + (j0 + done) * step, y[done].re, y[done].im);
+    else if (apart != 0 && step == 2)
+      for (; done + turn / 2 <= count; done += turn / 2) {
+        V<T> part[turn];
+        for (I i = 0; i < turn / 2; ++i) part[2 * i] = y[done + i].re, part[2 * i + 1] = y[done + i].im;
+        to_rows(job.out.base[0] + (j0 + done) * step, apart, part);
       }
-      continue;
-    }
-    for (I l = 0; l < lanes; ++l) {
-      T* to = job.out.base[l] + j0 * step;
-      for (I j = 0; j < count; ++j) to[j * step] = first[j][l], to[j * step + 1] = second[j][l];
-    }
+    if (done == count) continue;
+    for (I l = 0; l < lanes; ++l)
+      for (I j = done; j < count; ++j) {
+        T* to = job.out.base[l] + (j0 + j) * step;
+        to[0] = reinterpret_cast<const T*>(&y[j].re)[l], to[1] = reinterpret_cast<const T*>(&y[j].im)[l];
+      }
   }
 }
 template <class T> void run_lanes(const fft_detail::Job<T>& job) {
