@@ -148,7 +148,7 @@ TEST(Eig, NumpysEigenvalues) {
     auto part = [&](const Array& x, int p) { return (remainder(x, p) - p / 2).astype(f64) / 4.0; };
     auto a = part(7 * i + 13 * j + i * j + 3 * i * i, 11);
     if (kind == 1) a = complex(a, part(5 * i + 3 * j + 2 * i * j + j * j, 13));
-    auto both = reshape(array(numbers), {n, 2});
+    auto both = asarray(numbers, {n, 2});
     auto want = complex(squeeze(slice_in_dim(both, 1, 0, 1), {1}), squeeze(slice_in_dim(both, 1, 1, 2), {1}));
     auto got = linalg::eigvals(a);
     // To each of NumPy's its nearest, and the other way round.
