@@ -22,6 +22,7 @@
 #include "bora/nn/quantization.h"
 #include "bora/nn/stacked.h"
 #include "bora/ops/custom.h"
+#include "bora/ops/forms.h"
 #include "bora/ops/linalg.h"
 #include "bora/ops/ops.h"
 #include "bora/ops/ravel.h"

@@ -89,8 +89,8 @@ void Safetensors::State::add_index(const fs::path& index) {
     names[shard].insert(name);
   for (auto& [shard, listed] : names) {
     auto file = index.parent_path() / shard;
-    check<IoError>(is_there(file.string()), index.string(), ": ", one_line(*listed.begin()), ": its file ", one_line(shard),
-                   " is missing");
+    check<IoError>(is_there(file.string()), index.string(), ": ", one_line(*listed.begin()), ": its file ",
+                   one_line(shard), " is missing");
     add(file.string(), &listed);
   }
 }
