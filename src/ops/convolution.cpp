@@ -1,6 +1,7 @@
 // Convolutions and pooling by slices.
 #include "bora/ops/convolution.h"
 #include "ops/composed.h"
+#include "ops/windows.h"
 
 namespace bora {
 using namespace ops;
@@ -92,32 +93,32 @@ Array convolved(std::string_view what, const Array& x, const Array& w, const Con
   for (std::size_t d = 0; d < n; ++d) sizes[d] = sizes[d] == 0 ? 0 : last_place(sizes[d], apart[d]) + 1;
   Windows windows(what, x, sizes, window, filled(what, "stride", o.stride, n, one),
                   filled(what, "dilation", o.dilation, n, one), o.padding);
-  Arrays parts;
-  windows.each(windows.padded(x, 0, apart), [&](const Array& part) { parts.push_back(part); });
-  auto elements = static_cast<Index>(parts.size());
-  if (groups == 1) {
-    auto patches = parts.size() == 1 ? parts[0] : concatenate(parts, -1);
-    return matmul(patches, reshape(w, {elements * in, out}));
+  auto ones = [](const Dims& d) { return std::all_of(d.begin(), d.end(), [](Index i) { return i == 1; }); };
+  if (groups == 1 && ones(window) && ones(windows.stride) && ones(apart) &&
+      windows.pads == Padding::Pairs(n, {0, 0}))
+    return matmul(x, reshape(w, {in, out}));
+  if (each != 1 || groups == 1) {
+    Dims lo, hi;
+    for (auto& [before, behind] : windows.pads) lo.push_back(before), hi.push_back(behind);
+    auto dtype = promote(x.dtype(), w.dtype()), computed = dtype == boolean ? i32 : dtype;
+    Convolve p{windows.stride, lo, hi, windows.dilation, apart, groups, 0, false};
+    return call_one(p, {x.astype(computed), w.astype(computed)}).astype(dtype);
   }
-  auto shape = parts[0].shape().dims();
-  shape.pop_back();
-  auto grouped = [&](Index a, Index b) { return Shape(joined(shape, {a, b})); };
-  auto weights = reshape(w, {elements, each, groups, out / groups});
+  // Each channel on its own: sums of products of slices fuse.
+  auto weights = reshape(w, {-1, groups, out / groups});
   Array y;
-  if (each == 1) {  // each channel on its own: sums of products of slices fuse
-    for (Index e = 0; e < elements; ++e) {
-      auto term =
-          reshape(parts[at(e)], grouped(groups, 1)) * reshape(part(weights, 0, e, e + 1), {groups, out / groups});
-      y = e == 0 ? term : y + term;
-    }
-  } else {
-    Arrays wide;
-    for (auto& p : parts) wide.push_back(reshape(p, grouped(groups, each)));
-    auto patches = concatenate(wide, -1);  // [.., group, element * each]
-    auto matrices = reshape(moveaxis(weights, 2, 0), {groups, elements * each, out / groups});
-    y = squeeze(matmul(expand_dims(patches, -2), matrices), -2);
-  }
-  return reshape(y, Shape(joined(shape, {out})));
+  Index element = 0;
+  windows.each(windows.padded(x, 0, apart), [&](const Array& slice) {
+    auto shape = slice.shape().dims();
+    shape.back() = groups;
+    shape.push_back(1);
+    auto term = reshape(slice, Shape(shape)) * reshape(part(weights, 0, element, element + 1), {groups, out / groups});
+    y = element++ == 0 ? term : y + term;
+  });
+  auto shape = y.shape().dims();
+  shape.pop_back();
+  shape.back() = out;
+  return reshape(y, Shape(shape));
 }
 template <class F> Array pooled(std::string_view what, const Array& x, const PoolOptions& o, Scalar nothing, F join) {
   auto n = o.window.size();

@@ -1,5 +1,5 @@
-// convolution.h -- convolutions and pooling over any number of spatial dimensions, channels last. Composites: windows
-// are strided slices, products are those of matrices, so that derivatives, vmap, jit and sharding of the batch follow.
+// convolution.h -- convolutions (products of patches read in place; their derivatives are convolutions) and pooling
+// (sums of strided slices, which fuse) over any number of spatial dimensions, channels last.
 #pragma once
 #include <utility>
 #include <vector>

@@ -8,6 +8,14 @@
 #include "bora/kernels/gemm.h"
 
 namespace bora::kernels {
+struct Patches;
+/// Rows of an operand that lie in parts, and where this block begins in a matrix of patches (patches.h), which is a.
+struct GemmWindows {
+  const Patches* patches = nullptr;
+  std::int64_t i0 = 0, k0 = 0;
+  const std::int64_t* b_parts = nullptr;  // row k of b is row k % part of the part b_parts[k / part] elements behind b
+  std::int64_t part = 0;
+};
 /// c[m, n] (+ or -)= a[m, k] b[k, n]. dtype f32, f64 or bf16 (of a, b and, unless wide, of c; wide: c is f32).
 struct GemmBlock {
   Dtype dtype;
@@ -20,6 +28,7 @@ struct GemmBlock {
   std::int64_t ldc;
   bool wide;
   Into into = Into::set;
+  GemmWindows windows = {};
 };
 /// Most elements of k in a slab. Slab i of s is [k * i / s, k * (i + 1) / s).
 constexpr std::int64_t slab_size(Dtype d) { return d == Dtype::f64 ? 128 : 256; }

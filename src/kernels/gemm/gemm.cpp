@@ -13,6 +13,7 @@
 #include "bora/kernels/memory.h"
 #include "kernels/gemm/bf16.h"
 #include "kernels/gemm/block.h"
+#include "kernels/gemm/unfolded.h"
 
 namespace bora::kernels {
 namespace {
@@ -34,13 +35,19 @@ const void* at(Dtype d, const void* p, I elements) {
 }
 void* at(Dtype d, void* p, I elements) { return static_cast<char*>(p) + elements * static_cast<I>(dtype_size(d)); }
 
+/// A product of plain operands, or one whose first operand is a matrix of patches.
+struct Product : Gemm {
+  GemmWindows windows = {};
+};
 /// Rows [i0, i1) and columns [j0, j1) of product `batch`.
-GemmBlock part(const Gemm& g, I batch, I i0, I i1, I j0, I j1) {
+GemmBlock part(const Product& g, I batch, I i0, I i1, I j0, I j1) {
+  auto windows = g.windows;
+  windows.i0 = i0;
   return {g.dtype,
           i1 - i0,
           j1 - j0,
           g.k,
-          at(g.dtype, g.a, batch * g.a_batch + i0 * g.a_row),
+          windows.patches ? g.a : at(g.dtype, g.a, batch * g.a_batch + i0 * g.a_row),
           g.a_row,
           g.a_col,
           at(g.dtype, g.b, batch * g.b_batch + j0 * g.b_col),
@@ -49,16 +56,18 @@ GemmBlock part(const Gemm& g, I batch, I i0, I i1, I j0, I j1) {
           at(g.dtype, g.c, batch * g.c_batch + i0 * g.ldc + j0),
           g.ldc,
           false,
-          g.into};
+          g.into,
+          windows};
 }
 void run(const GemmBlock& b) {
   static const bool wide = isa() == Isa::v4;
   const auto& s = scratch();
-  if (!(wide ? v4::gemm_thin : v3::gemm_thin)(b, s)) (wide ? v4::gemm_block : v3::gemm_block)(b, s);
+  if (!b.windows.patches && (wide ? v4::gemm_thin : v3::gemm_thin)(b, s)) return;
+  (wide ? v4::gemm_block : v3::gemm_block)(b, s);
 }
 
 /// Small c, long k: slabs of k are computed by different threads, a round of them at a time, and added to c in order.
-void run_over_slabs(const Gemm& g) {
+void run_over_slabs(const Product& g) {
   bool f64 = g.dtype == Dtype::f64;
   Dtype acc = f64 ? Dtype::f64 : Dtype::f32;
   I slabs = slab_count(acc, g.k), size = g.m * g.n, round = std::min(slabs, std::max<I>(16, (1 << 20) / size));
@@ -90,8 +99,9 @@ void run_over_slabs(const Gemm& g) {
           I k0 = g.k * s / slabs;
           auto b = whole;
           b.k = g.k * (s + 1) / slabs - k0;
-          b.a = at(g.dtype, b.a, k0 * g.a_col);
-          b.b = at(g.dtype, b.b, k0 * g.b_row);
+          if (b.windows.patches) b.windows.k0 = k0;
+          else b.a = at(g.dtype, b.a, k0 * g.a_col);
+          if (!b.windows.b_parts) b.b = at(g.dtype, b.b, k0 * g.b_row);
           b.c = at(acc, parts.get(), (s - s0 + 1) * size);
           b.ldc = g.n;
           b.wide = true;
@@ -106,7 +116,7 @@ void run_over_slabs(const Gemm& g) {
   }
 }
 
-void run_float(const Gemm& g) {
+void run_float(const Product& g) {
   const I threads = thread_count();
   const double work = kMultiplyAdd * static_cast<double>(g.batch * g.m * g.n * g.k);
   if (threads == 1 || grain_for(work) > 1) {
@@ -151,22 +161,25 @@ void check_strides(const char* which, I rows, I cols, I row, I col) {
   check<ValueError>(row == 1 || col == 1 || rows <= 1 || cols <= 1, "gemm: operand ", which, " [", rows, ", ", cols,
                     "] has strides ", row, ", ", col, "; one of them must be 1: copy it first");
 }
-}  // namespace
-
-void gemm(const Gemm& g) {
+/// Refuses what has no kernel; false where the result is empty, or zero and written.
+bool any_work(const Gemm& g) {
   check<DtypeError>(g.dtype != Dtype::boolean && g.dtype != Dtype::key, "gemm: not defined on ", g.dtype,
                     "; cast to i32 or f32 first");
   check<DtypeError>(g.into == Into::set || g.dtype == Dtype::f32 || g.dtype == Dtype::f64 || is_complex(g.dtype),
                     "gemm: adds to f32, f64 and complex numbers only, got ", g.dtype);
-  if (g.batch <= 0 || g.m <= 0 || g.n <= 0) return;
-  if (g.k <= 0) {
-    if (g.into != Into::set) return;
+  if (g.batch <= 0 || g.m <= 0 || g.n <= 0) return false;
+  if (g.k > 0) return true;
+  if (g.into == Into::set)
     for (I b = 0; b < g.batch; ++b)
       for (I i = 0; i < g.m; ++i)
         std::memset(at(g.dtype, g.c, b * g.c_batch + i * g.ldc), 0,
                     static_cast<std::size_t>(g.n) * dtype_size(g.dtype));
-    return;
-  }
+  return false;
+}
+}  // namespace
+
+void gemm(const Gemm& g) {
+  if (!any_work(g)) return;
   check_strides("a", g.m, g.k, g.a_row, g.a_col);
   check_strides("b", g.k, g.n, g.b_row, g.b_col);
   switch (g.dtype) {
@@ -179,7 +192,19 @@ void gemm(const Gemm& g) {
     case Dtype::bf16:
       if (has_bf16_unit() && gemm_bf16_unit(g)) return;
       [[fallthrough]];
-    default: return run_float(g);
+    default: return run_float({g, {}});
   }
+}
+void gemm_patches(const Gemm& g, const Patches& patches, const I* b_parts, I part) {
+  const auto rows = patches.turned ? patches.elements() : patches.windows(),
+             columns = patches.turned ? patches.windows() : patches.elements();
+  check<ValueError>(g.batch == 1 && g.m == rows && g.k == columns, "gemm_patches: patches [", rows, ", ", columns,
+                    "] do not fit a product of [", g.m, ", ", g.k, "] and batch ", g.batch);
+  if (!any_work(g)) return;
+  if (!patches_in_place(g, patches)) return gemm_unfolded(g, patches, b_parts, part);
+  check_strides("b", g.k, g.n, g.b_row, g.b_col);
+  Product p{g, {&patches, 0, 0, b_parts, part}};
+  p.a_row = 0, p.a_col = patches.turned ? 0 : 1;  // the order in which its strips are packed
+  run_float(p);
 }
 }  // namespace bora::kernels

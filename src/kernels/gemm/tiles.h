@@ -5,11 +5,13 @@
 #pragma once
 #include "kernels/gemm/block.h"
 #include "kernels/gemm/simd.h"
+#include "kernels/gemm/windows.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {
 constexpr int kRows = Simd<float>::width == 16 ? 14 : 6;
 constexpr I kStripStep = kRows > 8 ? 16 : 8;  // a strip of a^T is packed as [k][kStripStep]
+constexpr I kOften = 512;                     // rows for which a slab of b is packed anew
 constexpr I kLying = -1;                      // or read in place
 
 /// Lines to prefetch: for every 16 of k, some lines `step` bytes apart; the next group lies `next` bytes further on.
@@ -126,11 +128,11 @@ template <class T, class In> inline void copy_row(T* to, const In* from, I n) {
   for (; i + S::width <= n; i += S::width) S::store(to + i, load_wide(from + i));
   for (; i < n; ++i) to[i] = wide(from[i]);
 }
-/// Packs b into panels of `panel` columns, [k][panel] each; columns beyond n are zero.
-template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, I n) {
+/// Packs k rows of b into panels of `panel` columns, [whole][panel] each; columns beyond n are zero.
+template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, I n, I whole) {
   using S = Simd<T>;
   constexpr I panel = 2 * S::width;
-  for (I j = 0; j < n; j += panel, to += k * panel) {
+  for (I j = 0; j < n; j += panel, to += whole * panel) {
     I w = min(panel, n - j);
     const In* from = b + j * col;
     if (col == 1) {
@@ -155,6 +157,16 @@ template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, 
         }
     for (I p = turned; p < k; ++p)
       for (I i = 0; i < panel; ++i) to[p * panel + i] = i < w ? wide(from[p * row + i * col]) : T(0);
+  }
+}
+/// Packs rows [k0, k0 + k) of a matrix b that lies in parts.
+template <class T, class In> void pack_parts(T* to, const In* b, const GemmBlock& g, I k0, I k, I n) {
+  const I part = g.windows.part;
+  for (I p = 0; p < k;) {
+    const I at = (k0 + p) % part, rows = min(part - at, k - p);
+    pack_b(to + p * 2 * Simd<T>::width, b + g.windows.b_parts[(k0 + p) / part] + at * g.b_row, g.b_row, g.b_col, rows,
+           n, k);
+    p += rows;
   }
 }
 /// Packs rows in which k is contiguous, as [rows][Slab].
@@ -192,15 +204,19 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
   const I slabs = slab_count(d, g.k), strips = (g.m + kRows - 1) / kRows, panels = (g.n + panel - 1) / panel;
   auto r_begin = [&](I t) { return g.m * t / strips; };
   // Little work per element: operands are read in place.
-  const bool direct_b = g.b_col == 1 && (strips == 1 || g.k * g.n * size <= 12 << 10);
-  const bool direct_a = sizeof(In) == size && direct_b && panels <= 4;
+  const auto* patches = g.windows.patches;
+  const bool parts = g.windows.b_parts != nullptr;
+  const bool direct_b = g.b_col == 1 && !parts && (strips == 1 || g.k * g.n * size <= 12 << 10);
+  const bool direct_a = sizeof(In) == size && direct_b && panels <= 4 && !patches;
   // Columns in even blocks, as wide as the packed slab of b and the sums of a strip have room for.
   const I room = in_place ? panels : kSumsBytes / size / kRows / panel;
   const I most = min(room, direct_b ? panels : scratch.packed / size / ((g.k + slabs - 1) / slabs) / panel);
   const I blocks = (panels + most - 1) / most;
   for (I q = 0; q < blocks; ++q) {
     const I j0 = panels * q / blocks * panel, n = min(g.n, panels * (q + 1) / blocks * panel) - j0;
-    const I lot = in_place ? strips : kSumsBytes / size / n / kRows;  // strips that fit in sums
+    // Strips that fit in sums; of patches, those whose part of c stays in a cache, unless b had to be packed too often.
+    const I fit = max(1, (in_place ? 2 * scratch.packed : kSumsBytes) / size / n / kRows);
+    const I lot = !in_place ? fit : patches ? max(fit, kOften / kRows) : strips;
     for (I t0 = 0; t0 < strips; t0 += lot) {
       const I t1 = min(strips, t0 + lot), first = r_begin(t0);
       for (I s = 0; s < slabs; ++s) {
@@ -208,7 +224,8 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
         const In* source = b + k0 * g.b_row + j0 * g.b_col;
         const Into into = s > 0 && g.into == Into::set ? Into::add : g.into;
         const bool again = slabs == 1 && t0 > 0;  // packed already
-        if (g.b_col != 1 && !again) pack_b(packed, source, g.b_row, g.b_col, k, n);
+        if (parts && !again) pack_parts(packed, b + j0 * g.b_col, g, g.windows.k0 + k0, k, n);
+        else if (g.b_col != 1 && !again) pack_b(packed, source, g.b_row, g.b_col, k, n, k);
         for (I t = t0; t < t1; ++t) {
           const I r0 = r_begin(t), rows = r_begin(t + 1) - r0;
           const In* from = a + r0 * g.a_row + k0 * g.a_col;
@@ -217,6 +234,11 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
           else x.c = sums + (r0 - first) * n, x.ldc = n;
           if (direct_a) {
             if constexpr (sizeof(In) == size) x.a = from, x.a_row = g.a_row, x.a_k = g.a_col;
+          } else if (patches && patches->turned) {
+            pack_taps(strip, kStripStep, a, *patches, g.windows.i0 + r0, rows, g.windows.k0 + k0, k);
+            x.a_row = 1, x.a_k = kStripStep;
+          } else if (patches) {
+            pack_windows<T, In, slab>(strip, a, *patches, g.windows.i0 + r0, rows, g.windows.k0 + k0, k);
           } else if (g.a_col == 1) {
             pack_rows<T, In, slab>(strip, from, g.a_row, rows, k);
             x.ahead = {reinterpret_cast<const char*>(from + rows * g.a_row), g.a_row * I{sizeof(In)}, 64};
@@ -234,9 +256,10 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
           }
           for (I j = 0; j < n; j += panel, x.b += k * panel, x.source += panel, x.c += panel, x.columns -= panel) {
             const int part = x.columns >= panel ? 0 : x.columns > panel / 2 ? 1 : 2;
-            auto way = direct_b ? From::direct : t == t0 && g.b_col == 1 && !again ? From::fresh : From::packed;
+            const bool fresh = t == t0 && g.b_col == 1 && !parts && !again;
+            auto way = direct_b ? From::direct : fresh ? From::fresh : From::packed;
             if (way == From::fresh && part != 0) {
-              pack_b(x.b, x.source, g.b_row, 1, k, x.columns);
+              pack_b(x.b, x.source, g.b_row, 1, k, x.columns, k);
               way = From::packed;
             }
             tiles[static_cast<int>(way)][part][rows](x);
