@@ -1,4 +1,4 @@
-// Products with patches that are read from the image: the bits of products with a matrix of patches, for every number of
+// Products with patches that are read from the image: the bits of products with a matrix of patches, for any number of
 // threads.
 #include "bora/kernels/patches.h"
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "bora/base/parallel.h"
 #include "kernels/gemm/unfolded.h"
 
-namespace bora::kernels {
+namespace bora::kernels::patches_test {
 namespace {
 using I = std::int64_t;
 template <class T> std::vector<T> numbers(I n, std::mt19937& rng) {
@@ -82,4 +82,4 @@ TEST(Patches, OfAnotherSizeAreRefused) {
   EXPECT_THROW(gemm_patches({.dtype = Dtype::f32, .m = 4, .n = 1, .k = 3, .a = x.data()}, p), ValueError);
 }
 }  // namespace
-}  // namespace bora::kernels
+}  // namespace bora::kernels::patches_test
