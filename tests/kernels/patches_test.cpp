@@ -1,5 +1,5 @@
-// Products with patches that are read from the image: the bits of products with a matrix of patches, for every number of
-// threads.
+// Products with patches that are read from the image: the bits of products with a matrix of patches, whatever the number
+// of threads.
 #include "bora/kernels/patches.h"
 #include <gtest/gtest.h>
 #include <algorithm>
