@@ -104,46 +104,20 @@ NamedArray roll(const NamedArray& x, const NamedArray& shift, const AxisNames::O
   auto from = remainder(iota({n}, 0) - remainder(shift.array().astype(i32), Scalar(n)), Scalar(n));
   return made(take(x.array(), from, p, IndexMode::clamp), x.axes());
 }
-namespace {
-/// The element of an axis of n that stands at position i, which may be outside.
-std::int64_t element_at(std::int64_t i, std::int64_t n, PadMode mode) {
-  auto around = [](std::int64_t v, std::int64_t m) { return (v % m + m) % m; };
-  switch (mode) {
-    case PadMode::wrap: return around(i, n);
-    case PadMode::symmetric: {
-      auto k = around(i, 2 * n);
-      return k < n ? k : 2 * n - 1 - k;
-    }
-    case PadMode::reflect: {
-      if (n == 1) return 0;
-      auto k = around(i, 2 * n - 2);
-      return k < n ? k : 2 * n - 2 - k;
-    }
-    default: return std::clamp<std::int64_t>(i, 0, n - 1);
-  }
-}
-}  // namespace
 NamedArray pad(const NamedArray& x, std::initializer_list<NamedPadding> padding, const NamedPadOptions& o) {
-  auto y = x;
-  Dims lo(x.axes().size()), hi(x.axes().size());
+  PadWidths::Pairs widths(x.axes().size());
   std::vector<bool> named(x.axes().size());
   for (auto& a : padding) {
     auto p = require_axis("pad", x.axes(), a.axis);
-    auto n = x.axes()[at(p)].size;
     check<AxisError>(!named[at(p)], "pad: axis '", a.axis.name, "' is named twice");
     named[at(p)] = true;
     check<ValueError>(a.before >= 0 && a.after >= 0, "pad: axis '", a.axis.name, "' gets ", a.before, " and ", a.after,
                       " elements, which must be 0 or more");
-    lo[at(p)] = a.before, hi[at(p)] = a.after;
-    if (o.mode == PadMode::constant || (a.before == 0 && a.after == 0)) continue;
-    check<ValueError>(n > 0, "pad: axis '", a.axis.name, "' has no elements to repeat");
-    std::vector<std::int32_t> from;
-    for (auto i = -a.before; i < n + a.after; ++i)
-      from.push_back(static_cast<std::int32_t>(element_at(i, n, o.mode)));
-    y = replaced(y, p, take(y.array(), asarray(from), p, IndexMode::clamp));
+    bool none = x.axes()[at(p)].size == 0 && a.before + a.after > 0 && o.mode != PadMode::constant;
+    check<ValueError>(!none, "pad: axis '", a.axis.name, "' has no elements to repeat");
+    widths[at(p)] = {a.before, a.after};
   }
-  if (o.mode != PadMode::constant) return y;
-  auto z = pad(x.array(), lo, hi, o.value);
+  auto z = pad(x.array(), widths, o.mode, o.value);
   auto axes = x.axes();
   for (std::size_t d = 0; d < axes.size(); ++d) axes[d].size = z.shape()[d];
   return made(z, axes);

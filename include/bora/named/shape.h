@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include "bora/named/array.h"
+#include "bora/ops/forms.h"
 
 namespace bora {
 // ---- fewer and other axes -------------------------------------------------------------------------------------------
@@ -31,15 +32,12 @@ NamedArray triu(const NamedArray& x, const AxisNames::One& a, const AxisNames::O
 /// x[i - shift] at position i, around the end; the shift may be an integer scalar.
 NamedArray roll(const NamedArray& x, std::int64_t shift, const AxisNames::One& axis);
 NamedArray roll(const NamedArray& x, const NamedArray& shift, const AxisNames::One& axis);
-/// What is written beside an axis: a value; the outermost elements; the elements mirrored at the outermost one
-/// (reflect), or behind it (symmetric); the elements of the other end.
-enum class PadMode : std::uint8_t { constant, edge, reflect, symmetric, wrap };
 struct NamedPadding {
   AxisNames::One axis;
   std::int64_t before = 0, after = 0;
 };
 struct NamedPadOptions {
-  PadMode mode = PadMode::constant;
+  PadMode mode = PadMode::constant;  // what is written beside an axis
   Scalar value = 0;
 };
 /// pad(x, {{"position", 1, 2}, {Embed, 0, 8}}).
