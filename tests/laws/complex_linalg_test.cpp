@@ -109,7 +109,7 @@ TEST(ComplexLinalg, FactorsGiveTheMatrixBack) {
                                                          {100, 100}, {170, 150}, {1, 7},  {7, 1}};
   for (auto dtype : kTypes)
     for (auto [m, n] : sizes) {
-      SCOPED_TRACE(testing::Message() << dtype << " " << m << " x " << n);
+      SCOPED_TRACE(::testing::Message() << dtype << " " << m << " x " << n);
       auto a = draw(3, {m, n}, dtype), positive = matmul(a, turned(a)) / static_cast<double>(n) + eye(m, dtype);
       auto f = factors(a, positive);
       check_factors(f, a, positive, 1, digits(dtype) * static_cast<double>(std::max(m, n) + 3));
@@ -137,7 +137,7 @@ TEST(ComplexLinalg, OddMatrices) {
     auto powers = exp2(linspace(-10., 10., n).astype(f64) * 3.0);
     for (double scale : {1e-150, 1e150, 1., 0.0})
       for (auto& x : {a, matmul(column, turned(column)), a * powers / 1e9, a * expand_dims(powers, -1) / 1e9}) {
-        SCOPED_TRACE(testing::Message() << n << " " << scale);
+        SCOPED_TRACE(::testing::Message() << n << " " << scale);
         auto scaled = x * scale, both = scaled + turned(scaled);
         auto near = scale == 0 ? 1 : scale;
         check_factors(factors(scaled, both, false), scaled, both, near, 3e-14 * static_cast<double>(n));
@@ -189,7 +189,7 @@ TEST(ComplexLinalg, DerivativesEqualDifferences) {
   const std::pair<std::int64_t, std::int64_t> sizes[] = {{1, 1}, {3, 3}, {4, 2}, {2, 4}};
   for (auto& [name, f] : losses)
     for (auto [m, n] : sizes) {
-      SCOPED_TRACE(testing::Message() << name << " " << m << " x " << n);
+      SCOPED_TRACE(::testing::Message() << name << " " << m << " x " << n);
       if (name.starts_with("eigh") && m > n + 1) continue;  // an eigenvalue twice
       auto z = some({m, n}, 3), d = some({m, n}, 8);
       auto loss = [f = f](const Array& x) { return f(x); };

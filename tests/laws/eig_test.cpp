@@ -89,7 +89,7 @@ TEST(Eig, EquationsHoldForMatricesOfEveryKind) {
     for (Index n : {1, 2, 3, 4, 17, 66, 100}) {
       if (n > 17 && real_dtype(dtype) == f32) continue;
       for (auto& [name, a] : matrices(n, dtype)) {
-        SCOPED_TRACE(testing::Message() << dtype << " " << n << " " << name);
+        SCOPED_TRACE(::testing::Message() << dtype << " " << n << " " << name);
         check_one(a);
       }
     }
@@ -98,7 +98,7 @@ TEST(Eig, LargerMatricesAndThreads) {
   for (auto dtype : {f64, complex128})
     for (Index n : {170, 300}) {
       if (n > 200 && dtype == complex128) continue;
-      SCOPED_TRACE(testing::Message() << dtype << " " << n);
+      SCOPED_TRACE(::testing::Message() << dtype << " " << n);
       auto a = draw(3, {n, n}, dtype);
       check_one(a);
       auto want = linalg::eig(a);

@@ -23,7 +23,7 @@ void transformed(const std::function<Arrays(const Array&)>& f, const Array& x, d
 TEST(LinalgScipy, Reflections) {
   for (auto dtype : {f32, f64, complex64, complex128})
     for (auto [m, n] : {std::pair<int, int>{1, 1}, {5, 3}, {3, 5}, {17, 17}, {70, 40}, {40, 70}}) {
-      SCOPED_TRACE(testing::Message() << dtype << " " << m << " x " << n);
+      SCOPED_TRACE(::testing::Message() << dtype << " " << m << " x " << n);
       auto a = draw(1, {m, n}, dtype);
       auto f = qr_raw(a);
       auto [q, r] = qr(a);
@@ -85,7 +85,7 @@ TEST(LinalgScipy, HalvesAndKinds) {
 TEST(LinalgScipy, FunctionsOfMatrices) {
   for (auto dtype : {f64, complex128})
     for (std::int64_t n : {1, 3, 6}) {
-      SCOPED_TRACE(testing::Message() << dtype << " " << n);
+      SCOPED_TRACE(::testing::Message() << dtype << " " << n);
       auto a = draw(1, {n, n}, dtype) * 0.4, e = draw(2, {n, n}, dtype);
       auto as_complex = a.astype(complex128);
       EXPECT_LT(largest(logm(expm(a)) - as_complex), 1e-11);

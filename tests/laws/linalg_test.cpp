@@ -50,7 +50,7 @@ TEST(Linalg, FactorsGiveTheMatrixBack) {
                                                          {260, 257}, {300, 33}, {1, 50},   {50, 1}};
   for (auto dtype : {f32, f64})
     for (auto [m, n] : sizes) {
-      SCOPED_TRACE(testing::Message() << dtype << " " << m << " x " << n);
+      SCOPED_TRACE(::testing::Message() << dtype << " " << m << " x " << n);
       auto a = draw(3, {m, n}, dtype), b = draw(4, {m, 7}, dtype);
       auto limit = (dtype == f64 ? 1e-14 : 1e-5) * static_cast<double>(std::max(m, n));
       auto positive = matmul(a, swapaxes(a, -1, -2)) / static_cast<double>(n) + eye(m, dtype);
@@ -156,7 +156,7 @@ TEST(Linalg, GeneralMatrices) {
   auto turned = [](const Array& x) { return swapaxes(conj(x), -1, -2); };
   for (auto dtype : {f32, f64, complex64, complex128})
     for (std::int64_t n : {1, 2, 3, 8, 17, 40, 70}) {
-      SCOPED_TRACE(testing::Message() << dtype << " " << n);
+      SCOPED_TRACE(::testing::Message() << dtype << " " << n);
       bool wide = dtype == f64 || dtype == complex128;
       auto real_type = wide ? f64 : f32, complex_type = wide ? complex128 : complex64;
       auto numbers = [&](int seed, const Shape& shape) {

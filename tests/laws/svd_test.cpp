@@ -35,7 +35,7 @@ std::vector<std::pair<std::string, Array>> hard_matrices(std::int64_t n) {
 TEST(Svd, HardMatricesAreGivenBack) {
   for (std::int64_t n : {1, 2, 3, 8, 14, 15, 16, 17, 31, 32, 33, 64, 100, 130, 257})
     for (auto& [name, a] : hard_matrices(n)) {
-      SCOPED_TRACE(testing::Message() << name << " " << n);
+      SCOPED_TRACE(::testing::Message() << name << " " << n);
       auto [u, s, vt] = linalg::svd(a);
       const auto limit = 4e-15 * static_cast<double>(n + 10);
       EXPECT_LT(largest(matmul(u * s, vt) - a), limit * std::max(1.0, largest(s)));
