@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, Array>> matrices(Index n, Dtype dtype) {
 void check_one(const Array& a) {
   const auto n = a.shape(-1);
   const bool wide = real_dtype(a.dtype()) == f64;
-  auto scale = std::max(largest(a), 1e-300);
+  auto scale = largest(a) > 0 ? largest(a) : 1;
   auto b = a / scale;
   auto complex_type = wide ? complex128 : complex64;
   auto limit = (wide ? 4e-15 : 2e-6) * static_cast<double>(n + 5);
@@ -81,8 +81,7 @@ void check_one(const Array& a) {
     auto next = slice_in_dim(pairs, 0, 1, n - 1);
     EXPECT_FALSE(any(logical_and(slice_in_dim(pairs, 0, 0, n - 2), next)).item<bool>());
   }
-  // Conjugates stand side by side.
-  EXPECT_EQ(largest(sum(imag(w))), 0);
+  EXPECT_TRUE(array_equal(sort(imag(w)), sort(-imag(w)))) << "every number with its conjugate";
 }
 TEST(Eig, EquationsHoldForMatricesOfEveryKind) {
   for (auto dtype : {f64, complex128, f32, complex64})
@@ -115,10 +114,11 @@ TEST(Eig, KnownEigenvalues) {
   auto w = linalg::eigvals(shifted(n, -1, f64) + shifted(n, n - 1, f64));  // roots of one
   EXPECT_LT(largest(abs(w) - 1.0), 1e-13);
   EXPECT_LT(largest(sort(real(w)) - sort(cos(iota({n}, 0).astype(f64) * (2 * M_PI / n)))), 1e-13);
-  // Of a nonsymmetric matrix with three diagonals: 2 sqrt(b c) cos(k pi / (n + 1)).
-  auto three = 4.0 * shifted(n, 1, f64) + 1.0 * shifted(n, -1, f64);
+  // Of a nonsymmetric matrix with three diagonals: 2 sqrt(b c) cos(k pi / (m + 1)), with a condition of about 2^m.
+  const Index m = 12;
+  auto three = 4.0 * shifted(m, 1, f64) + 1.0 * shifted(m, -1, f64);
   EXPECT_LT(largest(sort(real(linalg::eigvals(three))) -
-                    sort(4.0 * cos((1.0 + iota({n}, 0).astype(f64)) * (M_PI / (n + 1))))), 1e-11);
+                    sort(4.0 * cos((1.0 + iota({m}, 0).astype(f64)) * (M_PI / (m + 1))))), 1e-10);
   // Balanced first, far smaller eigenvalues keep their digits.
   auto scaled = array({{1., 1e8, 0.}, {1e-8, 2., 1e8}, {0., 1e-8, 4.}}, f64);
   auto plain = array({{1., 1., 0.}, {1., 2., 1.}, {0., 1., 4.}}, f64);
