@@ -11,6 +11,8 @@ std::vector<std::string> copy_companions(const std::string& from, const std::str
 std::string tokenizer_path(const Settings&);
 /// The settings with the tokenizer at another path; the same if it has none.
 Settings with_tokenizer_path(Settings, const std::string& path);
+/// The settings with the path of a chat template that is a file or a folder, no known name, made absolute.
+Settings with_absolute_template(Settings);
 /// Copies the tokenizer's file into `to`, under a name that others look for. Files beside it go with it where its own
 /// name is such a one, so that they are its companions.
 void copy_tokenizer(const Settings&, const std::string& to);

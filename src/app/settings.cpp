@@ -3,7 +3,6 @@
 #include <filesystem>
 #include "bora/base/file.h"
 #include "bora/config/braces.h"
-#include "bora/text/chat.h"
 #include "companions.h"
 #include "config_file.h"
 #include "text/files.h"
@@ -254,26 +253,11 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
   if (s.out.empty()) s.out = "runs/" + fs::path(path).stem().string();
   return s;
 }
-namespace {
-/// A chat template that is a file or a folder, no known name.
-void make_template_absolute(config::Choice<data::Data>& chosen) {
-  auto d = chosen.write();
-  auto task = d.find("task"), path = task ? task->find("chat_template") : nullptr;
-  if (!path) return;
-  auto names = text::chat_template_names();
-  std::error_code error;
-  bool known = std::count(names.begin(), names.end(), path->text) > 0;
-  if (!(known ? fs::is_directory(path->text, error) : fs::exists(path->text, error))) return;
-  path->text = data::absolute_path(path->text);
-  chosen.read(d, "data", config::schema(chosen));
-}
-}  // namespace
 Settings with_absolute_paths(Settings s) {
   for (auto* path : {&s.out, &s.trace.path, &s.init_from.path, &s.lora.from}) *path = data::absolute_path(*path);
   for (auto* path : s.data.edit().paths()) *path = data::absolute_path(*path);
   if (auto cache = s.data.edit().cache()) *cache = data::absolute_path(*cache);
-  make_template_absolute(s.data);
-  return with_tokenizer_path(s, data::absolute_path(tokenizer_path(s)));
+  return with_absolute_template(with_tokenizer_path(s, data::absolute_path(tokenizer_path(s))));
 }
 std::string to_yaml(const Settings& s) { return config::to_yaml(config::write(s)); }
 std::string settings_help(const std::string& which) { return config::help(all_settings(), short_forms(), which); }

@@ -15,7 +15,7 @@ std::shared_ptr<const Tokenizer> open_json(std::string_view type, const std::str
                                            const std::string& end_of_text) {
   auto file = file_at(path, FileForm::json);
   check<ConfigError>(!file.ends_with(".model"), "tokenizer: ", file, " is SentencePiece's by its name; ",
-                     "type=sentencepiece reads it");
+                     "set tokenizer.type to sentencepiece");
   auto bytes = read_file(file);
   bool vocabulary = file.ends_with("vocab.json");
   auto json = vocabulary ? parse_tokenizer_json(tokenizer_json_of(file, bytes), file, special)

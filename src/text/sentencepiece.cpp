@@ -166,7 +166,7 @@ struct SentencePieceFile {
   std::shared_ptr<const Tokenizer> open() const {
     auto file = file_at(path, FileForm::model);
     bora::check<ConfigError>(!file.ends_with(".json"), "tokenizer: ", file, " is no SentencePiece model by its name; ",
-                             "type=huggingface reads it");
+                             "set tokenizer.type to huggingface");
     auto bytes = read_file(file);
     if (!add_special_tokens) return make_sentencepiece(bytes, file);
     Around around;
