@@ -3,6 +3,7 @@
 #include <numeric>
 #include <optional>
 #include <regex>
+#include "adapter_rank.h"
 
 namespace bora::optim {
 FactorRules standard_factor_rules() {
@@ -14,7 +15,6 @@ FactorRules standard_factor_rules() {
   return r;
 }
 namespace {
-constexpr const char* kRank = "lora_rank";  // the inner dimension of an adapter's product, unless a rule says more
 Dims all_dims(const Shape& shape) {
   Dims r(shape.size());
   std::iota(r.begin(), r.end(), 0);
@@ -70,7 +70,7 @@ FactorDims factor_dims(const Leaves& params, std::size_t i, const FactorRules& r
   std::optional<std::size_t> rank;
   for (auto& name : names) {
     auto it = rules.find(name);
-    if (it == rules.end() && name == kRank) {
+    if (it == rules.end() && name == kAdapterRank) {
       kinds.push_back(FactorDim::none);  // for now
       rank = kinds.size() - 1;
       continue;

@@ -3,6 +3,7 @@
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
 #include "bora/optim/optim.h"
+#include "adapter_rank.h"
 #include "moments.h"
 #include "settings.h"
 
@@ -117,7 +118,7 @@ bool is_hidden(const Leaves& p, std::size_t i, const FactorRules& rules) {
   for (auto& name : known ? p.axes[i] : std::vector<std::string>()) {
     auto rule = rules.find(name);
     if (name == "vocab" || name == "position") return false;
-    if (rule == rules.end() && name == "lora_rank") other = true;  // as factor_dims sees it
+    if (rule == rules.end() && name == kAdapterRank) other = true;  // as factor_dims sees it
     else if (rule == rules.end()) known = false;
     else if (rule->second == FactorDim::none) return false;
     else {
