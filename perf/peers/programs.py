@@ -205,7 +205,7 @@ row("branch", "ff", 0.5, lambda rng, x, y: () if x.shape == y.shape and x.dtype 
 row("uniform", "f", 0.4, a_seed)(lambda x, n: x + jax.random.uniform(jax.random.key(n), x.shape, x.dtype))
 row("normal", "f", 0.3, a_seed)(lambda x, n: x + 0.1 * jax.random.normal(jax.random.key(n), x.shape, x.dtype))
 row("dropout", "f", 0.3, a_seed)(
-    lambda x, n: jnp.where(jax.random.bernoulli(jax.random.key(n), 0.5, x.shape), x * 2, 0))
+    lambda x, n: jnp.where(jax.random.bernoulli(jax.random.key(n), jnp.float32(0.5), x.shape), x * 2, 0))
 row("brief", "f", 0.4)(   # exact in bf16
     lambda x: (jnp.clip(jnp.floor(x * 8), -100, 100).astype(jnp.bfloat16) * 0.5 + 1).astype(x.dtype))
 row("bytes", "f", 0.5)(lambda x: bytes_of(x).astype(x.dtype) / 256)

@@ -86,7 +86,7 @@ void check_one(const Array& a) {
 TEST(Eig, EquationsHoldForMatricesOfEveryKind) {
   for (auto dtype : {f64, complex128, f32, complex64})
     for (Index n : {1, 2, 3, 4, 17, 66, 100}) {
-      if (n > 17 && real_dtype(dtype) == f32) continue;
+      if (n > 17 && (real_dtype(dtype) == f32 || (n == 66 && effort() != Effort::full))) continue;
       for (auto& [name, a] : matrices(n, dtype)) {
         SCOPED_TRACE(::testing::Message() << dtype << " " << n << " " << name);
         check_one(a);
