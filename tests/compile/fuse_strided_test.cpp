@@ -6,6 +6,7 @@
 #include "bora/compile/program.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
+#include "bora/ops/numeric.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
 #include "compile/testing.h"
@@ -49,6 +50,23 @@ TEST(FuseStrided, OnePass) {
         }
         agrees([=](const Arrays& a) { return Arrays{flip(every(a[0], 1, step - 1, step), 1) + 1}; }, {x});
       }
+    }
+}
+/// Edges of one to some elements, which are stored with a stride, and rows that end within a vector; also in place.
+TEST(FuseStrided, StencilsOverShortRows) {
+  for (Dtype d : {f32, f64, bf16, u8})
+    for (std::int64_t n : {2, 3, 5, 8, 9, 13, 33, 36}) {
+      const std::int64_t rows = 1500;
+      auto x = numbers({rows, n}, 1, d), row = numbers({n}, 2, d), y = numbers({rows / 50, 50, n}, 3, d);
+      SCOPED_TRACE(::testing::Message() << d << " " << n);
+      for (std::int64_t by : {1, 2, 5})
+        agrees([=](const Arrays& a) { return Arrays{roll(a[0], by, 1) * 3 + roll(a[0], -by, 1), a[0] * a[1]}; },
+               {x, row});
+      agrees([](const Arrays& a) { return Arrays{roll(a[0], 1, 2) - roll(a[0], 1, 1) * a[1]}; }, {y, row});
+      agrees([](const Arrays& a) { return Arrays{pad(a[0], {0, 1}, {0, 2}) * 3, a[0] + 1}; }, {x});
+      agrees([](const Arrays& a) { return Arrays{flip(roll(a[0], 1, 1), 1) + a[0]}; }, {x});
+      agrees([](const Arrays& a) { return Arrays{a[0] * a[1] + 1}; }, {x, row});
+      agrees([=](const Arrays& a) { return Arrays{diff(a[0], 1, 1) * 2}; }, {x});
     }
 }
 TEST(FuseStrided, RowsThatAreReduced) {

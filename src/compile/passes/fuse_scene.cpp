@@ -106,7 +106,8 @@ Scene::Scene(const Graph& g, const std::vector<const Instruction*>& code)
 /// place, or, if it is much smaller than its operand, would keep that alive for long.
 void Scene::find_windows() {
   constexpr int kNear = 64;  // instructions
-  Mask apart(graph.vars.size());  // read from memory
+  Mask apart(graph.vars.size());   // read from memory
+  Mask itself(graph.vars.size());  // read by something that does not join it with others
   std::vector<int> last(graph.vars.size(), -1);
   std::vector<int> changed(graph.vars.size(), static_cast<int>(items.size()));  // first change in place
   for (int v : graph.out) apart[graph.at(v)] = true;
@@ -114,7 +115,8 @@ void Scene::find_windows() {
     auto& it = items[k];
     auto& in = it.code->in;
     auto lasts = static_cast<int>(k);
-    if (it.kind == Item::Kind::other && is_window(graph, *it.code)) {
+    if (it.kind == Item::Kind::other && !it.code->out.empty() &&
+        is_window(graph, *it.code, !itself[graph.at(it.code->out[0])])) {
       auto out = graph.at(it.code->out[0]);
       bool far = last[out] - lasts > kNear && 2 * it.elements < graph.type(in[0]).size();
       bool stays = std::all_of(in.begin(), in.end(), [&](int v) { return last[out] <= changed[graph.at(v)]; });
@@ -127,7 +129,9 @@ void Scene::find_windows() {
       memory = apart[graph.at(it.code->out[0])];
       lasts = last[graph.at(it.code->out[0])];
     }
+    bool joining = it.kind == Item::Kind::lazy && joins(graph, *it.code);
     for (int v : in) {
+      itself[graph.at(v)] = itself[graph.at(v)] || !joining;
       apart[graph.at(v)] = apart[graph.at(v)] || memory;
       last[graph.at(v)] = std::max(last[graph.at(v)], lasts);
     }

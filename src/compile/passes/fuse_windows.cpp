@@ -157,14 +157,14 @@ Window window_of(const Graph& g, const Instruction& i) {
   w.start = std::move(*start);
   return w;
 }
-constexpr std::int64_t kShort = 8, kMany = 4096;
+constexpr std::int64_t kShort = 8, kShortFlip = 16, kMany = 4096;
 /// A slice of many short rows: loops over its copy, which is one row, are faster.
 bool has_short_rows(const Type& operand, const Type& out) {
   return !out.shape.empty() && out.shape.back() < kShort && out.shape.back() != operand.shape.back() &&
          out.size() > kMany;
 }
 bool flips_short_rows(const ops::Rev& r, const Type& out) {
-  return std::find(r.dims.begin(), r.dims.end(), out.ndim() - 1) != r.dims.end() && out.shape.back() < kShort &&
+  return std::find(r.dims.begin(), r.dims.end(), out.ndim() - 1) != r.dims.end() && out.shape.back() <= kShortFlip &&
          out.size() > kMany;
 }
 }  // namespace
@@ -176,13 +176,17 @@ bool is_readable(const Piece& p) {
     if (a.dims[d] != 1) return std::abs(a.strides[d]) <= kFarthest;
   return true;
 }
-bool is_window(const Graph& g, const Instruction& i) {
+bool joins(const Graph& g, const Instruction& i) {
+  auto w = window_of(g, i);
+  return w.pad || w.concatenation || w.changed;
+}
+bool is_window(const Graph& g, const Instruction& i, bool joined) {
   if (i.out.size() != 1 || g.type(i.out[0]).size() == 0 || g.type(i.out[0]).dtype == Dtype::key ||
       is_complex(g.type(i.out[0]).dtype) || g.type(i.out[0]).dtype == u64)
     return false;
   auto w = window_of(g, i);
   if (w.pad) return std::all_of(w.pad->interior.begin(), w.pad->interior.end(), [](auto n) { return n == 0; });
-  if (w.slice || w.part) return !has_short_rows(g.type(i.in[0]), g.type(i.out[0]));
+  if (w.slice || w.part) return joined || !has_short_rows(g.type(i.in[0]), g.type(i.out[0]));
   if (w.flip) return !flips_short_rows(*w.flip, g.type(i.out[0]));
   return w.concatenation || w.changed;
 }

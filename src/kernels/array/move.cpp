@@ -160,6 +160,11 @@ template <int N, class T> void repeat_elements(T* dst, I to, const T* src, I fro
       for (I k = 0; k < n; ++k) dst[k] = x;
   }
 }
+/// `rows` rows of n elements in reverse order, the first one at src.
+template <class T> void reverse_short_rows(T* dst, I to, const T* src, I from, I n, I rows) {
+  for (I r = 0; r < rows; ++r, dst += to, src += from)
+    for (I k = 0; k < n; ++k) dst[k] = src[-k];
+}
 constexpr I kFewTimes = 16;
 template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
   if (axes.empty()) {
@@ -194,7 +199,8 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
   }
   const bool dense = row.to == 1 && row.from == 1 && row.n * static_cast<I>(sizeof(T)) <= kShortBytes;
   const bool repeats = row.to == 1 && row.from == 0 && row.n <= kFewTimes;
-  const bool walked = !axes.empty() && axes.back().n >= 4 && (dense || repeats);  // by a loop of its own
+  const bool reverses = row.to == 1 && row.from == -1 && row.n <= kFewTimes;
+  const bool walked = !axes.empty() && axes.back().n >= 4 && (dense || repeats || reverses);  // by a loop of its own
   // Other short rows: the longer one of src is the inner loop.
   if (!walked && row.n < 4 && column != axes.end() && column->n >= 8) {
     auto longer = *column;
@@ -231,6 +237,7 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
         const auto* from = src + o.from + v * step.from;
         u += rows;
         if (dense) copy_short_rows(to, step.to, from, step.from, row.n, rows);
+        else if (reverses) reverse_short_rows(to, step.to, from, step.from, row.n, rows);
         else if (row.n == 2) repeat_elements<2>(to, step.to, from, step.from, row.n, rows);
         else if (row.n == 3) repeat_elements<3>(to, step.to, from, step.from, row.n, rows);
         else repeat_elements<0>(to, step.to, from, step.from, row.n, rows);

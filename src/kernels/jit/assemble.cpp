@@ -209,6 +209,7 @@ class Assembler : public Encoder {
     L(tails);
     if (!v4() && t.copies > 1) whole_vectors(g);
     Xbyak::Label partial;
+    if (can_lap(s_) && stores_ == Stores::cached) last_vector(g, partial, done);
     L(partial);
     mov(rdx, rcx);
     sub(rdx, rax);
@@ -241,6 +242,21 @@ class Assembler : public Encoder {
     add(rax, lanes());
     jmp(next, T_NEAR);
     L(rest);
+  }
+  /// The last elements of a row as a vector of its own, some of whose elements are computed twice, if Call::laps and the
+  /// row is long enough; then jumps to `done`.
+  void last_vector(const Graph& g, Xbyak::Label& masked, Xbyak::Label& done) {
+    cmp(rax, rcx);
+    je(done, T_NEAR);
+    mov(rdi, ptr[rsp + kCall]);
+    cmp(qword[rdi + static_cast<int>(offsetof(Call, laps))], 0);
+    je(masked, T_NEAR);
+    mov(rdx, rcx);
+    sub(rdx, lanes());
+    jl(masked, T_NEAR);
+    mov(rax, rdx);
+    encode(g, allocate(task(g, Mode::single), frame_), Mode::single);
+    jmp(done, T_NEAR);
   }
   // Inputs are prefetched by instructions: the prefetchers of the CPU stop at the end of a page. With several passes
   // over a row, the longest pass prefetches the next row (the others leave the memory idle): softmax of [4096, 1024] is
@@ -342,6 +358,9 @@ class Assembler : public Encoder {
 };
 }  // namespace
 
+bool can_lap(const Sections& s) {
+  return s.isa != Isa::v4 && s.passes.size() == 1 && s.passes[0].reductions.empty();
+}
 std::vector<std::uint8_t> assemble(const Sections& s, Stores stores) {
   try {
     return Assembler(s, stores).run();

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 
@@ -44,6 +45,7 @@ LoopCode::LoopCode(const LoopKernel& k, const Sections& s, const std::vector<std
       code_bytes_(code.size()),
       kept_rows_(s.kept_rows),
       kept_element_(s.wide ? 8 : 4),
+      lap_(can_lap(s) ? s.lanes() : 0),
       real_forms_(s.real_forms),
       narrow_(s.narrow) {
   if (memory_.entry() == nullptr) throw Uncovered{"this system forbids executable memory"};
@@ -129,6 +131,7 @@ Call LoopCode::call_of(const LoopArgs& a, const Grid& g, std::int64_t row, std::
   }
   c.rows = rows;
   c.columns = end - begin;
+  c.laps = 0;
   if (kept_rows_ > 0) {
     const auto bytes = (g.columns * kept_element_ + 127) / 64 * 64;
     char* m = loop_scratch(static_cast<std::size_t>(kept_rows_ * bytes));
@@ -136,9 +139,35 @@ Call LoopCode::call_of(const LoopArgs& a, const Grid& g, std::int64_t row, std::
   }
   return c;
 }
-void LoopCode::call(const void* code, const LoopArgs& a, const Grid& g, std::int64_t row, std::int64_t rows,
+bool LoopCode::laps(const LoopKernel& k, const LoopArgs& a, const Grid& g) const {
+  if (lap_ == 0 || g.rows == 1 || g.columns < lap_ || g.columns % lap_ == 0) return false;
+  std::pair<std::intptr_t, std::intptr_t> range[kMaxOperands];  // addresses
+  for (int o = 0; o < g.operands; ++o) {
+    const auto bytes = bytes_[static_cast<std::size_t>(o)];
+    auto& [low, high] = range[o];
+    low = high = reinterpret_cast<std::intptr_t>(a.pointer[o]);
+    high += bytes;
+    for (int d = 0; d < g.ndim; ++d) {
+      const bool column = d + 1 == g.ndim;
+      const auto step = !column ? g.stride[o][d] : column_[static_cast<std::size_t>(o)] != 0 ? 1 : 0;
+      const auto way = (g.extent[d] - 1) * step * bytes;
+      (way < 0 ? low : high) += way;
+    }
+  }
+  std::uint32_t read = 0, written = 0;
+  for (const Instr& i : k.loop.code) {
+    if (i.kind == Instr::Kind::load) read |= 1u << i.imm;
+    if (i.kind == Instr::Kind::store) written |= 1u << i.imm;
+  }
+  for (int w = 0; w < g.operands; ++w)
+    for (int r = 0; (written >> w & 1u) != 0 && r < g.operands; ++r)
+      if ((read >> r & 1u) != 0 && range[r].first < range[w].second && range[w].first < range[r].second) return false;
+  return true;
+}
+void LoopCode::call(const void* code, const LoopArgs& a, const Grid& g, bool laps, std::int64_t row, std::int64_t rows,
                     std::int64_t begin, std::int64_t end) const {
-  const Call c = call_of(a, g, row, rows, begin, end);
+  Call c = call_of(a, g, row, rows, begin, end);
+  c.laps = laps ? 1 : 0;
   reinterpret_cast<void (*)(const Call*)>(const_cast<void*>(code))(&c);
 }
 void LoopCode::run_in_turn(const LoopArgs& a, const Grid& g, std::int64_t times,
@@ -151,6 +180,7 @@ void LoopCode::run_in_turn(const LoopArgs& a, const Grid& g, std::int64_t times,
 void LoopCode::run(const LoopKernel& k, const LoopArgs& a, const Grid& g) const {
   const bool flat = !k.has_reduction && !k.has_row_store;
   const void* code = g.rows * g.columns * 8 < kStreamBytes ? memory_.entry() : entry(k, a, g);
+  const bool lap = laps(k, a, g);
   const auto grain = [&](std::int64_t columns) {
     return grain_for((static_cast<double>(columns) * k.cost + 20) * kNanosecondsPerCostHere);
   };
@@ -159,7 +189,7 @@ void LoopCode::run(const LoopKernel& k, const LoopArgs& a, const Grid& g) const 
     parallel_for(g.rows * parts, grain(kColumns), [&](std::int64_t begin, std::int64_t end) {
       while (begin < end) {
         const auto first = begin % parts, last = std::min(parts, first + (end - begin));
-        call(code, a, g, begin / parts, 1, first * kColumns, std::min(g.columns, last * kColumns));
+        call(code, a, g, lap, begin / parts, 1, first * kColumns, std::min(g.columns, last * kColumns));
         begin += last - first;
       }
     });
@@ -168,7 +198,7 @@ void LoopCode::run(const LoopKernel& k, const LoopArgs& a, const Grid& g) const 
   const auto part = [&](std::int64_t begin, std::int64_t end) {
     while (begin < end) {
       const auto n = std::min(end - begin, g.inner() - begin % g.inner());
-      call(code, a, g, begin, n, 0, g.columns);
+      call(code, a, g, lap, begin, n, 0, g.columns);
       begin += n;
     }
   };

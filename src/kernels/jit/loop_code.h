@@ -34,16 +34,18 @@ class LoopCode {
   /// Arguments for rows [row, row + rows), which follow each other, columns [begin, end) of each.
   Call call_of(const LoopArgs&, const Grid&, std::int64_t row, std::int64_t rows, std::int64_t begin,
                std::int64_t end) const;
-  void call(const void* code, const LoopArgs&, const Grid&, std::int64_t row, std::int64_t rows, std::int64_t begin,
-            std::int64_t end) const;
+  void call(const void* code, const LoopArgs&, const Grid&, bool laps, std::int64_t row, std::int64_t rows,
+            std::int64_t begin, std::int64_t end) const;
   CodeMemory memory_;
   bool forms_fit(const Grid&) const;
+  /// Do rows end within a vector, and does nothing that is written overlap anything that is read?
+  bool laps(const LoopKernel&, const LoopArgs&, const Grid&) const;
   mutable std::once_flag stream_once_, partials_once_;
   mutable std::optional<CodeMemory> stream_, partials_;
   std::size_t code_bytes_;
   std::vector<int> bytes_;  // element size of each operand
   std::vector<char> column_;
-  int kept_rows_, kept_element_;
+  int kept_rows_, kept_element_, lap_;  // lap_: elements of a vector, 0 where none may lap over another
   std::uint32_t real_forms_;
   bool narrow_;
 };

@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 #include <vector>
-#include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/memory.h"
 #include "kernels/loop/grid.h"
@@ -42,12 +41,17 @@ template <class T> void gather(const T* in, T* out, I n, I stride) {
   }
   for (; i < n; ++i) out[i] = in[i * stride];
 }
-void gather(const void* in, void* out, I n, I stride, std::size_t size) {
+/// out[i * stride] = in[i], i < n.
+template <class T> void scatter(const T* in, T* out, I n, I stride) {
+  for (I i = 0; i < n; ++i) out[i * stride] = in[i];
+}
+/// f(in, out) as numbers of this many bytes.
+template <class F> void as_numbers(const void* in, void* out, std::size_t size, const F& f) {
   switch (size) {
-    case 1: return gather(static_cast<const std::uint8_t*>(in), static_cast<std::uint8_t*>(out), n, stride);
-    case 2: return gather(static_cast<const std::uint16_t*>(in), static_cast<std::uint16_t*>(out), n, stride);
-    case 4: return gather(static_cast<const std::uint32_t*>(in), static_cast<std::uint32_t*>(out), n, stride);
-    default: return gather(static_cast<const std::uint64_t*>(in), static_cast<std::uint64_t*>(out), n, stride);
+    case 1: return f(static_cast<const std::uint8_t*>(in), static_cast<std::uint8_t*>(out));
+    case 2: return f(static_cast<const std::uint16_t*>(in), static_cast<std::uint16_t*>(out));
+    case 4: return f(static_cast<const std::uint32_t*>(in), static_cast<std::uint32_t*>(out));
+    default: return f(static_cast<const std::uint64_t*>(in), static_cast<std::uint64_t*>(out));
   }
 }
 
@@ -56,16 +60,21 @@ class Pieces {
  public:
   Pieces(const LoopKernel& k, const LoopArgs& a, std::uint32_t strided, I elements) : k_(k), a_(a) {
     args_.ndim = 2;
+    std::uint32_t stored = 0;
+    for (const Instr& i : k.loop.code)
+      if (i.kind == Instr::Kind::store) stored |= 1u << i.imm;
     std::size_t bytes = 0;
     for (int o = 0; o < operands(); ++o) {
       args_.stride[o][0] = row_stride(o);
       args_.stride[o][1] = a.stride[o][last()];
       if ((strided >> o & 1u) == 0) continue;
-      gathered_.push_back({o, bytes});
-      bytes += (static_cast<std::size_t>(elements) * size(o) + 63) / 64 * 64;
+      moved_.push_back({o, (stored >> o & 1u) != 0, nullptr, nullptr});
+      bytes += piece_bytes(o, elements);
       args_.stride[o][1] = 1;
     }
     memory_ = allocate(bytes);
+    auto* piece = static_cast<char*>(memory_.get());
+    for (auto& m : moved_) m.piece = std::exchange(piece, piece + piece_bytes(m.operand, elements));
     for (int f = 0; f < k.loop.linear_forms; ++f) {
       args_.linear[f].stride[0] = last() > 0 ? a.linear[f].stride[last() - 1] : 0;
       args_.linear[f].stride[1] = a.linear[f].stride[last()];
@@ -91,19 +100,35 @@ class Pieces {
       args_.pointer[o] = static_cast<char*>(a_.pointer[o]) + offset(a_.stride[o]) * static_cast<I>(size(o));
     for (int f = 0; f < k_.loop.linear_forms; ++f)
       args_.linear[f].base = a_.linear[f].base + offset(a_.linear[f].stride);
-    for (auto [o, first] : gathered_) {
-      const auto* from = static_cast<const char*>(args_.pointer[o]);
-      auto* to = static_cast<char*>(memory_.get()) + first;
-      for (I r = 0; r < rows; ++r)
-        gather(from + r * row_stride(o) * static_cast<I>(size(o)), to + r * n * static_cast<I>(size(o)), n,
-               a_.stride[o][last()], size(o));
-      args_.pointer[o] = to;
-      args_.stride[o][0] = n;
+    for (auto& m : moved_) {
+      m.memory = static_cast<char*>(args_.pointer[m.operand]);
+      if (!m.stored) move(m, rows, n);
+      args_.pointer[m.operand] = m.piece;
+      args_.stride[m.operand][0] = n;
     }
     kernels::run(k_, args_);
+    for (auto& m : moved_)
+      if (m.stored) move(m, rows, n);
   }
 
  private:
+  struct Moved {
+    int operand;
+    bool stored;
+    char *piece, *memory;  // of its first element
+  };
+  /// `rows` rows of n elements from the memory of an operand to its piece, or back.
+  void move(const Moved& m, I rows, I n) const {
+    const I stride = a_.stride[m.operand][last()], bytes = static_cast<I>(size(m.operand));
+    for (I r = 0; r < rows; ++r) {
+      auto *there = m.memory + r * row_stride(m.operand) * bytes, *here = m.piece + r * n * bytes;
+      if (m.stored) as_numbers(here, there, size(m.operand), [&](auto* in, auto* out) { scatter(in, out, n, stride); });
+      else as_numbers(there, here, size(m.operand), [&](auto* in, auto* out) { gather(in, out, n, stride); });
+    }
+  }
+  std::size_t piece_bytes(int o, I elements) const {
+    return (static_cast<std::size_t>(elements) * size(o) + 63) / 64 * 64;
+  }
   int last() const { return a_.ndim - 1; }
   int operands() const { return static_cast<int>(k_.loop.operands.size()); }
   std::size_t size(int o) const { return dtype_size(k_.loop.operands[static_cast<std::size_t>(o)].dtype); }
@@ -112,7 +137,7 @@ class Pieces {
   const LoopKernel& k_;
   const LoopArgs& a_;
   LoopArgs args_;
-  std::vector<std::pair<int, std::size_t>> gathered_;  // operand, where its piece begins in the memory
+  std::vector<Moved> moved_;
   std::shared_ptr<void> memory_;
 };
 }  // namespace
@@ -122,10 +147,6 @@ std::uint32_t strided_operands(const LoopKernel& k, const LoopArgs& a) {
   if (a.extent[a.ndim - 1] > 1)
     for (std::size_t o = 0; o < k.loop.operands.size(); ++o)
       if (k.loop.operands[o].columns && a.stride[o][a.ndim - 1] != 1) r |= 1u << o;
-  if (r == 0) return 0;
-  for (const Instr& i : k.loop.code)
-    check<ValueError>(i.kind != Instr::Kind::store || (r >> i.imm & 1u) == 0, "fused loop: operand ", i.imm,
-                      " is stored with a stride along the row; only loaded operands may have one");
   return r;
 }
 void run_strided(const LoopKernel& k, const LoopArgs& a, std::uint32_t strided) {
