@@ -56,17 +56,52 @@ struct Windows {
     Dims place(window.size(), 0);
     Index n = 1;
     for (auto w : window) n *= w;
+    const auto parts = tiles() ? split(padded_x) : Array();
     for (Index i = 0; i < n; ++i) {
-      Dims start(at(padded_x.ndim()), 0), limit = padded_x.shape().dims(), step(start.size(), 1);
-      for (std::size_t d = 0; d < window.size(); ++d) {
-        auto k = at(first) + d;
-        start[k] = positions[d] == 0 ? 0 : place[d] * dilation[d];
-        limit[k] = positions[d] == 0 ? 0 : start[k] + (positions[d] - 1) * stride[d] + 1;
-        step[k] = stride[d];
-      }
-      f(slice(padded_x, start, limit, step));
+      if (parts.defined()) f(of_tiles(parts, place));
+      else f(strided(padded_x, place));
       for (auto d = window.size(); d-- > 0 && ++place[d] == window[d];) place[d] = 0;
     }
+  }
+
+ private:
+  /// Do windows neither overlap nor leave gaps?
+  bool tiles() const {
+    bool r = stride == window;
+    for (std::size_t d = 0; d < window.size(); ++d) r = r && dilation[d] == 1 && positions[d] > 0;
+    return r;
+  }
+  /// [batch.., positions, window, positions, window, .., channels]: the gradients of parts of it lie side by side, not
+  /// between each other, so that one loop writes them all.
+  Array split(const Array& x) const {
+    Dims start(at(x.ndim()), 0), limit = x.shape().dims(), shape(limit.begin(), limit.begin() + first);
+    for (std::size_t d = 0; d < window.size(); ++d) {
+      limit[at(first) + d] = positions[d] * window[d];
+      shape.push_back(positions[d]);
+      shape.push_back(window[d]);
+    }
+    shape.push_back(limit.back());
+    return reshape(slice(x, start, limit), Shape(shape));
+  }
+  Array of_tiles(const Array& x, const Dims& place) const {
+    Dims start(at(x.ndim()), 0), limit = x.shape().dims(), shape(limit.begin(), limit.begin() + first);
+    for (std::size_t d = 0; d < window.size(); ++d) {
+      auto k = at(first) + 2 * d + 1;
+      start[k] = place[d], limit[k] = place[d] + 1;
+      shape.push_back(positions[d]);
+    }
+    shape.push_back(limit.back());
+    return reshape(slice(x, start, limit), Shape(shape));
+  }
+  Array strided(const Array& padded_x, const Dims& place) const {
+    Dims start(at(padded_x.ndim()), 0), limit = padded_x.shape().dims(), step(start.size(), 1);
+    for (std::size_t d = 0; d < window.size(); ++d) {
+      auto k = at(first) + d;
+      start[k] = positions[d] == 0 ? 0 : place[d] * dilation[d];
+      limit[k] = positions[d] == 0 ? 0 : start[k] + (positions[d] - 1) * stride[d] + 1;
+      step[k] = stride[d];
+    }
+    return slice(padded_x, start, limit, step);
   }
 };
 Dims filled(std::string_view what, std::string_view name, const Dims& given, std::size_t n, const Dims& usual) {
