@@ -20,6 +20,7 @@ const GoldenCases& golden() {
     read_golden("open_names.txt", c);
     read_golden("odd_values.txt", c);
     read_golden("forms_names.txt", c);
+    read_golden("ports_names.txt", c);
     return c;
   }();
   return r;
@@ -39,6 +40,7 @@ const NamedCases& cases() {
     names_open_test::add_open(c);
     names_odd_test::add_odd(c);
     names_forms_test::add_forms(c);
+    names_ports_test::add_ports(c);
     return c;
   }();
   return r;
@@ -197,7 +199,7 @@ TEST(Names, MistakesAreNamed) {
   says<ShapeError>([&] { return lexsort({x, v}, 0); }, "lexsort: keys of shapes [2, 3] and [3] differ");
   says<ShapeError>([&] { return compress(ones({4}), v); }, "compress: a condition of 4 elements is longer");
   says<ShapeError>([&] { return gradient(ones({1})); }, "gradient: dimension 0 of [1] has fewer than two");
-  says<ShapeError>([&] { return cross(ones({2}), v); }, "cross: needs vectors of three numbers along axis -1");
+  says<ShapeError>([&] { return cross(ones({4}), v); }, "cross: needs vectors of two or three numbers, got 4");
   says<ShapeError>([&] { return convolve(zeros({0}), v); }, "convolve: vectors must not be empty");
   says<ShapeError>([&] { return interp(v, v, ones({2})); }, "interp: xp of shape [3] and fp of shape [2]");
   says<ValueError>([&] { return diff(v, -1); }, "diff: n = -1 must not be negative");
