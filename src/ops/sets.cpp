@@ -1,8 +1,6 @@
 // Sets of values. Every function is one pass: the elements in question are sorted to the front, and of equal neighbours
 // the first is kept.
 #include "bora/ops/sets.h"
-#include <functional>
-#include <numeric>
 #include "bora/ops/statistics.h"
 #include "ops/composed.h"
 
@@ -75,7 +73,7 @@ Distinct distinct_slices(std::string_view what, const Array& x, std::int64_t axi
   Distinct r;
   auto N = x.shape(axis);
   auto front = moveaxis(x, axis, 0);
-  auto m = std::accumulate(front.shape().begin() + 1, front.shape().end(), std::int64_t{1}, std::multiplies<>());
+  auto m = product(front.shape(), 1, front.ndim());
   auto rows = reshape(front, {N, m});
   Arrays keys;
   for (auto k = m; k-- > 0;) keys.push_back(index_in_dim(rows, 1, k));

@@ -100,6 +100,28 @@ def running():
     case("lax::cumprod/reverse", lambda a: jax.lax.cumprod(a, 0, reverse=True), x)
 
 
+def images():
+    image = np.round(np.sin(1.3 * np.arange(60)) * 2, 3).reshape(6, 5, 2)
+    sizes = {"up": (9, 8, 2), "down": (3, 2, 2), "mixed": (4, 11, 2), "one": (1, 1, 2), "same": (6, 5, 2)}
+    for method in ("nearest", "linear", "cubic", "cubic-pytorch", "lanczos3", "lanczos5", "area"):
+        name = "image::resize/" + method.replace("-", "_")
+        for word, size in sizes.items():
+            case(f"{name}/{word}", lambda a: jax.image.resize(a, size, method), image)
+        case(f"{name}/rough", lambda a: jax.image.resize(a, (3, 8, 3), method, antialias=False), image)
+        if method == "nearest":
+            continue
+        moved = "image::scale_and_translate/" + method.replace("-", "_")
+        scale, by = np.array([1.31, 0.57]), np.array([0.42, -0.83])
+        for word, smooth in ("", True), ("/rough", False):
+            case(moved + word, lambda a, s, t: jax.image.scale_and_translate(
+                a, (5, 7, 2), (0, 1), s, t, method, antialias=smooth), image, scale, by)
+    case("image::resize/whole", lambda a: jax.image.resize(a, (3, 3), "nearest"), whole)
+    line = image[:1, :, 0].T
+    case("image::resize/line", lambda a: jax.image.resize(a, (7, 1), "cubic-pytorch", antialias=False), line)
+    case("image::scale_and_translate/none", lambda a: jax.image.scale_and_translate(
+        a, (6, 5, 2), (), np.zeros(0), np.zeros(0), "linear"), image)
+
+
 if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
     print("# jax", jax.__version__, "numpy", np.__version__)
@@ -108,3 +130,4 @@ if __name__ == "__main__":
     covariances()
     sets()
     running()
+    images()

@@ -1,5 +1,6 @@
 // Cases of options that ported programs use: vectors of two numbers, second sets of variables, weights, ends, distinct
 // slices, sparse grids.
+#include "bora/ops/image.h"
 #include "laws/names_odd.h"
 
 namespace bora::laws::names_ports_test {
@@ -40,6 +41,30 @@ void add_sets(NamedCases& cases) {
   BORA_CASE(steps, "unique_all/cube_inside", parts(unique_all(a, {.size = 3, .axis = 1})));
   BORA_CASE(steps, "unique_all/size", parts(unique_all(a, {.size = 8})));
 }
+void add_images(NamedCases& cases) {
+  using enum image::ResizeMethod;
+  using image::resize, image::scale_and_translate;
+  const image::ResizeOptions rough{.antialias = false};
+  for (auto [word, m] : std::initializer_list<std::pair<std::string, image::ResizeMethod>>{
+           {"nearest", nearest}, {"linear", linear}, {"cubic", cubic}, {"cubic_pytorch", cubic_pytorch},
+           {"lanczos3", lanczos3}, {"lanczos5", lanczos5}, {"area", area}}) {
+    auto name = "image::resize/" + word, moved = "image::scale_and_translate/" + word;
+    auto method = m;
+    BORA_CASE(smooth, name + "/up", resize(a, {9, 8, 2}, method));
+    BORA_CASE(smooth, name + "/down", resize(a, {3, 2, 2}, method));
+    BORA_CASE(smooth, name + "/mixed", resize(a, {4, 11, 2}, method));
+    BORA_CASE(smooth, name + "/one", resize(a, {1, 1, 2}, method));
+    BORA_CASE(smooth, name + "/same", resize(a, {6, 5, 2}, method));
+    BORA_CASE(smooth, name + "/rough", resize(a, {3, 8, 3}, method, rough));
+    if (method == nearest) continue;
+    BORA_CASE(smooth, moved, scale_and_translate(a, {5, 7, 2}, {0, 1}, b, c, method));
+    BORA_CASE(smooth, moved + "/rough", scale_and_translate(a, {5, 7, 2}, {0, 1}, b, c, method, rough));
+  }
+  BORA_CASE(steps, "image::resize/whole", resize(a, {3, 3}, nearest));
+  BORA_CASE(smooth, "image::resize/line", resize(a, {7, 1}, cubic_pytorch, rough));
+  BORA_CASE(smooth, "image::scale_and_translate/none",
+            scale_and_translate(a, {6, 5, 2}, {}, zeros({0}, f64), zeros({0}, f64), linear));
+}
 }  // namespace
 void add_ports(NamedCases& cases) {
   BORA_CASE(smooth, "diff/prepend", diff(a, 1, -1, {.prepend = 2.5}));
@@ -68,6 +93,7 @@ void add_ports(NamedCases& cases) {
   BORA_CASE(smooth, "lax::cumprod/reverse", lax::cumprod(a, 0, true));
   add_covariances(cases);
   add_sets(cases);
+  add_images(cases);
 }
 namespace {
 template <class E, class F> void says(F&& f, const std::string& part) {
@@ -83,7 +109,7 @@ TEST(PortedNames, MistakesAreNamed) {
   says<ShapeError>([&] { return diff(x, 1, -1, {.prepend = v}); },
                    "diff: .prepend f32[3] does not fit x f32[2, 3] along axis 1");
   says<ShapeError>([&] { return diff(x, 1, 0, {.append = ones({2, 2})}); }, "diff: .append f32[2, 2] does not fit");
-  says<ShapeError>([&] { return cov(ones({2, 2, 2})); }, "cov: x must be variables [V, n] or a vector, got f32[2, 2, 2");
+  says<ShapeError>([&] { return cov(ones({2, 2, 2})); }, "cov: x must be variables [V, n] or a vector, got f32[2, 2");
   says<ShapeError>([&] { return corrcoef(x, ones({4})); },
                    "corrcoef: x f32[2, 3] has 3 observations and y f32[4] has 4");
   says<DtypeError>([&] { return cov(x, {.fweights = v}); }, "cov: .fweights say how often each observation occurs");
@@ -102,6 +128,26 @@ TEST(PortedNames, MistakesAreNamed) {
   says<ValueError>([&] { return lax::reduce_window(x, 0., plus, {1, 2}, {.window_strides = {0, 1}}); },
                    "reduce_window: window_strides = 0 must be positive");
   says<ShapeError>([&] { return meshgrid({x}, {.sparse = true}); }, "meshgrid: needs vectors, got f32[2, 3]");
+}
+TEST(PortedNames, MistakesWithImagesAreNamed) {
+  using image::ResizeMethod, image::resize, image::scale_and_translate;
+  auto x = ones({2, 3}), one = ones({1}), two = ones({2});
+  says<ShapeError>([&] { return resize(x, {4}, ResizeMethod::linear); },
+                   "resize: the shape [4] has a size for each dimension, also for those that stay, and x is f32[2, 3]");
+  says<ValueError>([&] { return resize(x, {4, -1}, ResizeMethod::area); }, "resize: sizes must not be negative");
+  says<ShapeError>([&] { return resize(zeros({0, 3}), {2, 3}, ResizeMethod::cubic); },
+                   "resize: dimension 0 of x f32[0, 3] is empty and has no pixel for [2, 3]");
+  says<ValueError>([&] { return scale_and_translate(x, {2, 3}, {0}, one, one, ResizeMethod::nearest); },
+                   "scale_and_translate: nearest has no weights");
+  says<ShapeError>([&] { return scale_and_translate(x, {2, 3}, {0}, two, one, ResizeMethod::linear); },
+                   "scale_and_translate: scale f32[2] and translation f32[1] must be vectors");
+  says<ShapeError>([&] { return scale_and_translate(x, {2, 4}, {0}, one, one, ResizeMethod::linear); },
+                   "scale_and_translate: dimension 1 of x f32[2, 3] is none of [0] and cannot become [2, 4]");
+  says<ValueError>([&] { return scale_and_translate(x, {2, 3}, {0, -2}, two, two, ResizeMethod::linear); },
+                   "scale_and_translate: dimension 0 is given twice");
+  EXPECT_EQ(resize(x, {0, 3}, ResizeMethod::linear).shape(), (Shape{0, 3}));
+  EXPECT_EQ(resize(ones({2, 2}, i32), {3, 3}, ResizeMethod::linear).dtype(), f32);
+  EXPECT_EQ(resize(ones({2, 2}, u8), {3, 3}, ResizeMethod::nearest).dtype(), u8);
 }
 TEST(PortedNames, SlicesWithoutElements) {
   EXPECT_EQ(unique(zeros({0, 3}), {.axis = 0}).shape(), (Shape{0, 3}));

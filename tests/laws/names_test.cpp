@@ -76,7 +76,8 @@ TEST(Names, EveryFunctionHasACase) {
   std::regex space("\nnamespace bora(\\S*) \\{"), declaration("\n(?:Array|Arrays|bool|[A-Z]\\w+) (\\w+)\\(");
   for (auto* file : {"statistics", "sets", "numeric", "arrange", "linalg_functions", "convolution", "special", "stats",
                      "activations", "arcs", "bits", "lax", "masked", "indexed", "positions", "polynomials",
-                     "special_further", "special_matrices", "forms", "../random/kde", "../random/gamma_grad"}) {
+                     "special_further", "special_matrices", "forms", "image", "../random/kde",
+                     "../random/gamma_grad"}) {
     std::ifstream in(std::string(BORA_SOURCE_DIR) + "/include/bora/ops/" + file + ".h");
     std::stringstream s;
     s << in.rdbuf();

@@ -1,6 +1,7 @@
 // Reductions with a function, running reductions, order by several keys.
 #include "bora/ops/lax.h"
 #include "bora/ops/sets.h"
+#include "bora/ops/statistics.h"
 #include "ops/composed.h"
 
 namespace bora::lax {
