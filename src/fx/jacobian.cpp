@@ -23,13 +23,18 @@ std::vector<std::size_t> floating(const Arrays& in, std::size_t n) {
   std::vector<std::size_t> r;
   for (std::size_t i = 0; i < n; ++i)
     if (is_float(in[i].dtype())) r.push_back(i);
-  check<DtypeError>(!r.empty(), "a Jacobian needs floating values, got ",
-                    [&] { return n ? to_string(in[0].type()) : std::string("an argument without leaves"); });
+  check<DtypeError>(
+      !r.empty(), "a Jacobian needs floating values, got ",
+      [&] { return n ? to_string(in[0].type()) : std::string("an argument without leaves"); },
+      n > 0 && is_complex(in[0].dtype()) ? "; split it into real and imaginary parts, or use jvp" : "");
   return r;
 }
-void check_floating(const Arrays& out, std::size_t results) {
+/// Forward, a result may be complex.
+void check_floating(const Arrays& out, std::size_t results, bool forward) {
   for (std::size_t k = 0; k < results; ++k)
-    check<DtypeError>(is_float(out[k].dtype()), "a Jacobian needs floating values, got ", out[k].type());
+    check<DtypeError>(is_float(out[k].dtype()) || (forward && is_complex(out[k].dtype())),
+                      "a Jacobian needs floating values, got ", out[k].type(),
+                      is_complex(out[k].dtype()) ? "; jacfwd takes complex results" : "");
 }
 /// f of the first n inputs, the others as they are.
 FlatFn of_first(const FlatFn& f, const Arrays& in, std::size_t n) {
@@ -45,7 +50,7 @@ Blocks jacrev_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::
   auto wrt = floating(in, n);
   auto v = vjp_flat(of_first(f, in, n), part(in, 0, n), Mask(n, true));
   auto count = results();
-  check_floating(v.out, count);
+  check_floating(v.out, count, false);
   Blocks r{v.out, Arrays(count * n)};
   for (std::size_t k = 0; k < count; ++k) {
     auto& type = v.out[k].type();
@@ -65,7 +70,7 @@ Blocks jacfwd_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::
   auto wrt = floating(in, n);
   auto l = linearize_flat(of_first(f, in, n), part(in, 0, n));
   auto count = results();
-  check_floating(l.out, count);
+  check_floating(l.out, count, true);
   auto outs = types_of(part(l.out, 0, count));
   Blocks r{l.out, Arrays(count * n)};
   for (auto i : wrt) {

@@ -143,8 +143,12 @@ Arrays meshgrid(const Arrays& vectors, const MeshgridOptions& options) {
   bool swap = options.indexing == Indexing::xy && vectors.size() >= 2;
   if (swap) std::swap(shape[0], shape[1]);
   Arrays r;
-  for (std::size_t i = 0; i < vectors.size(); ++i)
-    r.push_back(broadcast_in_dim(vectors[i], shape, {static_cast<std::int64_t>(swap && i < 2 ? 1 - i : i)}));
+  for (std::size_t i = 0; i < vectors.size(); ++i) {
+    auto d = swap && i < 2 ? 1 - i : i;
+    auto grid = options.sparse ? Shape(Dims(vectors.size(), 1)) : shape;
+    grid[d] = shape[d];
+    r.push_back(broadcast_in_dim(vectors[i], grid, {static_cast<std::int64_t>(d)}));
+  }
   return r;
 }
 }  // namespace bora

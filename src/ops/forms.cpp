@@ -5,7 +5,7 @@
 #include "bora/ops/reduce.h"
 #include "bora/ops/statistics.h"
 #include "bora/ops/transform.h"
-#include "ops/dims.h"
+#include "ops/composed.h"
 
 namespace bora {
 using namespace ops;
@@ -104,7 +104,7 @@ Array repeat(const Array& x, const Array& counts, std::int64_t axis, const Repea
   auto total = options.total.value_or(0);
   check<ValueError>(total >= 0, "repeat: .total must not be negative, got ", total);
   if (!options.total)
-    for (auto c : each.to_vector<std::int64_t>()) {
+    for (auto c : known<std::int64_t>(each, "repeat", "give {.total = n}")) {
       check<ValueError>(c >= 0, "repeat: counts must not be negative, got ", c);
       total += c;
     }

@@ -17,14 +17,39 @@ Array along_axis(const Array& v, std::int64_t axis, std::int64_t ndim) {
 }
 }  // namespace
 
-Array diff(const Array& x, std::int64_t n, std::int64_t axis) {
+namespace {
+/// x with what stands before and behind it along axis; a number is one more place.
+Array with_ends(const Array& x, std::int64_t axis, const DiffOptions& o) {
+  Arrays all;
+  auto add = [&](const std::optional<special::Operand>& end, std::string_view name) {
+    if (!end) return;
+    auto place = x.shape();
+    place[at(axis)] = 1;
+    if (!end->is_array()) {
+      all.push_back(full_of({place, weak_dtype(x.dtype(), end->number())}, end->number()));
+      return;
+    }
+    auto& v = end->array();
+    if (v.ndim() > 0 && v.ndim() == x.ndim()) place[at(axis)] = v.shape(axis);
+    check<ShapeError>(v.ndim() == 0 || v.shape() == place, "diff: .", name, " ", v.type(), " does not fit x ", x.type(),
+                      " along axis ", axis, ": its other dimensions must be x's, or it is a scalar");
+    all.push_back(broadcast_to(v, place));
+  };
+  add(o.prepend, "prepend");
+  all.push_back(x);
+  add(o.append, "append");
+  return concatenate(all, axis);
+}
+}  // namespace
+Array diff(const Array& x, std::int64_t n, std::int64_t axis, const DiffOptions& o) {
   check<ValueError>(n >= 0, "diff: n = ", n, " must not be negative");
   axis = normalize_axis("diff", axis, x.ndim());
-  auto y = x;
+  if (n == 0) return x;
+  auto y = with_ends(x, axis, o);
   for (; n > 0 && y.shape(axis) > 0; --n) {
     auto size = y.shape(axis);
     auto next = part(y, axis, 1, size), before = part(y, axis, 0, size - 1);
-    y = x.dtype() == boolean ? next ^ before : next - before;
+    y = y.dtype() == boolean ? next ^ before : next - before;
   }
   return y;
 }
@@ -129,16 +154,28 @@ Array unwrap(const Array& x, std::int64_t axis, const UnwrapOptions& o) {
 }
 
 // ---- products -------------------------------------------------------------------------------------------------------
-Array cross(const Array& a, const Array& b, std::int64_t axis) {
-  auto i = normalize_axis("cross", axis, a.ndim()), j = normalize_axis("cross", axis, b.ndim());
-  check<ShapeError>(a.shape(i) == 3 && b.shape(j) == 3, "cross: needs vectors of three numbers along axis ", axis,
-                    ", got ", a.shape(), " and ", b.shape());
+Array cross(const Array& a, const Array& b, const CrossAxes& axes) {
+  auto i = normalize_axis("cross", axes.a, a.ndim()), j = normalize_axis("cross", axes.b, b.ndim());
+  auto m = a.shape(i), n = b.shape(j);
+  auto fits = [](std::int64_t size) { return size == 2 || size == 3; };
+  check<ShapeError>(fits(m) && fits(n), "cross: needs vectors of two or three numbers, got ", m, " along axis ", i,
+                    " of ", a.shape(), " and ", n, " along axis ", j, " of ", b.shape());
   auto x = moveaxis(a, i, -1), y = moveaxis(b, j, -1);
-  auto [p, q] = promoted_pair("cross", x, y);
+  if (m == 2 && n == 2) {
+    auto number = [](const Array& v, std::int64_t k) { return index_in_dim(v, v.ndim() - 1, k); };
+    return number(x, 0) * number(y, 1) - number(x, 1) * number(y, 0);
+  }
+  auto in_space = [](const Array& v) {
+    Dims none_before(at(v.ndim()), 0), behind = none_before;
+    behind.back() = 3 - v.shape(-1);
+    return behind.back() == 0 ? v : pad(v, none_before, behind);
+  };
+  auto [p, q] = promoted_pair("cross", in_space(x), in_space(y));
   auto next = [](const Array& v, std::int64_t by) { return roll(v, -by, -1); };
   auto r = next(p, 1) * next(q, 2) - next(p, 2) * next(q, 1);
-  return moveaxis(r, -1, r.ndim() == a.ndim() ? i : j);
+  return moveaxis(r, -1, normalize_axis("cross", axes.result, r.ndim()));
 }
+Array cross(const Array& a, const Array& b, std::int64_t axis) { return cross(a, b, CrossAxes{axis, axis, axis}); }
 Array kron(const Array& a, const Array& b) {
   auto n = std::max(a.ndim(), b.ndim());
   Shape sa, sb, result;

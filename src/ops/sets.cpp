@@ -9,10 +9,10 @@ using namespace ops;
 namespace {
 constexpr std::string_view kAdvice = "give {.size = n}";
 /// The wanted size, or the number of elements of x that are not 0.
-std::int64_t result_size(std::string_view what, const Array& x, const SizeOptions& o) {
-  if (o.size) {
-    check<ValueError>(*o.size >= 0, what, ": size = ", *o.size, " must not be negative");
-    return *o.size;
+std::int64_t result_size(std::string_view what, const Array& x, std::optional<std::int64_t> size) {
+  if (size) {
+    check<ValueError>(*size >= 0, what, ": size = ", *size, " must not be negative");
+    return *size;
   }
   auto v = known<bool>(x, what, kAdvice);
   return std::count(v.begin(), v.end(), true);
@@ -22,9 +22,9 @@ Array positions_of(const Array& mask, std::int64_t n, std::int64_t fill) {
   auto place = cumsum(mask.astype(i32)) - 1;
   return scatter_set(full_of({{n}, i32}, fill), where(mask, place, n), iota(mask.shape(), 0));
 }
-Array not_equal_values(const Array& a, const Array& b) {
+Array not_equal_values(const Array& a, const Array& b, bool equal_nan = true) {
   auto differ = a.dtype() == boolean ? a ^ b : a != b;
-  return is_float(a.dtype()) ? differ && !(isnan(a) && isnan(b)) : differ;
+  return equal_nan && is_inexact(a.dtype()) ? differ && !(isnan(a) && isnan(b)) : differ;
 }
 struct Distinct {
   Array values;  // [n]
@@ -34,7 +34,8 @@ struct Distinct {
   Array filled;  // [n] is this result filled up?
 };
 /// The distinct elements of the vector x for which mask holds, ascending.
-Distinct distinct(std::string_view what, const Array& x, const Array& mask, const SizeOptions& o) {
+Distinct distinct(std::string_view what, const Array& x, const Array& mask, const SizeOptions& o,
+                  bool equal_nan = true) {
   Distinct r;
   r.order = argsort(stop_gradient(x));
   if (mask.defined()) r.order = take(r.order, argsort((!take(mask, r.order)).astype(i32)));
@@ -43,10 +44,11 @@ Distinct distinct(std::string_view what, const Array& x, const Array& mask, cons
   r.first = full_of({{N}, boolean}, true);
   if (N > 1) {
     auto key = stop_gradient(sorted);
-    r.first = concatenate({part(r.first, 0, 0, 1), not_equal_values(part(key, 0, 1, N), part(key, 0, 0, N - 1))});
+    auto differ = not_equal_values(part(key, 0, 1, N), part(key, 0, 0, N - 1), equal_nan);
+    r.first = concatenate({part(r.first, 0, 0, 1), differ});
   }
   if (mask.defined()) r.first = r.first && take(mask, r.order);
-  auto n = result_size(what, r.first, o);
+  auto n = result_size(what, r.first, o.size);
   r.chosen = positions_of(r.first, n, 0);
   r.filled = iota({n}, 0) >= sum(r.first.astype(i32));
   if (N == 0) {
@@ -65,15 +67,49 @@ Array both(const Array& a, const Array& b) {
 }
 }  // namespace
 
-Array unique(const Array& x, const SizeOptions& o) { return distinct("unique", ravel(x), {}, o).values; }
-Unique unique_all(const Array& x, const SizeOptions& o) {
-  auto d = distinct("unique_all", ravel(x), {}, o);
-  auto N = x.size(), n = d.chosen.size();
-  if (N == 0) return {d.values, d.chosen, full_of({x.shape(), i32}, 0), full_of({{n}, i32}, 0)};
+namespace {
+/// Slices of one shape are ordered by the first number in which they differ: the distinct ones of x, ascending.
+Distinct distinct_slices(std::string_view what, const Array& x, std::int64_t axis, const UniqueOptions& o) {
+  Distinct r;
+  auto N = x.shape(axis);
+  auto front = moveaxis(x, axis, 0);
+  auto m = product(front.shape(), 1, front.ndim());
+  auto rows = reshape(front, {N, m});
+  Arrays keys;
+  for (auto k = m; k-- > 0;) keys.push_back(index_in_dim(rows, 1, k));
+  r.order = N > 0 && m > 0 ? lexsort(keys) : iota({N}, 0);
+  auto sorted = take(rows, r.order);
+  r.first = iota({N}, 0) == 0;
+  if (N > 1) {
+    auto key = stop_gradient(sorted);
+    auto differ = not_equal_values(part(key, 0, 1, N), part(key, 0, 0, N - 1), o.equal_nan);
+    r.first = concatenate({part(r.first, 0, 0, 1), any(differ, 1)});
+  }
+  auto n = result_size(what, r.first, o.size);
+  r.chosen = positions_of(r.first, n, 0);
+  r.filled = iota({n}, 0) >= sum(r.first.astype(i32));
+  auto values = N == 0 ? full_of({{n, m}, x.dtype()}, o.fill.value_or(0)) : take(sorted, r.chosen);
+  if (o.fill && N > 0) values = where(expand_dims(r.filled, 1), *o.fill, values);
+  auto shape = front.shape();
+  shape[0] = n;
+  r.values = moveaxis(reshape(values, shape), 0, axis);
+  return r;
+}
+Distinct distinct_parts(std::string_view what, const Array& x, const UniqueOptions& o) {
+  if (!o.axis) return distinct(what, ravel(x), {}, {.size = o.size, .fill = o.fill}, o.equal_nan);
+  return distinct_slices(what, x, normalize_axis(what, *o.axis, x.ndim()), o);
+}
+}  // namespace
+Array unique(const Array& x, const UniqueOptions& o) { return distinct_parts("unique", x, o).values; }
+Unique unique_all(const Array& x, const UniqueOptions& o) {
+  auto d = distinct_parts("unique_all", x, o);
+  auto N = d.order.size(), n = d.chosen.size();
+  auto places = o.axis ? Shape{N} : x.shape();
+  if (N == 0) return {d.values, d.chosen, full_of({places, i32}, 0), full_of({{n}, i32}, 0)};
   auto rank = cumsum(d.first.astype(i32)) - 1;  // of each element in order
   auto counts = scatter_add(full_of({{n}, i32}, 0), rank, full_of({{N}, i32}, 1));
   auto inverse = scatter_set(full_of({{N}, i32}, 0), d.order, rank);
-  return {d.values, where(d.filled, 0, take(d.order, d.chosen)), reshape(inverse, x.shape()), counts};
+  return {d.values, take(d.order, d.chosen), reshape(inverse, places), counts};
 }
 Array union1d(const Array& a, const Array& b, const SizeOptions& o) {
   return distinct("union1d", both(a, b), {}, o).values;
@@ -107,7 +143,7 @@ std::int64_t position_fill(std::string_view what, const SizeOptions& o) {
   return o.fill ? o.fill->integer : 0;
 }
 Array places(std::string_view what, const Array& x, const SizeOptions& o, std::int64_t fill) {
-  return positions_of(holds_for(x), result_size(what, x, o), fill);
+  return positions_of(holds_for(x), result_size(what, x, o.size), fill);
 }
 Arrays nonzero_as(std::string_view what, const Array& x, const SizeOptions& o) {
   auto fill = position_fill(what, o);
@@ -123,7 +159,7 @@ Arrays nonzero_as(std::string_view what, const Array& x, const SizeOptions& o) {
 /// The elements of x along axis where the condition, with as many elements or fewer, holds.
 Array chosen_of(std::string_view what, const Array& condition, const Array& x, std::int64_t axis,
                 const SizeOptions& o) {
-  auto n = result_size(what, condition, o);
+  auto n = result_size(what, condition, o.size);
   auto i = positions_of(holds_for(condition), n, -1);
   auto shape = x.shape();
   shape[at(axis)] = n;

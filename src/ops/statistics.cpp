@@ -194,20 +194,62 @@ Array average(const Array& x, const Array& weights, const Dimensions& axes, cons
   auto y = x.astype(in), v = w.astype(in);
   return (sum(y * v, dims, keep) / sum(v, dims, keep)).astype(o.dtype.value_or(result));
 }
-Array cov(const Array& x, const CovarianceOptions& o) {
-  check<ShapeError>(x.ndim() == 1 || x.ndim() == 2, "cov: needs variables [V, n] or a vector, got ", x.type());
-  return in_f32(x, [&](const Array& v) {
-    auto rows = v.ndim() == 1 ? expand_dims(v, 0) : o.rowvar ? v : transpose(v);
-    auto centered = rows - mean(rows, 1, kKeep);
-    auto n = static_cast<double>(rows.shape(1) - o.ddof);
-    auto y = matmul(centered, transpose(conj(centered))) / std::max(n, 0.);
-    return v.ndim() == 1 ? squeeze(y) : y;
-  });
+namespace {
+/// The variables as rows.
+Array variables(std::string_view what, std::string_view name, const Array& x, bool rowvar) {
+  check<ShapeError>(x.ndim() <= 2, what, ": ", name, " must be variables [V, n] or a vector, got ", x.type());
+  return x.ndim() < 2 ? reshape(x, {1, x.size()}) : rowvar ? x : transpose(x);
 }
-Array corrcoef(const Array& x, const CovarianceOptions& o) {
-  check<ShapeError>(x.ndim() == 1 || x.ndim() == 2, "corrcoef: needs variables [V, n] or a vector, got ", x.type());
-  return in_f32(x, [&](const Array& v) {
-    auto c = cov(v, o);
+/// The variables of x, and of y where there is one.
+Array variables(std::string_view what, const Array& x, const Array& y, const CovarianceOptions& o) {
+  auto rows = variables(what, "x", x, o.rowvar);
+  if (o.aweights.defined()) rows = rows.astype(promote(rows.dtype(), o.aweights.dtype()));
+  if (!y.defined()) return rows;
+  auto more = variables(what, "y", y, o.rowvar);
+  check<ShapeError>(rows.shape(1) == more.shape(1), what, ": x ", x.type(), " has ", rows.shape(1),
+                    " observations and y ", y.type(), " has ", more.shape(1), o.rowvar ? "" : " (.rowvar = false)");
+  return concatenate({rows, more}, 0);
+}
+void check_weights(std::string_view what, std::string_view name, const Array& w, std::int64_t n) {
+  check<ShapeError>(w.shape() == Shape{n}, what, ": .", name, " ", w.type(), " is not one number for each of the ", n,
+                    " observations");
+}
+/// cov of the rows [V, n], in f32 or f64.
+Array covariances(std::string_view what, const Array& rows, const CovarianceOptions& o) {
+  auto n = rows.shape(1), ddof = o.ddof.value_or(o.bias ? 0 : 1);
+  auto d = real_dtype(rows.dtype());
+  Array w;
+  if (o.fweights.defined()) {
+    check_weights(what, "fweights", o.fweights, n);
+    check<DtypeError>(is_integer(o.fweights.dtype()), what, ": .fweights say how often each observation occurs, which ",
+                      "needs integers, got ", o.fweights.type(), "; use .aweights");
+    w = abs(o.fweights).astype(d);
+  }
+  Array counts;
+  if (o.aweights.defined()) {
+    check_weights(what, "aweights", o.aweights, n);
+    counts = abs(o.aweights).astype(d);
+    w = w.defined() ? w * counts : counts;
+  }
+  if (!w.defined()) {
+    auto centered = rows - mean(rows, 1, kKeep);
+    auto over = static_cast<double>(std::max<std::int64_t>(n - ddof, 0));
+    return squeeze(matmul(centered, transpose(conj(centered))) / over);
+  }
+  auto total = sum(w);
+  auto centered = rows - sum(rows * w, 1, kKeep) / total;
+  auto lost = static_cast<double>(ddof) * (counts.defined() ? sum(w * counts) / total : full_of({{}, d}, 1));
+  return squeeze(matmul(centered, transpose(conj(centered * w))) / (total - lost));
+}
+}  // namespace
+Array cov(const Array& x, const Array& y, const CovarianceOptions& o) {
+  return in_f32(variables("cov", x, y, o), [&](const Array& rows) { return covariances("cov", rows, o); });
+}
+Array cov(const Array& x, const CovarianceOptions& o) { return cov(x, Array(), o); }
+Array corrcoef(const Array& x, const CovarianceOptions& o) { return corrcoef(x, Array(), o); }
+Array corrcoef(const Array& x, const Array& y, const CovarianceOptions& o) {
+  return in_f32(variables("corrcoef", x, y, o), [&](const Array& rows) {
+    auto c = covariances("corrcoef", rows, o);
     if (c.ndim() == 0) return c / c;
     auto n = c.shape(0);
     auto deviation = sqrt(sum(where(eye(n, boolean), real(c), 0), 1));

@@ -105,12 +105,12 @@ Array next_after(const Array& x, bool up) {
                bitcast(next, x.dtype()));
 }
 }  // namespace
-Array truncated_normal(const Array& k, const Array& lower, const Array& upper, const std::optional<Shape>& shape,
-                       Dtype dtype, const DrawOptions& draw) {
+Array truncated_normal(const Array& k, const Parameter& lower, const Parameter& upper,
+                       const std::optional<Shape>& shape, Dtype dtype, const DrawOptions& draw) {
   one_key("truncated_normal", k);
   floating("truncated_normal", dtype);
   auto s = draw_shape("truncated_normal", shape, {lower, upper});
-  auto lo = lower.astype(dtype), hi = upper.astype(dtype);
+  auto lo = value_of(lower, dtype), hi = value_of(upper, dtype);
   auto root = rounded(std::numbers::sqrt2, dtype);
   auto x = erf_inv(uniform(k, s, dtype, erf(lo / root), erf(hi / root), draw)) * root;
   return minimum(maximum(x, stop_gradient(next_after(lo, true))), stop_gradient(next_after(hi, false)));

@@ -216,14 +216,21 @@ Array offset_in(const Array& high, const Array& low, const Array& span, int widt
   return remainder(mask(remainder(high, span) * m + remainder(low, span)), span);
 }
 }  // namespace
-Array randint(const Array& k, const Shape& shape, const Array& minval, const Array& maxval, Dtype dtype,
+Array randint(const Array& k, const Shape& shape, const Parameter& minval, const Parameter& maxval, Dtype dtype,
               const DrawOptions& draw) {
   one_key("randint", k);
   check<DtypeError>(is_integer(dtype), "randint: the dtype must be an integer one, got ", dtype);
-  check<DtypeError>(is_integer(minval.dtype()) && is_integer(maxval.dtype()),
-                    "randint: the bounds must be integers, got ", minval.type(), " and ", maxval.type());
+  auto bound = [](const Parameter& p) {
+    if (p.is_number) {
+      check<DtypeError>(p.number.integral(), "randint: the bounds must be integers, got ", p.number.value);
+      return constant(p.number.integer, i64);
+    }
+    check<DtypeError>(is_integer(p.array.dtype()), "randint: the bounds must be integers, got ", p.array.type());
+    return p.array.astype(i64);
+  };
+  auto least_of_all = bound(minval), end = bound(maxval);
   draw_shape("randint", shape, {minval, maxval});
-  auto lo = broadcast_to(minval.astype(i64), shape), hi = broadcast_to(maxval.astype(i64), shape);
+  auto lo = broadcast_to(least_of_all, shape), hi = broadcast_to(end, shape);
   auto [a, b] = split<2>(k);
   if (dtype == u64) return bitcast(randint(k, shape, maximum(lo, 0), maximum(hi, 0), i64, draw), u64);
   if (dtype == i64) {

@@ -112,6 +112,13 @@ TEST(Jacobian, HasABlockForEachPairOfLeaves) {  // the numbers of JAX
   EXPECT_FALSE(counted.second.defined()) << "an integer has no derivative";
   SAYS(DtypeError, jacrev([](const Array& a) { return a > 0; })(xs()), "a Jacobian needs floating values, got bool[3]");
   SAYS(DtypeError, jacfwd([](const Array& a) { return a; })(array(1)), "a Jacobian needs floating values, got i32[]");
+  auto turned = [](const Array& a) { return complex(cos(a), sin(a * a)); };
+  auto j = jit(jacfwd(turned))(xs());  // a real argument, a complex result
+  close(real(j), diag(-sin(xs())));
+  close(imag(j), diag(2 * xs() * cos(xs() * xs())));
+  SAYS(DtypeError, jacrev(turned)(xs()), "got complex64[3]; jacfwd takes complex results");
+  SAYS(DtypeError, jacfwd([](const Array& a) { return a; })(complex(xs(), xs())),
+       "got complex64[3]; split it into real and imaginary parts, or use jvp");
 }
 TEST(Argnums, AreTemplateArguments) {
   auto f = [](const Array& a, const std::pair<Array, Array>& b, const Array& c) {

@@ -169,6 +169,33 @@ TEST(Vmap, AxesOfArgumentsAndResults) {
   close(vmap([](const Array& x) { return psum(x, "i"); }, {.out = none, .axis_name = "i"})(b), array(30.));
   close(vmap([] { return array(1.); }, {.size = 3})(), ones({3}));
 }
+TEST(Vmap, EachPartOfAResultHasItsAxis) {
+  auto a = array({{1., 2., 3.}, {4., 5., 6.}}), b = array({10., 20.});
+  auto f = [](const Array& x, const Array& y) { return std::tuple{x * y, x + 1, Net{}, sum(x)}; };
+  auto [p, q, nothing, s] = vmap(f, {.out = {1, 0, 0, -1}})(a, b);
+  close(p, transpose(a * array({{10.}, {20.}})));
+  close(q, a + 1);
+  close(s, array({6., 15.}));
+  auto pair = vmap([](const Array& x) { return std::pair{psum(x, "i"), x}; }, {.out = {none, 0}, .axis_name = "i"})(b);
+  close(pair.first, array(30.));
+  close(pair.second, b);
+  // A part may be a tree: all of its leaves have the part's axis, or those that its patterns say.
+  auto nested = [](const Array& x) { return std::pair{x, std::vector<Array>{2 * x, 3 * x}}; };
+  auto [x, more] = jit(vmap(nested, {.out = {0, 1}}))(a);
+  close(x, a);
+  close(more[0], transpose(2 * a));
+  close(more[1], transpose(3 * a));
+  auto [y, some] = vmap(nested, {.out = {-1, by_path({{"*.1", 1}, {"*", 0}})}})(a);
+  close(y, transpose(a));
+  close(some[0], 2 * a);
+  close(some[1], transpose(3 * a));
+  close(vmap([](const Array& v) { return v; }, {.out = {1}})(a), transpose(a));
+  auto both = [](const Array& v) { return std::pair{v, v}; };
+  SAYS(ValueError, vmap(both, {.out = {0, 1, 0}})(a), "vmap: .out has 3 entries but f returns 2 parts");
+  SAYS(ValueError, vmap([](const Array& v) { return v; }, {.out = {0, 1}})(a),
+       "vmap: .out has 2 entries but f returns 1 part; give one number for all, or one for each part");
+  SAYS(ValueError, vmap(both, {.out = {none, 0}})(a), "vmap: result 0 depends on what is mapped, but .out = none");
+}
 TEST(Vmap, ErrorsNameThePath) {
   auto add_all = [](const Net& m, const Array& x) { return m.up.weight + x; };
   SAYS(ShapeError, vmap(add_all, {.in = {0, 0}})(net(), xs()),

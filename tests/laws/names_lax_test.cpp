@@ -117,7 +117,7 @@ void add_reductions(NamedCases& cases) {
   BORA_CASE(steps, "lax::reduce/none", lax::reduce(a, 1., times, {1}));
   BORA_CASE(smooth, "lax::reduce_window/sum", lax::reduce_window(a, 0., plus, {2, 3}));
   BORA_CASE(smooth, "lax::reduce_window/max",
-            lax::reduce_window(a, -HUGE_VAL, most, {2, 2}, {.stride = {2, 1}, .padding = Padding::same}));
+            lax::reduce_window(a, -HUGE_VAL, most, {2, 2}, {.window_strides = {2, 1}, .padding = Padding::same}));
   lax::WindowOptions every{{1, 2}, Padding::Pairs{{1, 0}, {2, 1}}, {2, 1}, {1, 2}};
   BORA_CASE(smooth, "lax::reduce_window/all", lax::reduce_window(a, 0., plus, {2, 2}, every));
   BORA_CASE(smooth, "lax::cummax", lax::cummax(a, 1));
@@ -143,14 +143,16 @@ void add_convolutions(NamedCases& cases) {
   BORA_CASE(smooth, "lax::conv_general_dilated",
             lax::conv_general_dilated(a, b, {1, 2}, {.padding = Padding::same}));
   BORA_CASE(smooth, "lax::conv_general_dilated/all", lax::conv_general_dilated(a, b, {2, 1}, all));
-  BORA_CASE(smooth, "lax::conv_general_dilated/last", lax::conv_general_dilated(a, b, {1, 1}, {.dims = last}));
-  BORA_CASE(smooth, "lax::conv_general_dilated/swapped", lax::conv_general_dilated(a, b, {1, 1}, {.dims = swapped}));
+  BORA_CASE(smooth, "lax::conv_general_dilated/last",
+            lax::conv_general_dilated(a, b, {1, 1}, {.dimension_numbers = last}));
+  BORA_CASE(smooth, "lax::conv_general_dilated/swapped",
+            lax::conv_general_dilated(a, b, {1, 1}, {.dimension_numbers = swapped}));
   BORA_CASE(smooth, "lax::conv_general_dilated/groups", lax::conv_general_dilated(a, b, {1, 1}, groups));
   BORA_CASE(smooth, "lax::conv_general_dilated/batches", lax::conv_general_dilated(a, b, {1, 1}, batches));
   BORA_CASE(smooth, "lax::conv_general_dilated_patches",
             lax::conv_general_dilated_patches(a, {2, 3}, {1, 2}, {.padding = pairs({{0, 0}, {1, 0}})}));
   BORA_CASE(smooth, "lax::conv_general_dilated_patches/last",
-            lax::conv_general_dilated_patches(a, {2, 2}, {1, 1}, {.dims = last}));
+            lax::conv_general_dilated_patches(a, {2, 2}, {1, 1}, {.dimension_numbers = last}));
   BORA_CASE(smooth, "lax::conv_general_dilated_local", lax::conv_general_dilated_local(a, b, {1, 1}, {2, 2}));
 }
 void add_masked(NamedCases& cases) {

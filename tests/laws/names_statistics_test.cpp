@@ -4,13 +4,12 @@
 namespace bora::laws::names_statistics_test {
 namespace {
 void add_sets(NamedCases& cases) {
-  const SizeOptions filled{.size = 5, .fill = -7};
   BORA_CASE(values, "unique", unique(a));
   BORA_CASE(values, "unique/integers", unique(a));
   BORA_CASE(values, "unique/empty", unique(a));
   BORA_CASE(steps, "unique/size", unique(a, {.size = 4}));
   BORA_CASE(steps, "unique/cut", unique(a, {.size = 2}));
-  BORA_CASE(steps, "unique/fill", unique(a, filled));
+  BORA_CASE(steps, "unique/fill", unique(a, {.size = 5, .fill = -7}));
   auto all_of = [](const Unique& u) { return Arrays{u.values, u.indices, u.inverse, u.counts}; };
   BORA_CASE(values, "unique_all", all_of(unique_all(a)));
   BORA_CASE(values, "unique_all/ties", all_of(unique_all(a)));

@@ -20,6 +20,7 @@ const GoldenCases& golden() {
     read_golden("open_names.txt", c);
     read_golden("odd_values.txt", c);
     read_golden("forms_names.txt", c);
+    read_golden("ports_names.txt", c);
     return c;
   }();
   return r;
@@ -39,6 +40,7 @@ const NamedCases& cases() {
     names_open_test::add_open(c);
     names_odd_test::add_odd(c);
     names_forms_test::add_forms(c);
+    names_ports_test::add_ports(c);
     return c;
   }();
   return r;
@@ -74,7 +76,8 @@ TEST(Names, EveryFunctionHasACase) {
   std::regex space("\nnamespace bora(\\S*) \\{"), declaration("\n(?:Array|Arrays|bool|[A-Z]\\w+) (\\w+)\\(");
   for (auto* file : {"statistics", "sets", "numeric", "arrange", "linalg_functions", "convolution", "special", "stats",
                      "activations", "arcs", "bits", "lax", "masked", "indexed", "positions", "polynomials",
-                     "special_further", "special_matrices", "forms", "../random/kde", "../random/gamma_grad"}) {
+                     "special_further", "special_matrices", "forms", "image", "../random/kde",
+                     "../random/gamma_grad"}) {
     std::ifstream in(std::string(BORA_SOURCE_DIR) + "/include/bora/ops/" + file + ".h");
     std::stringstream s;
     s << in.rdbuf();
@@ -197,7 +200,7 @@ TEST(Names, MistakesAreNamed) {
   says<ShapeError>([&] { return lexsort({x, v}, 0); }, "lexsort: keys of shapes [2, 3] and [3] differ");
   says<ShapeError>([&] { return compress(ones({4}), v); }, "compress: a condition of 4 elements is longer");
   says<ShapeError>([&] { return gradient(ones({1})); }, "gradient: dimension 0 of [1] has fewer than two");
-  says<ShapeError>([&] { return cross(ones({2}), v); }, "cross: needs vectors of three numbers along axis -1");
+  says<ShapeError>([&] { return cross(ones({4}), v); }, "cross: needs vectors of two or three numbers, got 4");
   says<ShapeError>([&] { return convolve(zeros({0}), v); }, "convolve: vectors must not be empty");
   says<ShapeError>([&] { return interp(v, v, ones({2})); }, "interp: xp of shape [3] and fp of shape [2]");
   says<ValueError>([&] { return diff(v, -1); }, "diff: n = -1 must not be negative");

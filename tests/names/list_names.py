@@ -12,7 +12,8 @@ import jax
 
 MODULES = """jax jax.numpy jax.numpy.linalg jax.numpy.fft jax.lax jax.nn jax.nn.initializers jax.ops jax.random
 jax.tree jax.tree_util jax.scipy.special jax.scipy.stats jax.scipy.linalg jax.scipy.signal jax.scipy.ndimage
-jax.scipy.integrate jax.scipy.interpolate jax.scipy.optimize jax.scipy.sparse.linalg""".split()
+jax.scipy.integrate jax.scipy.interpolate jax.scipy.optimize jax.scipy.sparse.linalg jax.scipy.fft jax.image
+jax.flatten_util""".split()
 BY_HAND = {
     "haliax": """Axis make_axes selects_axis is_axis_compatible axis_name axis_size resolve_axis concat_axes union_axes
         eliminate_axes without_axes replace_axis intersect_axes rearrange_for_partial_order dslice ds dblock NamedArray

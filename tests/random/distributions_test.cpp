@@ -309,6 +309,11 @@ TEST(Distributions, ErrorsNameTheSamplerAndTheValues) {
   has(message<ValueError>([&] { return r::bernoulli(k, r::Mode::highest, 0.5); }), "bernoulli: the mode");
   has(message<ShapeError>([&] { return r::multivariate_normal(k, zeros({3}), zeros({2, 2})); }), "[3]");
   has(message<DtypeError>([&] { return r::randint(k, {2}, array(0.5), array(3)); }), "randint: the bounds");
+  has(message<DtypeError>([&] { return r::randint(k, {2}, array(0), 3.5); }), "bounds must be integers, got 3.5");
+  EXPECT_EQ(r::randint(k, {9}, array(-2), 7).to_vector<int>(), r::randint(k, {9}, -2, array(7)).to_vector<int>());
+  EXPECT_EQ(r::randint(k, {9}, 0, array(7)).to_vector<int>(), r::randint(k, {9}, array(0), array(7)).to_vector<int>());
+  EXPECT_EQ(r::truncated_normal(k, array(-1.), 2, Shape{5}).to_vector<float>(),
+            r::truncated_normal(k, array(-1.), array(2.), Shape{5}).to_vector<float>());
   has(message<ValueError>([&] { return r::categorical(k, zeros({2}), {.shape = Shape{3}, .replace = false}); }),
       "cannot take 3 of 2 categories");
   has(message<ShardError>([&] { return r::poisson(k, 2, Shape{2}, i32, {.spec = Spec{none, "data"}}); }), "[2]");

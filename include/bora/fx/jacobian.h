@@ -62,7 +62,8 @@ template <BlocksOf blocks_of, class F> struct Jacobian {
 /// argument. For a result that is one Array: a tree like the argument, each leaf [result's shape..., leaf's shape...];
 /// for a tree: a std::map from the path of each of its leaves to such a tree. Leaves of the argument that are not
 /// floating are left empty. f may be has_aux(..): std::pair{derivatives, aux}. Throws DtypeError for a result that is
-/// not floating. jacrev: one pullback per number of the result; jacfwd: one push-forward per number of the argument.
+/// not floating; jacfwd also takes a complex one. jacrev: one pullback per number of the result; jacfwd: one
+/// push-forward per number of the argument.
 template <class F> auto jacrev(F f) { return fx::Jacobian<&fx::jacrev_flat, F>{std::move(f)}; }
 template <class F> auto jacfwd(F f) { return fx::Jacobian<&fx::jacfwd_flat, F>{std::move(f)}; }
 /// Second derivatives: jacfwd(jacrev(f)). Array -> Array: [f(x)'s shape..., x's shape..., x's shape...]. For a struct x

@@ -20,7 +20,7 @@ struct MapAxis {
   MapAxis(std::nullopt_t) : axis(none) {}
   MapAxis(ByPath p) : rules(std::move(p)) {}
 };
-/// 0 for all arguments, or {none, 0}: one entry per argument.
+/// 0 for all arguments (results), or {none, 0}: one entry per argument (part of the tuple, vector or struct returned).
 struct MapAxes {
   std::vector<MapAxis> axes;
   bool each = false;
@@ -39,14 +39,14 @@ struct Named {
 struct VmapOptions {
   fx::Named named = {};
   MapAxes in = {};
-  MapAxis out = {};
+  MapAxes out = {};
   std::string axis_name = {};               // for collectives inside f: psum(x, "batch")
   std::optional<std::int64_t> size = none;  // of the mapped axis, where no argument has it
 };
 namespace fx {
 /// Throws ValueError or ShapeError naming arguments and paths.
-Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths,
-                  const std::vector<tree::Node>& arguments, const VmapOptions& how);
+Arrays vmap_shell(const FlatFn& f, const std::function<tree::Node()>& result, const std::vector<tree::Node>& arguments,
+                  const VmapOptions& how);
 template <class F> class Vmapped {
  public:
   Vmapped(F function, VmapOptions options) : f(std::move(function)), how(std::move(options)) {}
@@ -68,7 +68,7 @@ template <class F> class Vmapped {
       if constexpr (tree::Tree<R>) {
         std::optional<R> out;
         auto y = vmap_shell(
-            flat_fn<R>(f, out, a...), [&] { return tree::paths(*out); }, {tree::node(a)...}, how);
+            flat_fn<R>(f, out, a...), [&] { return tree::node(*out); }, {tree::node(a)...}, how);
         return tree::unflatten(std::move(*out), y);
       }
     }
@@ -78,7 +78,8 @@ template <class F> class Vmapped {
 };
 }  // namespace fx
 /// f over one more axis of its arguments: {.in = {none, 0}} says which axis of each argument (none: the same value for
-/// all), .out where the axis appears in the results. Throws ShapeError where sizes differ.
+/// all), .out where the axis appears in the results, .out = {0, 1} in each part of a pair. Throws ShapeError where
+/// sizes differ.
 template <class F> auto vmap(F f, VmapOptions how = {}) { return fx::Vmapped<F>(std::move(f), std::move(how)); }
 template <class F, class Out, class... More>
 __attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) fx::Vmapped<F> vmap(F f, VmapOptions, Out,

@@ -144,6 +144,7 @@ Array one_hot(const Array& indices, std::int64_t n, Dtype dtype = f32);
 enum class Indexing : std::uint8_t { xy, ij };
 struct MeshgridOptions {
   Indexing indexing = Indexing::xy;  // xy: the first two dimensions are swapped, as for plots (NumPy's default)
+  bool sparse = false;               // each grid has size 1 along the others' dimensions
 };
 /// Coordinate grids of vectors.
 Arrays meshgrid(const Arrays& vectors, const MeshgridOptions& options = {});

@@ -65,7 +65,7 @@ using Combine = std::function<Array(const Array&, const Array&)>;
 /// partner: f(init, v) = v. log2(n) calls of f.
 Array reduce(const Array& x, Scalar init, const Combine& f, const Dims& dims);
 struct WindowOptions {
-  Dims stride = {};  // {}: 1 for each dimension, as for the next two
+  Dims window_strides = {};  // {}: 1 for each dimension, as for the dilations
   Padding padding = Padding::valid;
   Dims base_dilation = {};    // init is put between the elements of x
   Dims window_dilation = {};  // between the elements of a window
@@ -73,7 +73,9 @@ struct WindowOptions {
 /// Each window of x reduced by such an f; `window` has a size for each dimension of x. Padding holds init.
 Array reduce_window(const Array& x, Scalar init, const Combine& f, const Dims& window,
                     const WindowOptions& options = {});
-// Running extremes, and the logarithm of running sums of exponentials, along axis; reverse: from the end.
+// Running sums, products, extremes, and logarithms of running sums of exponentials, along axis; reverse: from the end.
+Array cumsum(const Array& x, std::int64_t axis = 0, bool reverse = false);
+Array cumprod(const Array& x, std::int64_t axis = 0, bool reverse = false);
 Array cummax(const Array& x, std::int64_t axis = 0, bool reverse = false);
 Array cummin(const Array& x, std::int64_t axis = 0, bool reverse = false);
 Array cumlogsumexp(const Array& x, std::int64_t axis = 0, bool reverse = false);
@@ -98,7 +100,7 @@ struct ConvDims {
 struct GeneralConvOptions {
   Padding padding = Padding::valid;
   Dims lhs_dilation = {}, rhs_dilation = {};  // {}: 1 for all
-  ConvDims dims = {};
+  ConvDims dimension_numbers = {};
   std::int64_t feature_group_count = 1, batch_group_count = 1;
 };
 Array conv_general_dilated(const Array& x, const Array& w, const Dims& window_strides,

@@ -3,11 +3,15 @@
 // operation rounds.
 #pragma once
 #include "bora/ops/axes.h"
+#include "bora/ops/special.h"
 
 namespace bora {
 // ---- differences and integrals --------------------------------------------------------------------------------------
+struct DiffOptions {
+  std::optional<special::Operand> prepend = none, append = none;  // joined to x first; a number is one more place
+};
 /// The n-th difference x[i + 1] - x[i] along axis; of booleans: do neighbours differ?
-Array diff(const Array& x, std::int64_t n = 1, std::int64_t axis = -1);
+Array diff(const Array& x, std::int64_t n = 1, std::int64_t axis = -1, const DiffOptions& options = {});
 /// The differences of ravel(x), with `before` and `after` (raveled) around them.
 Array ediff1d(const Array& x, const Array& after = {}, const Array& before = {});
 /// Central differences along axis, one-sided at both ends, for neighbours at a distance (or at coordinates, a vector).
@@ -31,8 +35,13 @@ struct UnwrapOptions {
 Array unwrap(const Array& x, std::int64_t axis = -1, const UnwrapOptions& options = {});
 
 // ---- products -------------------------------------------------------------------------------------------------------
-/// The vector product of a and b [.., 3] (along axis).
+/// The vector product of a and b, vectors of three numbers along axis. One of two numbers has 0 for its third; of two
+/// such vectors the result is the third number of their product alone, without the axis. Throws ShapeError.
 Array cross(const Array& a, const Array& b, std::int64_t axis = -1);
+struct CrossAxes {
+  std::int64_t a = -1, b = -1, result = -1;  // of the vectors in a, b and the result
+};
+Array cross(const Array& a, const Array& b, const CrossAxes& axes);
 /// The Kronecker product: [m.., ] and [n..] give [m n..]; missing leading dimensions have size 1.
 Array kron(const Array& a, const Array& b);
 /// Sums over the last dimensions: a [A.., n], b [B.., n] give [A.., B..]. With a scalar the product.

@@ -9,14 +9,21 @@ struct SizeOptions {
   std::optional<std::int64_t> size = none;
   std::optional<Scalar> fill = none;  // default: positions 0; values the smallest one (0 where there is none)
 };
-/// The distinct elements, ascending, a vector. All NaN are one.
-Array unique(const Array& x, const SizeOptions& options = {});
-/// unique, with the i32 positions of the first occurrences in ravel(x), for each element of x the i32 position of its
-/// value (x's shape), and how often each value occurs (i32). Filled up with position and number 0.
+struct UniqueOptions {
+  std::optional<std::int64_t> size = none;
+  std::optional<Scalar> fill = none;         // default: the smallest one (0 where there is none)
+  std::optional<std::int64_t> axis = none;   // distinct slices along it, by their first difference; default: elements
+  bool equal_nan = true;                     // all NaN are one; false: none equals another
+};
+/// The distinct elements, ascending, a vector; with .axis the distinct slices x[.., i, ..], of x's other dimensions.
+Array unique(const Array& x, const UniqueOptions& options = {});
+/// unique, with the i32 positions of the first occurrences in ravel(x) (along the axis), for each element of x (slice)
+/// the i32 position of its value (x's shape; a vector), and how often each value occurs (i32). Filled up with the
+/// position of the smallest one and with number 0.
 struct Unique {
   Array values, indices, inverse, counts;
 };
-Unique unique_all(const Array& x, const SizeOptions& options = {});
+Unique unique_all(const Array& x, const UniqueOptions& options = {});
 /// The distinct elements, ascending, that are in either, in both, in a but not in b, in only one of them.
 Array union1d(const Array& a, const Array& b, const SizeOptions& options = {});
 Array intersect1d(const Array& a, const Array& b, const SizeOptions& options = {});

@@ -53,13 +53,19 @@ Array nanmedian(const Array& x, const Dimensions& axes = none, const QuantileOpt
 /// sum(x weights) / sum(weights) over axes; weights have x's shape or are one number for each element of the one axis.
 Array average(const Array& x, const Array& weights, const Dimensions& axes = none, const ReduceOptions& options = {});
 struct CovarianceOptions {
-  bool rowvar = true;     // each row is a variable; false: each column
-  std::int64_t ddof = 1;  // divided by n - ddof
+  bool rowvar = true;                       // each row is a variable; false: each column
+  bool bias = false;                        // divided by n, not by n - 1
+  std::optional<std::int64_t> ddof = none;  // divided by n - ddof, whatever bias says
+  Array fweights = {};                      // [n] integers: how often each observation occurs
+  Array aweights = {};                      // [n]: how much each observation counts
 };
-/// The covariances [V, V] of V variables (rows of x [V, n]); of a vector the variance.
+/// The covariances [V, V] of V variables (rows of x [V, n], and of y after them); of one variable its variance, a
+/// scalar. Weights count with their absolute values, as by jax.numpy. Throws ShapeError, DtypeError.
 Array cov(const Array& x, const CovarianceOptions& options = {});
-/// cov(x) over the standard deviations of both variables, in [-1, 1].
+Array cov(const Array& x, const Array& y, const CovarianceOptions& options = {});
+/// cov(x, y) over the standard deviations of both variables, in [-1, 1].
 Array corrcoef(const Array& x, const CovarianceOptions& options = {});
+Array corrcoef(const Array& x, const Array& y, const CovarianceOptions& options = {});
 
 struct HistogramOptions {
   std::optional<std::pair<double, double>> range = none;  // default: from the smallest to the largest element

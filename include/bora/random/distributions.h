@@ -25,8 +25,8 @@ enum class Mode : std::uint8_t { low, high, highest };
 Array split(const Array& k, const Shape& shape);
 /// The same keys: says that they are meant to be used twice.
 Array clone(const Array& keys);
-/// Integers in [minval, maxval): integer arrays that broadcast to shape. As randint with numbers.
-Array randint(const Array& k, const Shape& shape, const Array& minval, const Array& maxval, Dtype dtype = i32,
+/// Integers in [minval, maxval): integer arrays that broadcast to shape, or numbers. As randint with numbers.
+Array randint(const Array& k, const Shape& shape, const Parameter& minval, const Parameter& maxval, Dtype dtype = i32,
               const DrawOptions& draw = {});
 Array bernoulli(const Array& k, Mode mode, const Parameter& p, const std::optional<Shape>& shape = none,
                 const DrawOptions& draw = {});
@@ -42,9 +42,9 @@ struct CategoricalOptions {
 Array categorical(const Array& k, const Array& logits, const CategoricalOptions& options, const DrawOptions& draw = {});
 
 // ---- one draw of uniform or normal numbers an element ---------------------------------------------------------------
-/// Standard normal, truncated to (lower, upper), arrays.
-Array truncated_normal(const Array& k, const Array& lower, const Array& upper, const std::optional<Shape>& shape = none,
-                       Dtype dtype = f32, const DrawOptions& draw = {});
+/// Standard normal, truncated to (lower, upper), arrays or numbers.
+Array truncated_normal(const Array& k, const Parameter& lower, const Parameter& upper,
+                       const std::optional<Shape>& shape = none, Dtype dtype = f32, const DrawOptions& draw = {});
 Array cauchy(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
 /// exp(sigma * normal).
 Array lognormal(const Array& k, const Parameter& sigma = 1, const std::optional<Shape>& shape = none, Dtype dtype = f32,

@@ -55,7 +55,7 @@ Array conv_general_dilated(const Array& x, const Array& w, const Dims& strides, 
   auto what = "conv_general_dilated";
   check<ShapeError>(x.ndim() == w.ndim(), what, ": x ", x.type(), " and w ", w.type(),
                     " must have equally many dimensions");
-  auto l = layout(what, o.dims, x.ndim());
+  auto l = layout(what, o.dimension_numbers, x.ndim());
   auto in = transpose(x, batch_first(l.x));
   auto weights = transpose(w, joined(l.w.spatial, {l.w.second, l.w.first}));
   auto how = options_of(strides, o);
@@ -81,7 +81,7 @@ Array conv_general_dilated_patches(const Array& x, const Dims& filter_shape, con
   check<ValueError>(static_cast<std::int64_t>(filter_shape.size()) == x.ndim() - 2, what, ": filter_shape has ",
                     filter_shape.size(), " sizes for ", x.ndim() - 2, " spatial dimensions");
   check<ValueError>(o.feature_group_count == 1 && o.batch_group_count == 1, what, ": takes no groups");
-  auto l = layout(what, o.dims, x.ndim());
+  auto l = layout(what, o.dimension_numbers, x.ndim());
   auto in = transpose(x, batch_first(l.x));
   auto channels = in.shape(-1), elements = product(filter_shape, 0, x.ndim() - 2);
   auto one_each = reshape(eye(elements, in.dtype()), Shape(joined(filter_shape, {1, elements})));
@@ -95,7 +95,7 @@ Array conv_general_dilated_local(const Array& x, const Array& w, const Dims& str
   auto what = "conv_general_dilated_local";
   check<ShapeError>(x.ndim() == w.ndim(), what, ": x ", x.type(), " and w ", w.type(),
                     " must have equally many dimensions");
-  auto l = layout(what, o.dims, x.ndim());
+  auto l = layout(what, o.dimension_numbers, x.ndim());
   auto patches = transpose(conv_general_dilated_patches(x, filter_shape, strides, o), batch_first(l.out));
   auto weights = transpose(w, joined(l.w.spatial, {l.w.second, l.w.first}));  // [spatial.., elements, out]
   auto n = x.ndim() - 2;

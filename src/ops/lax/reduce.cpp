@@ -1,6 +1,7 @@
 // Reductions with a function, running reductions, order by several keys.
 #include "bora/ops/lax.h"
 #include "bora/ops/sets.h"
+#include "bora/ops/statistics.h"
 #include "ops/composed.h"
 
 namespace bora::lax {
@@ -47,7 +48,7 @@ Array reduce(const Array& x, Scalar init, const Combine& f, const Dims& dims) {
   return index_in_dim(y, last, 0);
 }
 Array reduce_window(const Array& x, Scalar init, const Combine& f, const Dims& window, const WindowOptions& o) {
-  auto w = sizes_for("window", window, x), stride = sizes_for("stride", o.stride, x);
+  auto w = sizes_for("window", window, x), stride = sizes_for("window_strides", o.window_strides, x);
   auto base = sizes_for("base_dilation", o.base_dilation, x);
   auto dilation = sizes_for("window_dilation", o.window_dilation, x);
   auto n = w.size();
@@ -80,6 +81,12 @@ Array reduce_window(const Array& x, Scalar init, const Combine& f, const Dims& w
     y = total;
   }
   return y;
+}
+Array cumsum(const Array& x, std::int64_t axis, bool reverse) {
+  return reverse ? flip(bora::cumsum(flip(x, axis), axis), axis) : bora::cumsum(x, axis);
+}
+Array cumprod(const Array& x, std::int64_t axis, bool reverse) {
+  return reverse ? flip(bora::cumprod(flip(x, axis), axis), axis) : bora::cumprod(x, axis);
 }
 Array cummax(const Array& x, std::int64_t axis, bool reverse) {
   return running("cummax", x, axis, reverse, [](const Array& a, const Array& b) { return maximum(a, b); });

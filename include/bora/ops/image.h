@@ -1,0 +1,22 @@
+// image.h -- images of other sizes, with the names of jax.image.
+#pragma once
+#include "bora/ops/axes.h"
+
+namespace bora::image {
+/// What a new pixel is made of: the nearest one; those around it, with weights that fall linearly, by Keys' cubic
+/// (cubic_pytorch without antialias: by OpenCV's, with edges that go on), or by Lanczos' window of radius 3 or 5; all
+/// that its area covers.
+enum class ResizeMethod : std::uint8_t { nearest, linear, cubic, cubic_pytorch, lanczos3, lanczos5, area };
+struct ResizeOptions {
+  bool antialias = true;  // where the result is smaller, the weights reach so far that every pixel counts
+};
+/// x with other sizes; a dimension whose size is equal (batch, channels) stays. In x's dtype, of integers f32 (nearest:
+/// integers). Pixels are areas: the middle of pixel i lies at i + 1/2. Throws ShapeError for another number of
+/// dimensions and where an empty dimension would have to grow. Source: jax.image.resize.
+Array resize(const Array& x, const Shape& shape, ResizeMethod method, const ResizeOptions& options = {});
+/// x stretched and moved into `shape`: along spatial_dims[k] the point p goes to p scale[k] + translation[k], both
+/// vectors [K] that may be differentiated; the other sizes are equal. 0 where x does not reach. Throws ShapeError,
+/// ValueError for `nearest`. Source: jax.image.scale_and_translate.
+Array scale_and_translate(const Array& x, const Shape& shape, const Dims& spatial_dims, const Array& scale,
+                          const Array& translation, ResizeMethod method, const ResizeOptions& options = {});
+}  // namespace bora::image
