@@ -164,8 +164,9 @@ def bert():
     """Words and punctuation as code cuts them, not a regular expression."""
     t = Tokenizer(models.BPE(unk_token="[UNK]", fuse_unk=True))
     t.normalizer = normalizers.Sequence([normalizers.Nmt(), normalizers.Lowercase()])
-    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.BertPreTokenizer(), pre_tokenizers.CharDelimiterSplit("x"),
-                                               pre_tokenizers.Punctuation("contiguous")])
+    steps = [pre_tokenizers.BertPreTokenizer(), pre_tokenizers.CharDelimiterSplit("x"),
+             pre_tokenizers.Punctuation("contiguous")]
+    t.pre_tokenizer = pre_tokenizers.Sequence(steps)
     trainer = trainers.BpeTrainer(vocab_size=400, limit_alphabet=70, special_tokens=["[UNK]"], show_progress=False)
     t.train_from_iterator(TEXT.split("\n"), trainer)
     return json.loads(t.to_str())
