@@ -43,7 +43,7 @@ struct Corpus {
   double hold_out = 0.05;
   OnError on_error = OnError::stop;
   static constexpr config::Meaning meanings[] = {
-      {"sources", "a list of {type: text, jsonl or csv, path, field, weight}"},
+      {"sources", "a list of {type: text, jsonl or csv, path, field, weight, weights_at, tags, train}"},
       {"task", "what is learnt from a document"},
       {"pack", "how documents share rows"},
       {"cache", "a folder that keeps the tokens for later runs; empty: they are made anew, and kept in memory"},

@@ -46,6 +46,8 @@ Record::Record(const Layout& layout, const Raw& raw) : layout_(&layout), raw_(&r
       cursor.end();
     } catch (const JsonProblem& p) {
       auto first = raw.bytes.find_first_not_of(" \t\r");
+      if (p.at == first && raw.bytes[first] == '[')
+        failed("expected a JSON object a line, here begins a list; write its items as lines (jq -c '.[]')");
       if (p.at == first) failed("expected a JSON object, which begins with '{'");
       broken(p.what, p.at);
     }

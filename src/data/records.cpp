@@ -32,7 +32,10 @@ struct RecordReader::State {
     auto made = std::make_shared<Layout>(Layout{file.path, format});
     layout = made;
     fill(3);
-    if (std::string_view(buffer).substr(at, end - at).starts_with("\xef\xbb\xbf")) take(3);
+    bool wide = ahead().starts_with("\xff\xfe") || ahead().starts_with("\xfe\xff");
+    check<ConfigError>(!wide, "data: ", file.path,
+                       " begins as UTF-16 does; write it as UTF-8 (iconv -f utf-16 -t utf-8)");
+    if (ahead().starts_with("\xef\xbb\xbf")) take(3);
     if (format == Format::csv) made->header = header();
     behind = {offset, line};
     if (from.offset <= offset) return;

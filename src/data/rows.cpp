@@ -136,15 +136,34 @@ void put_encoder(const Row& row, std::span<const std::int32_t> ids, bool right) 
   std::copy(ids.begin(), ids.end(), row.inputs + at);
   std::fill(row.input_mask + at, row.input_mask + at + n, 1);
 }
-void append_end(const text::Tokenizer& t, std::vector<std::int32_t>& ids) {
-  if (auto end = t.end_of_text()) return ids.push_back(*end);
-  auto line = t.encode("\n");
-  ids.insert(ids.end(), line.begin(), line.end());
+Around::Around(const text::Tokenizer& t) {
+  auto both = t.encode("");
+  if (!both.empty()) {  // a text shows which of them stand before it
+    auto one = t.encode("a");
+    auto n = static_cast<std::ptrdiff_t>(both.size());
+    while (n > 0 && !(std::equal(both.begin(), both.begin() + n, one.begin()) &&
+                      std::equal(both.begin() + n, both.end(), one.end() - (both.end() - both.begin() - n))))
+      --n;
+    before_.assign(both.begin(), both.begin() + n);
+    after_.assign(both.begin() + n, both.end());
+  }
+  if (auto end = t.end_of_text()) end_ = {*end};
+  else end_ = without_begin(without_end(t.encode("\n")));
+  if (!after_.empty() && end_ == std::vector{after_.back()}) end_.clear();
 }
+std::vector<std::int32_t> Around::without_begin(std::vector<std::int32_t> ids) const {
+  ids.erase(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(before_.size()));
+  return ids;
+}
+std::vector<std::int32_t> Around::without_end(std::vector<std::int32_t> ids) const {
+  ids.resize(ids.size() - after_.size());
+  return ids;
+}
+void Around::append_end(std::vector<std::int32_t>& ids) const { ids.insert(ids.end(), end_.begin(), end_.end()); }
 Encode text_encoder(const Materials& m, const std::string& field) {
-  return [tokenizer = m.tokenizer, field](const Record& r, Document& d) {
+  return [tokenizer = m.tokenizer, around = Around(*m.tokenizer), field](const Record& r, Document& d) {
     d[0] = tokenizer->encode(r.text(field));
-    append_end(*tokenizer, d[0]);
+    around.append_end(d[0]);
   };
 }
 Sharing sharing_of(const PackSettings& pack, Sharing automatic, std::initializer_list<Sharing> possible,

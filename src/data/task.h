@@ -79,8 +79,19 @@ template <class T> struct TaskOf final : config::Of<T, Task> {
   }
 };
 
-/// Appends the token that ends documents; a newline if the tokenizer has none.
-void append_end(const text::Tokenizer&, std::vector<std::int32_t>& ids);
+/// What a tokenizer puts around each text (add_special_tokens), for texts that are encoded in parts.
+class Around {
+ public:
+  explicit Around(const text::Tokenizer&);
+  /// Without what stands before it, or behind it.
+  std::vector<std::int32_t> without_begin(std::vector<std::int32_t> ids) const;
+  std::vector<std::int32_t> without_end(std::vector<std::int32_t> ids) const;
+  /// Appends the token that ends documents, unless the tokenizer has put it there; a newline if the tokenizer has none.
+  void append_end(std::vector<std::int32_t>& ids) const;
+
+ private:
+  std::vector<std::int32_t> before_, after_, end_;
+};
 /// A record's text and its end as field 0: what tasks store whose encoding() is "text".
 Encode text_encoder(const Materials&, const std::string& field);
 /// ConfigError unless the pack settings choose one of these.

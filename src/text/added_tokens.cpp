@@ -33,6 +33,8 @@ bool AddedTokens::find(std::string_view s, Match& m) const {
     m.space_after = t.rstrip ? space_at_begin(s.substr(m.end)) : 0;
     m.id = t.id;
     m.special = t.special;
+    m.lstrip = t.lstrip;
+    m.within_word = t.single_word && (ends_with_word(s.substr(0, m.begin)) || begins_with_word(s.substr(m.end)));
     return true;
   }
   return false;

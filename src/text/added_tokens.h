@@ -16,6 +16,7 @@ struct AddedToken {
   bool lstrip = false, rstrip = false;  // whether it takes the white space before or after it
   bool normalized = false;              // whether it is found in the normalized text
   bool special = false;                 // whether options may leave it out
+  bool single_word = false;             // whether it is none beside a character of a word
 };
 /// Finds tokens from left to right, of those that begin at the same place the longest one.
 class AddedTokens {
@@ -27,11 +28,14 @@ class AddedTokens {
   template <class Text, class Token> void split(std::string_view s, bool special, Text&& text, Token&& token) const {
     std::size_t given = 0;
     for (Match m; find(s, m); m.from = m.end) {
-      if (!special && m.special) continue;
-      auto begin = std::max(given, m.begin - m.space_before);
+      if (m.within_word || (!special && m.special)) continue;
+      // As `tokenizers` does it: white space that another token has taken already may be given once more, and a token
+      // of which nothing is left is none.
+      auto begin = m.lstrip ? std::max(given, m.begin - m.space_before) : m.begin, end = m.end + m.space_after;
       if (begin > given) text(s.substr(given, begin - given));
+      if (begin >= end) continue;
       token(m.id);
-      given = std::max(begin, m.end + m.space_after);
+      given = end;
     }
     if (given < s.size()) text(s.substr(given));
   }
@@ -40,7 +44,7 @@ class AddedTokens {
   struct Match {
     std::size_t from = 0, begin = 0, end = 0, space_before = 0, space_after = 0;
     std::int32_t id = 0;
-    bool special = false;
+    bool special = false, within_word = false, lstrip = false;
   };
   /// The first token at m.from or later.
   bool find(std::string_view s, Match& m) const;

@@ -6,22 +6,22 @@
 
 namespace bora::text {
 namespace {
-using Step = std::function<void(std::string&, bool& first)>;
+using Step = std::function<void(std::string&, NormalBegin&)>;
 constexpr std::size_t kMostSteps = 32;
 constexpr std::size_t kMostContent = 4096;
 
 Step form(const Node& node, bool composed, bool compatible) {
   node.only({"type"});
-  return [=](std::string& s, bool&) { s = normal_form(s, composed, compatible); };
+  return [=](std::string& s, NormalBegin&) { s = normal_form(s, composed, compatible); };
 }
 Step strip(const Node& node) {
   node.only({"type", "strip_left", "strip_right"});
   bool left = node.flag("strip_left", true), right = node.flag("strip_right", true);
-  return [=](std::string& s, bool& first) {
+  return [=](std::string& s, NormalBegin& begin) {
     if (right) s.resize(s.size() - space_at_end(s));
     auto spaces = left ? space_at_begin(s) : 0;
     s.erase(0, spaces);
-    first = first && spaces == 0;
+    begin.take(spaces);
   };
 }
 const std::string& content(const Node& node, const char* key) {
@@ -32,10 +32,22 @@ const std::string& content(const Node& node, const char* key) {
 Step replace(const Node& node) {
   node.only({"type", "pattern", "content"});
   Pattern pattern = Pattern::read(node.at("pattern"), "a match of nothing");
-  return [pattern, with = content(node, "content")](std::string& s, bool&) {
+  return [pattern, with = content(node, "content")](std::string& s, NormalBegin& begin) {
     std::string out;
-    pattern.split(s, [&](std::string_view piece, bool match) { out += match ? std::string_view(with) : piece; });
+    pattern.split(s, [&](std::string_view piece, bool match) {
+      if (match && with.empty() && out.empty()) begin.take(piece.size());
+      out += match ? std::string_view(with) : piece;
+    });
     s = std::move(out);
+  };
+}
+/// Of characters by themselves, which may go.
+Step filter(std::string (*of)(std::string_view)) {
+  return [of](std::string& s, NormalBegin& begin) {
+    std::size_t n = 0;
+    while (n < s.size() && of(std::string_view(s).substr(n, character_size(s[n]))).empty()) n += character_size(s[n]);
+    begin.take(n);
+    s = of(s);
   };
 }
 Step precompiled(const Node& node) {
@@ -44,7 +56,7 @@ Step precompiled(const Node& node) {
   auto bytes = from_base64(table.text());
   table.need(bytes.has_value(), "is not base 64");
   auto map = std::make_shared<const Charsmap>(*bytes, table.place);
-  return [map](std::string& s, bool&) { s = map->normalize(s); };
+  return [map](std::string& s, NormalBegin&) { s = map->normalize(s); };
 }
 }  // namespace
 
@@ -62,22 +74,32 @@ void Normalizer::read(const Node& node) {
   else if (type == "NFKD") steps_.push_back(form(node, false, true));
   else if (type == "Lowercase") {
     node.only({"type"});
-    steps_.push_back([](std::string& s, bool&) { s = lower_case(s); });
+    steps_.push_back([](std::string& s, NormalBegin&) { s = lower_case(s); });
+  } else if (type == "StripAccents") {
+    node.only({"type"});
+    steps_.push_back(filter([](std::string_view text) { return without(text, is_mark); }));
+  } else if (type == "Nmt") {
+    node.only({"type"});
+    steps_.push_back(filter(clean_text));
   } else if (type == "Prepend") {
     node.only({"type", "prepend"});
-    steps_.push_back([prefix = content(node, "prepend")](std::string& s, bool&) {
-      if (!s.empty()) s.insert(0, prefix);
+    steps_.push_back([prefix = content(node, "prepend")](std::string& s, NormalBegin& begin) {
+      if (s.empty()) return;
+      s.insert(0, prefix);
+      begin.made += prefix.size();
     });
   } else if (type == "Strip") steps_.push_back(strip(node));
   else if (type == "Replace") steps_.push_back(replace(node));
   else if (type == "Precompiled") steps_.push_back(precompiled(node));
-  else node.unknown_type("null, NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace, Strip, Precompiled, Sequence");
+  else node.unknown_type(
+        "null, NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace, Strip, StripAccents, Nmt, Precompiled, Sequence");
   node.need(steps_.size() <= kMostSteps, "more than ", kMostSteps, " normalizers");
 }
 std::string Normalizer::operator()(std::string_view text, bool* first) const {
   std::string s(text);
-  bool begins = true;
-  for (auto& step : steps_) step(s, first ? *first : begins);
+  NormalBegin begin{.first = !first || *first};
+  for (auto& step : steps_) step(s, begin);
+  if (first) *first = begin.first;
   return s;
 }
 }  // namespace bora::text

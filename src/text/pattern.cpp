@@ -13,6 +13,9 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
+// Oniguruma's \w: Unicode's; outside of sets, where it asks a table for Latin-1, its digits and fractions too.
+constexpr std::string_view kWordSet = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
+constexpr std::string_view kWordLatin = R"(\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
 /// Reads Oniguruma's syntax, writes PCRE2's.
 class Translation {
  public:
@@ -115,14 +118,17 @@ class Translation {
       case 'S': return put(2, "\\P{White_Space}");
       case 'd': return put(2, "\\p{Nd}");
       case 'D': return put(2, "\\P{Nd}");
-      case 'w': return put(2, in_set ? "\\p{L}\\p{M}\\p{Nd}\\p{Pc}" : "[\\p{L}\\p{M}\\p{Nd}\\p{Pc}]");
-      case 'W': refuse_unless(!in_set, 2, "in a set"); return put(2, "[^\\p{L}\\p{M}\\p{Nd}\\p{Pc}]");
+      case 'w': return put(2, in_set ? std::string(kWordSet) : word_set("["));
+      case 'W': refuse_unless(!in_set, 2, "in a set"); return put(2, word_set("[^"));
       case 'p':
       case 'P': return property();
       case 'x':
       case 'u': return code_point(c == 'u');
       default: refuse(2);
     }
+  }
+  static std::string word_set(std::string_view open) {
+    return std::string(open) + std::string(kWordSet) + std::string(kWordLatin) + "]";
   }
   void property() {
     auto end = in_.find('}', at_);
@@ -175,18 +181,21 @@ std::string literal_pattern(std::string_view text) {
   return out;
 }
 
-Pattern::Pattern(std::string_view pattern, const std::string& where) {
-  auto text = to_pcre2(pattern, where);
+Pattern::Pattern(std::string_view pattern, const std::string& where)
+    : Pattern(of_pcre2(to_pcre2(pattern, where), where, pattern)) {}
+Pattern Pattern::of_pcre2(std::string_view text, const std::string& where, std::string_view shown) {
   int error = 0;
   PCRE2_SIZE place = 0;
   std::shared_ptr<pcre2_compile_context> lines(pcre2_compile_context_create(nullptr), pcre2_compile_context_free);
   pcre2_set_newline(lines.get(), PCRE2_NEWLINE_LF);
   auto code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), PCRE2_UTF | PCRE2_UCP, &error,
                             &place, lines.get());
-  check<IoError>(code != nullptr, where, ": broken regular expression '", pattern,
+  check<IoError>(code != nullptr, where, ": broken regular expression '", shown,
                  "': ", [&] { return message_of(error); });
   pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);  // without success the interpreter matches
-  code_.reset(code, pcre2_code_free);
+  Pattern p;
+  p.code_.reset(code, pcre2_code_free);
+  return p;
 }
 
 Pattern Pattern::read(const Node& node, const char* not_empty) {

@@ -18,6 +18,8 @@ class Pattern {
  public:
   /// From Oniguruma's syntax. Throws IoError "WHERE: ...".
   Pattern(std::string_view pattern, const std::string& where);
+  /// From PCRE2's syntax; errors show `shown`. Throws as the constructor does.
+  static Pattern of_pcre2(std::string_view pattern, const std::string& where, std::string_view shown);
   /// From {"Regex": ..} or {"String": ..}. A pattern that may match nothing is refused if `not_empty` says for what.
   static Pattern read(const Node&, const char* not_empty = nullptr);
   /// Calls f with each match (true) and each text between matches (false), in order, without empty ones. `text` is
@@ -25,6 +27,7 @@ class Pattern {
   void split(std::string_view text, const std::function<void(std::string_view, bool)>& f) const;
 
  private:
+  Pattern() = default;
   std::shared_ptr<pcre2_real_code_8> code_;
 };
 }  // namespace bora::text

@@ -6,6 +6,9 @@ namespace {
 constexpr std::size_t kMostSteps = 32;
 // GPT-2's words, which ByteLevel has built in.
 constexpr std::string_view kWords = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+// What the pre-tokenizers whose rules are code, not a regular expression, take for punctuation and for words.
+constexpr std::string_view kPunctuation = R"([!-/:-@\[-`{-~\p{P}])";
+constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d})";
 }  // namespace
 
 PreTokenizer::Behavior PreTokenizer::behavior(const Node& node) {
@@ -74,7 +77,27 @@ void PreTokenizer::read(const Node& node) {
   } else if (type == "WhitespaceSplit") {
     node.only({"type"});
     words("\\s+", Behavior::removed);
-  } else node.unknown_type("ByteLevel, Metaspace, Split, Digits, WhitespaceSplit, Sequence");
+  } else if (type == "Whitespace") {
+    node.only({"type"});
+    auto word = std::string(kWord);
+    step.pattern = Pattern::of_pcre2("[" + word + "]+|[^" + word + "\\p{White_Space}]+", node.place, type);
+    step.behavior = Behavior::removed;
+    step.invert = true;
+  } else if (type == "Punctuation") {
+    node.only({"type", "behavior"});
+    step.pattern = Pattern::of_pcre2(kPunctuation, node.place, type);
+    auto given = node.find("behavior");
+    step.behavior = given ? behavior(*given) : Behavior::isolated;
+  } else if (type == "BertPreTokenizer") {
+    node.only({"type"});
+    words("\\s+", Behavior::removed);
+    steps_.push_back(std::move(step));
+    step = {.pattern = Pattern::of_pcre2(kPunctuation, node.place, type)};
+  } else if (type == "CharDelimiterSplit") {
+    node.only({"type", "delimiter"});
+    words(literal_pattern(node.character("delimiter")), Behavior::removed);
+  } else node.unknown_type("ByteLevel, Metaspace, Split, Digits, Whitespace, WhitespaceSplit, Punctuation, "
+                           "BertPreTokenizer, CharDelimiterSplit, Sequence");
   steps_.push_back(std::move(step));
   node.need(steps_.size() <= kMostSteps, "more than ", kMostSteps, " pre-tokenizers");
 }

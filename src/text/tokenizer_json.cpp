@@ -15,8 +15,9 @@ class Reader {
                 "decoder", "model"});
     if (auto version = root_.find("version"))
       version->need(version->j == "1.0", "expected \"1.0\", got ", one_line(version->j.dump()));
+    // Both say how rows were made when the file was saved; who reads it asks anew, as `transformers` does.
     for (auto key : {"truncation", "padding"})
-      if (auto found = root_.find(key)) found->wrong("is not supported; set it to null");
+      if (auto found = root_.find(key)) found->need(found->j.is_object(), "expected an object or null");
     auto model = root_.at("model");
     std::string type = "BPE";
     if (auto given = model.find("type")) type = given->text();
@@ -128,9 +129,9 @@ class Reader {
                    .lstrip = node.flag("lstrip"),
                    .rstrip = node.flag("rstrip"),
                    .normalized = node.flag("normalized", true),
-                   .special = node.flag("special")};
+                   .special = node.flag("special"),
+                   .single_word = node.flag("single_word")};
       node.need(!t.content.empty() && t.content.size() <= kMostAdded, "content has ", t.content.size(), " bytes");
-      node.need(!node.flag("single_word"), "single_word is not supported ('", t.content, "')");
       node.need(seen.insert(list.j[i]["content"].get_ref<const std::string&>()).second, "'", t.content,
                 "' is an added token already");
       if (auto own = ids_.find(t.content); own != ids_.end()) {
@@ -160,9 +161,11 @@ class Reader {
     }
     for (auto& t : out_.added) {
       // A decoder gets a normalized token in its normalized form, but never as other bytes.
-      auto text = t.normalized && !byte_texts_ ? out_.normalizer(t.content) : t.content;
+      auto text = t.normalized ? out_.normalizer(t.content) : t.content;
+      auto bytes = byte_texts_ ? token_bytes(text) : std::nullopt;
+      if (bytes && *bytes != text) text = t.content;
       if (ids_.contains(t.content)) {
-        if (t.normalized && !byte_texts_) texts[static_cast<std::size_t>(t.id)] = text;
+        if (t.normalized) texts[static_cast<std::size_t>(t.id)] = text;
         continue;
       }
       root_.need(static_cast<std::size_t>(t.id) == texts.size(), "added_tokens: '", t.content, "' has id ", t.id,

@@ -27,6 +27,21 @@ void append_point(std::int32_t c, std::string& out) {
   auto n = utf8proc_encode_char(c, bytes);
   out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(n));
 }
+bool is_word(std::int32_t c) {
+  auto category = utf8proc_category(c);
+  bool letter = category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+  bool number = category == UTF8PROC_CATEGORY_ND || category == UTF8PROC_CATEGORY_NL;
+  bool circled = (c >= 0x24b6 && c <= 0x24e9) || (c >= 0x1f130 && c <= 0x1f149) || (c >= 0x1f150 && c <= 0x1f169) ||
+                 (c >= 0x1f170 && c <= 0x1f189);  // symbols that are alphabetic
+  bool joiner = c == 0x200c || c == 0x200d;
+  return letter || number || circled || joiner || is_mark(c) || category == UTF8PROC_CATEGORY_PC;
+}
+std::int32_t first_point(std::string_view text) {
+  utf8proc_int32_t c = 0;
+  utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
+                   &c);
+  return c;
+}
 struct Prefix {
   std::size_t n;       // bytes of the longest prefix that is, or begins, a character; at least 1
   std::size_t wanted;  // bytes of the character; 0 if none begins so
@@ -139,5 +154,35 @@ std::size_t space_at_begin(std::string_view text) {
   };
   while (std::any_of(kSpaces.begin(), kSpaces.end(), begins)) {}
   return text.size() - rest.size();
+}
+bool begins_with_word(std::string_view text) { return !text.empty() && is_word(first_point(text)); }
+bool ends_with_word(std::string_view text) {
+  auto at = text.size();
+  while (at > 0 && (text[--at] & 0xc0) == 0x80) {}
+  return begins_with_word(text.substr(at));
+}
+bool is_mark(std::int32_t c) {
+  auto category = utf8proc_category(c);
+  return category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME;
+}
+std::string without(std::string_view text, bool (*drop)(std::int32_t)) {
+  std::string out;
+  out.reserve(text.size());
+  each_point(text, [&](std::int32_t c) {
+    if (!drop(c)) append_point(c, out);
+  });
+  return out;
+}
+std::string clean_text(std::string_view text) {
+  auto control = [](std::int32_t c) {
+    return (c >= 0x01 && c <= 0x08) || c == 0x0b || (c >= 0x0e && c <= 0x1f) || c == 0x7f || c == 0x8f || c == 0x9f;
+  };
+  auto space = [](std::int32_t c) {
+    return c == 0x09 || c == 0x0a || c == 0x0c || c == 0x0d || c == 0x1680 || (c >= 0x200b && c <= 0x200f) ||
+           c == 0x2028 || c == 0x2029 || c == 0x2581 || c == 0xfeff || c == 0xfffd;
+  };
+  std::string out;
+  each_point(without(text, control), [&](std::int32_t c) { append_point(space(c) ? ' ' : c, out); });
+  return out;
 }
 }  // namespace bora::text

@@ -27,4 +27,13 @@ void each_grapheme(std::string_view text, const std::function<void(std::string_v
 /// The length of the white space at the end of a text, and at its beginning.
 std::size_t space_at_end(std::string_view text);
 std::size_t space_at_begin(std::string_view text);
+/// Whether a text ends, or begins, with a character of a word: \w as Unicode's annex on regular expressions has it.
+bool ends_with_word(std::string_view text);
+bool begins_with_word(std::string_view text);
+/// Without the characters of which `drop` says so.
+std::string without(std::string_view text, bool (*drop)(std::int32_t));
+/// Whether a character is a mark that combines with others (category M).
+bool is_mark(std::int32_t c);
+/// A text as SentencePiece's rules for translation leave it: control characters go, other white space is a space.
+std::string clean_text(std::string_view text);
 }  // namespace bora::text

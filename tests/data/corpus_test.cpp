@@ -323,6 +323,29 @@ TEST_F(Corpora, ASourceWithoutARowToEvaluateIsSaid) {
                                                       "or set data.pack=first_fit"});
   EXPECT_TRUE(said_of(30, "", "").empty());
 }
+TEST_F(Corpora, TokensAroundATextStandOnceAroundADocument) {
+  using Ids = std::vector<std::int32_t>;
+  for (std::string name : {"llama3.json", "odd.json", "t5.json", "unigram.json", "llama.model", "t5.model"}) {
+    auto type = name.ends_with(".model") ? "type=sentencepiece" : "type=huggingface";
+    auto path = "path=" + kGolden + "tokenizer_" + name;
+    auto plain = text::open_tokenizer({type, path});
+    auto whole = text::open_tokenizer({type, path, "add_special_tokens=true"});
+    EXPECT_FALSE(whole->encode("").empty()) << name;
+    Around around(*whole), nothing(*plain);
+    for (std::string s : {"a", "ranks meet", "aaa", "</s>", "<s>"}) {
+      auto inner = plain->encode(s), ids = whole->encode(s);
+      EXPECT_EQ(around.without_begin(around.without_end(ids)), inner) << name;
+      EXPECT_EQ(nothing.without_begin(nothing.without_end(inner)), inner) << name;
+      // The end of a document is one token, whoever puts it there.
+      auto end = plain->end_of_text() ? Ids{*plain->end_of_text()} : plain->encode("\n");
+      bool there = around.without_end(ids).size() < ids.size() && end == Ids{ids.back()};
+      auto size = ids.size() + (there ? 0 : end.size());
+      around.append_end(ids);
+      EXPECT_EQ(ids.size(), size) << name;
+      EXPECT_TRUE(std::equal(end.rbegin(), end.rend(), ids.rbegin())) << name;
+    }
+  }
+}
 TEST_F(Corpora, BadFilesAreNamed) {
   auto write = [&](const std::string& text) { std::ofstream(folder + "/bad.jsonl", std::ios::binary) << text; };
   auto path = folder + "/bad.jsonl";

@@ -110,6 +110,14 @@ TEST_F(Records, APositionBehindTheFileIsAnError) {
   }
 }
 
+TEST_F(Records, Utf16IsNamed) {
+  for (auto format : kFormats)
+    for (std::string bytes : {"\xff\xfe" "a", "\xfe\xff"}) {
+      auto f = file("f", bytes);
+      EXPECT_EQ(error_of<ConfigError>([&] { RecordReader(f, format); }),
+                "data: " + f.path + " begins as UTF-16 does; write it as UTF-8 (iconv -f utf-16 -t utf-8)");
+    }
+}
 TEST_F(Records, DocumentsOfText) {
   auto texts = [&](const std::string& s, std::int64_t most = 1 << 20) {
     return this->texts(s, Format::text, {.document = most});
@@ -243,7 +251,9 @@ TEST(Record, SaysWhereJsonIsBroken) {
   EXPECT_EQ(json_error(R"({"a": NaN})"), "f:7: broken JSON at column 7: expected a value");
   EXPECT_EQ(json_error(R"({"a": 1} x)"), "f:7: broken JSON at column 10: expected nothing more");
   EXPECT_EQ(json_error(R"({a: 1})"), "f:7: broken JSON at column 2: expected a name in quotes");
-  for (auto other : {"[1]", "null", "words", "\"a\""})
+  EXPECT_EQ(json_error("[1]"),
+            "f:7: expected a JSON object a line, here begins a list; write its items as lines (jq -c '.[]')");
+  for (auto other : {"null", "words", "\"a\""})
     EXPECT_EQ(json_error(other), "f:7: expected a JSON object, which begins with '{'") << other;
 }
 TEST(Record, TakesTurns) {

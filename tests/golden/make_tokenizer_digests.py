@@ -246,10 +246,13 @@ def main():
     all_texts = strings + [b.decode(errors="replace") for b in broken] + [piece * n for piece, n in long]
     out = {"tokenizers": tokenizers.__version__, "sentencepiece": sentencepiece.__version__, "texts": strings,
            "bytes": [b.hex() for b in broken], "long": long, "digests": {}}
-    for name in ("gpt2", "llama3", "qwen2", "odd", *made):
+    for name in ("gpt2", "llama3", "qwen2", "odd", "words", "bert", *made):
         t = Tokenizer.from_file(str(folder / f"tokenizer_{name}.json"))
+        t.no_truncation()
         out["digests"][name] = [row(lambda s: t.encode(s, add_special_tokens=False).ids,
                                     lambda ids: t.decode(ids, skip_special_tokens=False), s) for s in all_texts]
+        if name == "bert":  # its table of punctuation is older than U+061D
+            out["digests"][name] = ["" if "\u061d" in s else r for s, r in zip(all_texts, out["digests"][name])]
         out["digests"][name + " whole"] = [row(lambda s: t.encode(s).ids,
                                                lambda ids: t.decode(ids, skip_special_tokens=True), s)
                                           for s in strings[:60]]

@@ -6,7 +6,7 @@ import pathlib
 import random
 
 import tokenizers
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 folder = pathlib.Path(__file__).parent
 TEXT = """The ranks of a mesh meet before the first step. They exchange their addresses, their settings and the
@@ -116,7 +116,7 @@ def llama3():
 
 
 def qwen2():
-    j = train(pre_tokenizers.Sequence([split(QWEN2), byte_level()]), 600, tokenizers.normalizers.NFC())
+    j = train(pre_tokenizers.Sequence([split(QWEN2), byte_level()]), 600, normalizers.NFC())
     names = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>"]
     j["added_tokens"] = [token(600 + i, name, i < 3) for i, name in enumerate(names)]
     j["post_processor"] = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
@@ -128,7 +128,7 @@ def odd():
     stages = [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.Split("--", "isolated"),
               split(r"(?<=[\w])[\u4e00-\u9fff]+|\p{Han}{2,3}|[^\P{L}\S]|(?=z)|z*(?=[y;])"),
               byte_level(add_prefix_space=True, use_regex=True)]
-    j = train(pre_tokenizers.Sequence(stages), 450, tokenizers.normalizers.NFC())
+    j = train(pre_tokenizers.Sequence(stages), 450, normalizers.NFC())
     j["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "NFC"}]}
     old, old_id = next((t, i) for t, i in j["model"]["vocab"].items() if i > 256 and t.isascii() and t.isalpha())
     added = [token(450, "<a>"), token(451, "<b>"), token(452, "<a><b>"),
@@ -143,8 +143,40 @@ def odd():
     return j
 
 
+def words():
+    """The first one of the library's tutorial, with tokens that are whole words."""
+    t = Tokenizer(models.BPE(unk_token="[UNK]"))
+    t.pre_tokenizer = pre_tokenizers.Whitespace()
+    t.normalizer = normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents()])
+    names = ["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
+    trainer = trainers.BpeTrainer(vocab_size=500, limit_alphabet=90, special_tokens=names, show_progress=False)
+    t.train_from_iterator(TEXT.split("\n"), trainer)
+    t.add_tokens([tokenizers.AddedToken("the", single_word=True, normalized=False),
+                  tokenizers.AddedToken("e", single_word=True, lstrip=True, normalized=False),
+                  tokenizers.AddedToken("cafe\u0301", single_word=True, normalized=True)])
+    j = json.loads(t.to_str())
+    j["post_processor"] = {"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]}
+    j["truncation"] = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
+    return j
+
+
+def bert():
+    """Words and punctuation as code cuts them, not a regular expression."""
+    t = Tokenizer(models.BPE(unk_token="[UNK]", fuse_unk=True))
+    t.normalizer = normalizers.Sequence([normalizers.Nmt(), normalizers.Lowercase()])
+    steps = [pre_tokenizers.BertPreTokenizer(), pre_tokenizers.CharDelimiterSplit("x"),
+             pre_tokenizers.Punctuation("contiguous")]
+    t.pre_tokenizer = pre_tokenizers.Sequence(steps)
+    trainer = trainers.BpeTrainer(vocab_size=400, limit_alphabet=70, special_tokens=["[UNK]"], show_progress=False)
+    t.train_from_iterator(TEXT.split("\n"), trainer)
+    return json.loads(t.to_str())
+
+
 def main():
     cases = {text: {} for text in HARD + varied(60)}
+    for make in (words, bert):
+        written = json.dumps(make(), ensure_ascii=False, separators=(",", ":"))
+        (folder / f"tokenizer_{make.__name__}.json").write_text(written + "\n")
     for make in (gpt2, llama3, qwen2, odd):
         name = make.__name__
         written = json.dumps(make(), ensure_ascii=False, separators=(",", ":"))

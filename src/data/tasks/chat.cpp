@@ -41,10 +41,12 @@ struct Chat {
   }
   void need(const Record& r, const std::string&) const { (void)pieces(open(), r); }
   Encode encoder(const Materials& m, const std::string&) const {
-    return [*this, tokenizer = m.tokenizer, layout = open()](const Record& r, Document& d) {
+    // The template has the tokens of begin and end.
+    return [*this, tokenizer = m.tokenizer, around = Around(*m.tokenizer), layout = open()](const Record& r,
+                                                                                            Document& d) {
       auto &ids = d[0], &parts = d[1];
       for (auto& p : pieces(layout, r)) {
-        auto part = tokenizer->encode(p.text);
+        auto part = around.without_begin(around.without_end(tokenizer->encode(p.text)));
         ids.insert(ids.end(), part.begin(), part.end());
         if (parts.size() % 2 != (p.learnt ? 1U : 0U)) parts.push_back(0);
         parts.push_back(static_cast<std::int32_t>(part.size()));

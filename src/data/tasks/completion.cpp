@@ -21,12 +21,12 @@ struct Completion {
   }
   void need(const Record& r, const std::string&) const { (void)r.text(prompt), (void)r.text(completion); }
   Encode encoder(const Materials& m, const std::string&) const {
-    return [*this, tokenizer = m.tokenizer](const Record& r, Document& d) {
-      auto& ids = d[0] = tokenizer->encode(r.text(prompt) + separator);
+    return [*this, tokenizer = m.tokenizer, around = Around(*m.tokenizer)](const Record& r, Document& d) {
+      auto& ids = d[0] = around.without_end(tokenizer->encode(r.text(prompt) + separator));
       auto asked = learn_prompt ? 0 : static_cast<std::int32_t>(ids.size());
-      auto answer = tokenizer->encode(r.text(completion));
+      auto answer = around.without_begin(tokenizer->encode(r.text(completion)));
       ids.insert(ids.end(), answer.begin(), answer.end());
-      append_end(*tokenizer, ids);
+      around.append_end(ids);
       d[1] = {asked, static_cast<std::int32_t>(ids.size()) - asked};
     };
   }

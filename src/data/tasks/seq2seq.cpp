@@ -63,10 +63,10 @@ struct Seq2Seq {
   std::string encoding() const { return "seq2seq\t" + input + "\t" + target; }
   void need(const Record& r, const std::string&) const { (void)r.text(input), (void)r.text(target); }
   Encode encoder(const Materials& m, const std::string&) const {
-    return [*this, tokenizer = m.tokenizer](const Record& r, Document& d) {
+    return [*this, tokenizer = m.tokenizer, around = Around(*m.tokenizer)](const Record& r, Document& d) {
       d[0] = tokenizer->encode(r.text(input));
       d[1] = tokenizer->encode(r.text(target));
-      for (auto& ids : d) append_end(*tokenizer, ids);
+      for (auto& ids : d) around.append_end(ids);
     };
   }
   RowShape shape(std::int64_t positions, const PackSettings& pack) const {
@@ -78,7 +78,9 @@ struct Seq2Seq {
     return {.positions = n, .segments = !pad_right, .places = !pad_right, .inputs = max_len > 0 ? max_len : positions};
   }
   std::shared_ptr<const Dataset> rows(const Documents& d, const Materials& m) const {
-    auto prefix = decoder_prefix_str.empty() ? std::vector<std::int32_t>() : m.tokenizer->encode(decoder_prefix_str);
+    std::vector<std::int32_t> prefix;
+    if (!decoder_prefix_str.empty())
+      prefix = Around(*m.tokenizer).without_end(m.tokenizer->encode(decoder_prefix_str));
     auto positions = shape(m.positions, m.pack).positions;
     bora::check<ConfigError>(static_cast<std::int64_t>(prefix.size()) < positions, "data.task.decoder_prefix_str: its ",
                              prefix.size(), " tokens leave none of a row of ", positions, " to the target");
