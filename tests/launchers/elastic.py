@@ -7,7 +7,7 @@ import signal
 
 from common import clean_environment, expect, processes, run, wait_until
 
-STEPS = 1200  # so many that hosts which are lost can come back meanwhile
+STEPS = int(os.environ.get("BORA_STEPS", 1200))  # so many that hosts which are lost can come back meanwhile
 WORDS = ["tiny.yaml", "layout=dp", "reproducible=4", f"steps={STEPS}", "checkpoint_every=20"]
 
 
