@@ -12,6 +12,7 @@
 #include "bora/base/reason.h"
 #include "messages.h"
 #include "ranks.h"
+#include "silence.h"
 
 namespace bora::launch {
 namespace {
@@ -94,17 +95,19 @@ void run_job(const std::string& interface_name, Reporter& to) {
   ::fcntl(0, F_SETFL, O_NONBLOCK);
   std::string received;
   std::optional<LocalRanks> ranks;
+  Silence silence;
   bool elastic = false;  // then the launcher may start others when all ranks have ended
   for (bool open = true; open && to.heard && (!ranks || elastic || ranks->running());) {
     std::vector<::pollfd> files{{0, POLLIN, 0}, {signals.file(), POLLIN, 0}};
     if (ranks) ranks->add_files(files);
-    // Sends a sign of life now and then: TCP notices the loss of the launcher's machine only when it has data to send.
-    if (::poll(files.data(), files.size(), 10'000) == 0) to.say(Message::alive, {});
+    ::poll(files.data(), files.size(), 1000);
+    if (silence.tick()) to.say(Message::alive, {});
     auto asked = signals.take();
     if (!ranks && !asked.empty()) return;
     for (int s : asked) ranks->signal(s == SIGHUP ? SIGTERM : s);
     if (ranks) ranks->serve(to);
-    if (files[0].revents != 0) open = read_some(0, received);
+    if (files[0].revents != 0) open = read_some(0, received), silence.heard();
+    open = open && silence.seconds() < kSilentLauncher;
     while (auto f = next_frame(received)) {
       if (f->type == Message::end_all) open = false;
       auto fields = f->fields();

@@ -12,6 +12,10 @@ struct Host {
   std::string interface_name = {};  // interface for its ranks to listen on; empty: the interface that routes to rank 0
   std::string place = {};           // "FILE:LINE", for messages
 };
+/// The words that run a command on a host: `before`, its name, `after`, and the command as one word for a shell.
+struct Reach {
+  std::vector<std::string> before, after = {};
+};
 /// The hosts in a text of lines `host [slots=N] [iface=NAME]`; # begins a comment. `file` is its name, for messages.
 /// Throws ConfigError with file and line: an unknown word, a number below 1, a duplicate host, no host, the loopback
 /// interface beside other machines.

@@ -31,6 +31,9 @@ std::string secret_of_job() {
   });
   return given.secret.empty() ? make_secret() : given.secret;
 }
+Reach reach_of(const Options& options) {
+  return options.reach.before.empty() ? Reach{ssh_words(options.ssh)} : options.reach;
+}
 using Clock = std::chrono::steady_clock;
 // The time in which ranks of an elastic job notice a loss and leave their epoch: a step's longest part without a
 // collective.
@@ -53,9 +56,9 @@ class Job final : private RankEvents {
       : options_(options),
         signals_(signals),
         outputs_(options.log_dir),
-        newcomers_(ssh_words(options.ssh), options.agent) {
-    auto ssh = ssh_words(options.ssh);
-    for (auto& host : options.hosts) remote_.push_back(std::make_unique<RemoteRanks>(host, ssh, options.agent));
+        newcomers_(reach_of(options), options.agent) {
+    for (auto& host : options.hosts)
+      remote_.push_back(std::make_unique<RemoteRanks>(host, reach_of(options), options.agent));
     connect();
     ranks_.resize(static_cast<std::size_t>(elastic() ? fitting() : options_.ranks));
     said_ = ranks_.size();
@@ -108,14 +111,14 @@ class Job final : private RankEvents {
   const Ending& ending(int r) const { return *ranks_[static_cast<std::size_t>(r)].ending; }
 
   void connect() {
-    auto until = Clock::now() + kMostToConnect;
+    auto until = Clock::now() + std::chrono::seconds(options_.connect_s);
     auto waiting = [](auto& host) { return !host->ready() && host->failure().empty(); };
     while (!interrupted_ && Clock::now() < until && std::any_of(remote_.begin(), remote_.end(), waiting)) wait();
     if (interrupted_) return;
     std::string problems;
     for (auto& host : remote_) {
       if (host->ready()) continue;
-      auto why = host->failure().empty() ? "no answer within " + std::to_string(kMostToConnect.count()) + " s"
+      auto why = host->failure().empty() ? "no answer within " + std::to_string(options_.connect_s) + " s"
                                          : host->failure();
       problems += (problems.empty() ? "" : "; ") + host->host().place + ": no ranks can be started on " +
                   host->host().name + ": " + why;

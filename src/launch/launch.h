@@ -29,6 +29,8 @@ struct Options {
   // Other machines
   std::vector<Host> hosts = {};             // empty: all ranks run here
   std::string ssh = {};                     // command instead of ssh, with options
+  Reach reach = {};                         // instead of both
+  int connect_s = 60;                       // in which hosts must answer
   std::string agent = {};                   // this program's path on every host
   std::vector<std::string> variables = {};  // names of further environment variables to pass to ranks
 };

@@ -5,16 +5,17 @@
 
 namespace bora::launch {
 std::string frame(Message type, std::string_view payload) {
-  return ByteWriter().num(type).num(static_cast<std::uint32_t>(payload.size())).take().append(payload);
+  return ByteWriter().num(type).num(static_cast<std::uint32_t>(payload.size())).take().append(payload) + '\n';
 }
 std::optional<Frame> next_frame(std::string& bytes) {
   std::uint32_t size = 0;
   if (bytes.size() < 1 + sizeof size) return std::nullopt;
   std::memcpy(&size, bytes.data() + 1, sizeof size);
   check<TransportError>(size <= kMostBytes, "a message between the launcher and its agent has ", size, " bytes");
-  if (bytes.size() < 1 + sizeof size + size) return std::nullopt;
+  auto whole = 1 + sizeof size + size + 1;
+  if (bytes.size() < whole) return std::nullopt;
   Frame f{static_cast<Message>(bytes[0]), bytes.substr(1 + sizeof size, size)};
-  bytes.erase(0, 1 + sizeof size + size);
+  bytes.erase(0, whole);
   return f;
 }
 int count(ByteReader& fields, std::int64_t below) {

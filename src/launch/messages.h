@@ -1,4 +1,5 @@
-// messages.h -- the messages between a launcher and its agent on another machine: a type, a length, fields. Private.
+// messages.h -- the messages between a launcher and its agent on another machine: a type, a length, fields, and the end
+// of a line, since srun passes on whole lines only. Private.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,7 +9,7 @@
 
 namespace bora::launch {
 // Separates the agent's messages from output of a login shell. The number changes with the message format.
-inline constexpr std::string_view kGreeting = "\nbora agent 3\n";
+inline constexpr std::string_view kGreeting = "\nbora agent 4\n";
 inline constexpr std::size_t kMostBytes = 1 << 20;  // of a message
 enum class Message : char {
   handshake = 'H',
@@ -18,7 +19,7 @@ enum class Message : char {
   ended = 'E',
   signal_all = 'S',
   end_all = 'K',
-  alive = 'A',
+  alive = 'A',  // both ways
   end_silent = 'Q',
   // Of a rank of an elastic job.
   left = 'L',     // it has left its epoch, and waits for a place in the next one

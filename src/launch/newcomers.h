@@ -12,7 +12,7 @@ inline constexpr auto kMostToConnect = std::chrono::seconds(60);
 
 class Newcomers {
  public:
-  Newcomers(const std::vector<std::string>& ssh, const std::string& agent) : ssh_(ssh), agent_(agent) {}
+  Newcomers(const Reach& ssh, const std::string& agent) : ssh_(ssh), agent_(agent) {}
   /// From now on the host is tried: after a second, then ever less often, at least twice a minute.
   void lack(const Host&);
   void add_files(std::vector<::pollfd>&) const;
@@ -29,7 +29,7 @@ class Newcomers {
     std::unique_ptr<RemoteRanks> attempt = {};
     bool here() const { return attempt && attempt->ready() && attempt->connected(); }
   };
-  std::vector<std::string> ssh_;
+  Reach ssh_;
   std::string agent_;
   std::vector<Missing> missing_ = {};
 };

@@ -52,7 +52,7 @@ std::vector<std::string> ssh_words(const std::string& command) {
   return words;
 }
 
-RemoteRanks::RemoteRanks(const Host& host, const std::vector<std::string>& ssh, const std::string& agent)
+RemoteRanks::RemoteRanks(const Host& host, const Reach& ssh, const std::string& agent)
     : host_(host) {
   int pipes[3][2];  // the first is a socket: writing to it after ssh has gone is an error, not a signal
   bool made = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pipes[0]) == 0 &&
@@ -62,7 +62,7 @@ RemoteRanks::RemoteRanks(const Host& host, const std::vector<std::string>& ssh, 
                       (host.interface_name.empty() ? "" : " --interface " + quoted(host.interface_name));
   auto launcher = ::getpid();
   ssh_ = ::fork();
-  check<ConfigError>(ssh_ >= 0, "launch: cannot start ", ssh[0], ": ", std::strerror(errno));
+  check<ConfigError>(ssh_ >= 0, "launch: cannot start ", ssh.before[0], ": ", std::strerror(errno));
   if (ssh_ == 0) {
     ::setpgid(0, 0);  // a terminal's ^C reaches only the launcher, which tells the agents
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -73,11 +73,14 @@ RemoteRanks::RemoteRanks(const Host& host, const std::vector<std::string>& ssh, 
     ::signal(SIGPIPE, SIG_DFL);
     ::dup2(pipes[0][0], 0), ::dup2(pipes[1][1], 1), ::dup2(pipes[2][1], 2);
     std::vector<char*> argv;
-    for (auto& word : ssh) argv.push_back(const_cast<char*>(word.c_str()));
-    for (const auto* word : {&host.name, &remote}) argv.push_back(const_cast<char*>(word->c_str()));
+    auto add = [&](const std::string& word) { argv.push_back(const_cast<char*>(word.c_str())); };
+    for (auto& word : ssh.before) add(word);
+    add(host.name);
+    for (auto& word : ssh.after) add(word);
+    add(remote);
     argv.push_back(nullptr);
     ::execvp(argv[0], argv.data());
-    write_all(2, "cannot run " + ssh[0] + ": " + std::strerror(errno) + "\n");
+    write_all(2, "cannot run " + ssh.before[0] + ": " + std::strerror(errno) + "\n");
     ::_exit(255);
   }
   ::close(pipes[0][0]), ::close(pipes[1][1]), ::close(pipes[2][1]);
@@ -141,11 +144,19 @@ void RemoteRanks::serve(RankEvents& events) {
   if (said_.size() > kMostBytes) said_.erase(0, said_.size() - kMostBytes / 2);
   if (ssh_ > 0 && ending_ && Clock::now() >= patience_) ::kill(ssh_, SIGKILL);
   if (out_ < 0) return;
+  auto before = received_.size();
   bool open = read_some(out_, received_);
+  if (received_.size() > before) silence_.heard();
+  if (silence_.tick() && ready_) send(Message::alive, {});
   try {
     take_frames(events);
   } catch (const TransportError& e) {
     said_ = e.text();
+    open = false;
+  }
+  if (open && ready_ && silence_.seconds() >= kSilentHost) {
+    said_ = "no sign of life for " + std::to_string(kSilentHost) + " s";
+    ::kill(ssh_, SIGKILL);
     open = false;
   }
   if (!open) closed(events);

@@ -9,6 +9,7 @@
 #include "hosts.h"
 #include "messages.h"
 #include "ranks.h"
+#include "silence.h"
 
 namespace bora::launch {
 /// The variables that ranks on other machines get from the launcher: BORA_*, OMP_*, GOMP_*, LC_*, MALLOC_*, ONEDNN_*,
@@ -22,8 +23,9 @@ std::vector<std::string> ssh_words(const std::string& command);
 
 class RemoteRanks final : public Ranks {
  public:
-  /// Starts `ssh HOST exec AGENT agent`. Throws ConfigError if no process can be made.
-  RemoteRanks(const Host&, const std::vector<std::string>& ssh, const std::string& agent);
+  /// Starts `ssh HOST exec AGENT agent`, or what reaches the host instead of ssh. Throws ConfigError if no process can
+  /// be made.
+  RemoteRanks(const Host&, const Reach& ssh, const std::string& agent);
   ~RemoteRanks() override;
   RemoteRanks(const RemoteRanks&) = delete;
   RemoteRanks& operator=(const RemoteRanks&) = delete;
@@ -57,6 +59,7 @@ class RemoteRanks final : public Ranks {
   ::pid_t ssh_ = 0;
   int in_ = -1, out_ = -1, err_ = -1;  // the agent's stdin, stdout and ssh's stderr
   bool ready_ = false, ending_ = false;
+  Silence silence_ = {};  // of the agent
   std::chrono::steady_clock::time_point patience_ = {};  // while ending: when ssh itself is killed
   std::string to_send_ = {}, received_ = {}, said_ = {}, failure_ = {}, address_ = {};
   int first_ = 0, epoch_ = -1;

@@ -1,4 +1,4 @@
-// leaving.h -- a run that leaves its mesh in order, so that its job can meet again with other ranks.
+// leaving.h -- a run of a job whose ranks meet again: it leaves its mesh in order, so that they can.
 #pragma once
 #include <functional>
 
@@ -7,7 +7,9 @@ namespace bora::training {
 /// checkpoint after that step and leave; run_training then returns 130, and leaves() is true.
 class [[nodiscard]] UseLeaving {
  public:
-  explicit UseLeaving(std::function<bool()> asked);
+  /// met_before: the job's ranks met before, so a lost rank that wakes later, on another host, may still hold the run's
+  /// folder: this run takes it over.
+  explicit UseLeaving(std::function<bool()> asked, bool met_before = false);
   ~UseLeaving();
   UseLeaving(const UseLeaving&) = delete;
   UseLeaving& operator=(const UseLeaving&) = delete;
@@ -16,10 +18,11 @@ class [[nodiscard]] UseLeaving {
   static bool asked();
   static bool leaves();
   static void set(bool leaves);
+  static bool met_before();
 
  private:
   std::function<bool()> asked_;
   UseLeaving* saved_;
-  bool leaves_ = false;
+  bool leaves_ = false, met_before_;
 };
 }  // namespace bora::training

@@ -2,6 +2,7 @@
 #include "bora/base/file.h"
 #include "bora/base/text.h"
 #include "bora/train/process.h"
+#include "leaving.h"
 #include "resume.h"
 #include "run.h"
 #include "snapshots.h"
@@ -48,7 +49,7 @@ bool prepare(Run& run) {
   auto& mesh = run.mesh;
   run.watchdog.at("taking the folder " + run.out);
   run.on_first_rank<ConfigError>("run: take the folder", [&] {
-    run.folder = std::make_unique<RunFolder>(run.out);
+    run.folder = std::make_unique<RunFolder>(run.out, UseLeaving::met_before());
     run.warn(io::clean_checkpoints(run.checkpoints()));
   });
   run.watchdog.at("the initialisation of the model");

@@ -4,6 +4,7 @@
 #include <sstream>
 #include "bora/base/json.h"
 #include "bora/base/text.h"
+#include "bora/transport/transport.h"
 
 namespace bora::training {
 bool Best::see(double now, std::int64_t at, double min_delta) {
@@ -29,7 +30,13 @@ void Run::say(const std::string& text) {
 void Run::warn(const std::string& problem) {
   if (!problem.empty()) say("warning: " + one_line(problem));
 }
+void Run::check_folder() const {
+  if (folder && !folder->mine())
+    throw transport::RankLost(
+        "out: " + out + " belongs to other ranks of this job, which have gone on without this one", -1);
+}
 void Run::record(const track::Values& values) const {
+  check_folder();
   for (auto& tracker : trackers) tracker->write(done, values);
 }
 void Run::write_settings() {

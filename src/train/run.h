@@ -37,6 +37,8 @@ struct Run final : RunView {
   void say(const std::string& text);
   /// The same after "warning: "; nothing if there is no problem.
   void warn(const std::string& problem);
+  /// Throws RankLost if other ranks of the job have gone on without this one and have its folder.
+  void check_folder() const;
   /// Numbers of this step, for all trackers.
   void record(const track::Values&) const;
   /// Writes the settings into the folder. On the first rank.

@@ -20,6 +20,13 @@ bool is_taken(const std::string& path) {  // a dangling link counts
   check<IoError>(errno == ENOENT || errno == ENOTDIR, "cannot look for ", path, ": ", std::strerror(errno));
   return false;
 }
+/// Of no other process.
+std::string new_owner() {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  return std::string(host) + " " + std::to_string(::getpid()) + " " +
+         std::to_string(std::chrono::system_clock::now().time_since_epoch().count()) + "\n";
+}
 }  // namespace
 std::string numbered(const std::string& path) {
   auto p = fs::path(path);
@@ -29,11 +36,11 @@ std::string numbered(const std::string& path) {
   }
 }
 
-RunFolder::RunFolder(const std::string& path) : path_(path) {
-  for (int attempt = 1; !take(); ++attempt)
+RunFolder::RunFolder(const std::string& path, bool takes_over) : path_(path) {
+  for (int attempt = 1; !take(takes_over); ++attempt)
     check<ConfigError>(attempt < 100, "out: ", path, " is removed or replaced again and again; choose another out");
 }
-bool RunFolder::take() {
+bool RunFolder::take(bool over) {
   std::error_code error;
   fs::create_directories(path_, error);
   check<ConfigError>(!error, "out: cannot make the folder ", path_, ": ", error.message());
@@ -51,13 +58,22 @@ bool RunFolder::take() {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     theirs = ::flock(file_ >= 0 ? file_ : fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   }
-  if (!theirs && there()) return true;
+  if ((!theirs || over) && there()) {
+    auto owner = path_ + "/.owner";
+    if (over) write_file(owner, owner_ = new_owner());
+    else ::unlink(owner.c_str());  // who was lost has ended: it holds no lock
+    return true;
+  }
   ::close(fd_);
   if (file_ >= 0) ::close(file_);
   fd_ = file_ = -1;
   check<ConfigError>(!theirs, "out: another run is writing into ", path_,
                      "; wait until it has ended, or choose another out");
   return false;
+}
+bool RunFolder::mine() const {
+  if (is_taken(path_ + "/.owner")) return read_file(path_ + "/.owner") == owner_;
+  return owner_.empty();
 }
 RunFolder::~RunFolder() {
   if (file_ >= 0) ::unlink((path_ + "/.lock").c_str()), ::close(file_);

@@ -8,16 +8,21 @@ class RunFolder {
   /// Makes the folder if it is missing and locks it: the folder itself, so that removing a file cannot undo the lock;
   /// where folders have no locks (NFS) a file .lock in it. The kernel releases the lock of a process that was killed.
   /// ConfigError if the folder cannot be written or another run has it.
-  explicit RunFolder(const std::string& path);
+  /// takes_over: whoever has it belongs to the same job, which has lost it (stopped, or behind a cut cable, but not
+  /// ended). Then the lock is waited for no longer than for a process that ends, and a file .owner says whose the
+  /// folder is.
+  explicit RunFolder(const std::string& path, bool takes_over = false);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
   /// False: it was moved or removed, and further writes into it are lost.
   bool there() const;
+  /// False: other ranks of the job have taken it over, and this process must not write into it.
+  bool mine() const;
 
  private:
-  bool take();  // false: it was removed just now
-  std::string path_;
+  bool take(bool over);  // false: it was removed just now
+  std::string path_, owner_ = {};  // owner_: what .owner says while the folder is taken over by this one
   int fd_ = -1, file_ = -1;
 };
 /// The path with the first number that makes it free: metrics.jsonl -> metrics.1.jsonl.

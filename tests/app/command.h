@@ -10,6 +10,7 @@
 #include <functional>
 #include <sstream>
 #include <thread>
+#include "bora/base/error.h"
 #include "bora/track/metrics.h"
 
 namespace bora {

@@ -12,13 +12,16 @@ struct Hosts {
   std::string folder;
   std::set<std::string> down = {};
 
-  /// `list`: the lines of the file of hosts.
-  Hosts(const std::string& below, const std::string& list) : folder(below + "/hosts") {
+  /// `list`: the lines of the file of hosts. `apart`: what ends the command that reaches a host ends nothing there, as
+  /// if it could not be reached.
+  Hosts(const std::string& below, const std::string& list, bool apart = false) : folder(below + "/hosts") {
     std::filesystem::create_directories(folder);
     std::ofstream(folder + "/list") << list;
     std::ofstream(folder + "/reach")
         << "#!/bin/sh\n[ -e " << folder << "/down-$1 ] && { echo no route to $1 >&2; exit 255; }\n"
-        << "export SSH_CONNECTION='127.0.0.1 1 127.0.0.1 22' BORA_HOST_ID=$1\nshift\nexec sh -c \"$*\"\n";
+        << "export SSH_CONNECTION='127.0.0.1 1 127.0.0.1 22' BORA_HOST_ID=$1 BORA_TEST_HOSTS="
+        << folder << "\nshift\n"
+        << (apart ? "exec 3<&0\nsh -c \"$*\" <&3 3<&- &\nexec 3<&- <&-\nwait\n" : "exec sh -c \"$*\"\n");
     ::chmod((folder + "/reach").c_str(), 0755);
   }
   std::string words() const { return "--hosts " + folder + "/list --ssh " + folder + "/reach "; }
@@ -27,17 +30,18 @@ struct Hosts {
     down.erase(host);
   }
   /// Cannot be reached, and what ran there has ended.
-  void lose(pid_t launcher, const std::string& host) {
+  void lose(const std::string& host) {
     std::ofstream(folder + "/down-" + host).close();
     down.insert(host);
-    if (auto agent = agent_of(launcher, host); agent > 0) ::kill(agent, SIGKILL);
+    for (auto pid : on(host))
+      if (slurp("/proc/" + std::to_string(pid) + "/cmdline").find(std::string("\0agent\0", 7)) != std::string::npos)
+        ::kill(pid, SIGKILL);
   }
-  static pid_t agent_of(pid_t launcher, const std::string& host) {
-    for (auto pid : processes("BORA_HOST_ID=" + host + std::string(1, '\0'))) {
-      auto stat = slurp("/proc/" + std::to_string(pid) + "/stat");
-      if (stat.substr(stat.rfind(')') + 4).starts_with(std::to_string(launcher) + " ")) return pid;
-    }
-    return 0;
+  /// The processes there: agents, and their ranks.
+  std::vector<pid_t> on(const std::string& host) const {
+    auto all = processes("BORA_HOST_ID=" + host + std::string(1, '\0')), mine = processes("BORA_TEST_HOSTS=" + folder);
+    std::erase_if(all, [&](auto pid) { return !std::binary_search(mine.begin(), mine.end(), pid); });
+    return all;
   }
   /// Processes whose environment has this text, in order.
   static std::vector<pid_t> processes(const std::string& text) {

@@ -81,7 +81,7 @@ struct HistoryTest : CommandTest {
         return;
       }
       auto host = up[below(up.size())];
-      hosts.lose(launcher, host);
+      hosts.lose(host);
       story.back() += host + " is lost";
       return;
     }

@@ -2,6 +2,7 @@
 #include "launch/hosts.h"
 #include <gtest/gtest.h>
 #include <algorithm>
+#include "launch/allocation.h"
 #include "launch/remote.h"
 #include "bora/base/error.h"
 
@@ -77,5 +78,15 @@ TEST(Hosts, SshGetsOptionsAndOtherCommandsDoNot) {
   EXPECT_FALSE(has_batch_mode("wrapper --to"));
   EXPECT_EQ(ssh_words("a  b c"), (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_THROW(ssh_words("  "), ConfigError);
+}
+TEST(Hosts, SlurmsListsOfNodesAndTasks) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(names_in("n1"), Words{"n1"});
+  EXPECT_EQ(names_in("r[1-2]n[01,03-04],gpu5"), (Words{"r1n01", "r1n03", "r1n04", "r2n01", "r2n03", "r2n04", "gpu5"}));
+  EXPECT_EQ(names_in("a[9-11]b,c"), (Words{"a9b", "a10b", "a11b", "c"}));
+  EXPECT_EQ(counts_in("2(x3),1"), (std::vector<int>{2, 2, 2, 1}));
+  EXPECT_EQ(counts_in("4"), std::vector<int>{4});
+  for (auto bad : {"n[1", "n[2-1]", "n[a-b]", "n[]", ",n", "-n"}) EXPECT_THROW(names_in(bad), ConfigError) << bad;
+  for (auto bad : {"", "0", "2(x", "2(y3)", "2(x0)", "-1"}) EXPECT_THROW(counts_in(bad), ConfigError) << bad;
 }
 }  // namespace hosts_test

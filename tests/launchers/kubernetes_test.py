@@ -12,7 +12,8 @@ import sys
 import tempfile
 import time
 
-from common import need, processes, run_all, skip, wait_until
+import elastic
+from common import need, processes, run, run_all, skip, wait_until
 from machines import Machines, in_namespaces_of_our_own
 
 try:
@@ -114,17 +115,28 @@ class Pods:
         pod = job["spec"]["template"]["spec"]
         env = {e["name"]: e["value"] for e in pod["containers"][0]["env"]}
         env["BORA_SECRET_FILE"] = f"{folder}/{secret}"
-        self.processes = []
-        for index in range(job["spec"]["completions"]):
-            name = f"{job['metadata']['name']}-{index}"
-            theirs = dict(env, HOSTNAME=name, JOB_COMPLETION_INDEX=str(index), BORA_JOIN_TIMEOUT="30",
-                          BORA_CALIBRATE="off",
-                          PATH=os.environ["PATH"])
-            for variable in without:
-                del theirs[variable]
-            words = machines.on(name, "env", "-i", *(f"{k}={v}" for k, v in theirs.items()), *command)
-            with open(f"out{index}", "w") as out:
-                self.processes.append(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out))
+        self.job, self.env, self.command, self.without = job["metadata"]["name"], env, command, without
+        self.processes = [self.start(index) for index in range(job["spec"]["completions"])]
+
+    def start(self, index, mode="w"):
+        name = f"{self.job}-{index}"
+        theirs = dict(self.env, HOSTNAME=name, JOB_COMPLETION_INDEX=str(index), BORA_JOIN_TIMEOUT="30",
+                      BORA_CALIBRATE="off", PATH=os.environ["PATH"])
+        for variable in self.without:
+            del theirs[variable]
+        words = machines.on(name, "env", "-i", *(f"{k}={v}" for k, v in theirs.items()), *self.command)
+        with open(f"out{index}", mode) as out:
+            return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+
+    def lose(self, index):
+        """All processes of a pod, at once, as when its node is lost."""
+        for pid, _ in processes(f"JOB_COMPLETION_INDEX={index}\0"):
+            os.kill(pid, signal.SIGKILL)
+        self.processes[index].wait()
+
+    def replace(self, index):
+        """As the Job's controller does."""
+        self.processes[index] = self.start(index, "a")
 
     def codes(self, seconds=60):
         """Every pod's exit code and output; none runs on."""
@@ -146,6 +158,8 @@ def names(first=None):
     known = {name: machines.address(name) for name in machines.names}
     if first:
         known["train-0.ranks"] = first
+    for name in machines.names[1:]:
+        known[f"{name}.ranks"] = machines.address(name)
     machines.write_hosts(known)
 
 
@@ -182,6 +196,77 @@ def a_lost_pod_ends_all_and_they_meet_again():
     assert codes == [0] * 4, (codes, said)
 
 
+def launch(out):
+    names(machines.address("train-0"))
+    return Pods([bora, "launch", "--hosts", "kubernetes", "--elastic", "2:4", "train", *elastic.WORDS, f"out={out}"])
+
+
+class Said:
+    """What a job's pods said, for a test that fails."""
+
+    def __init__(self, codes, said):
+        self.codes, self.said = codes, said
+        self.err = said[0]
+
+    def __str__(self):
+        return f"{self.codes}\n" + "\n---\n".join(self.said)
+
+
+def ranks_that_were_not_lost_go_on_in_their_processes():
+    elastic.write_config(folder)
+    elastic.calm(bora)
+    pods = launch("hit")
+    for index in (2, 0):
+        elastic.lose_a_rank(bora, "hit", f"JOB_COMPLETION_INDEX={index}\0")
+    r = Said(*pods.codes(300))
+    assert r.codes == [0] * 4, str(r)
+    assert r.err.count("; going on from step ") == 2 and "instead of" not in r.err, str(r)
+    elastic.same_numbers("hit", r)
+
+
+def a_pod_that_replaces_a_lost_one_gets_its_place():
+    """The others go on without it, also while Kubernetes takes its time."""
+    pods = launch("pod")
+    elastic.reach("pod", 40)
+    before = elastic.ranks(bora)
+    gone = elastic.ranks(bora, "JOB_COMPLETION_INDEX=3\0")
+    assert len(before) == 4 and len(gone) == 1, (before, gone)
+    pods.lose(3)
+    wait_until("the others are fewer", lambda: "elastic: 2 ranks instead of 4\n" in open("out0").read(), 60)
+    elastic.reach("pod", len(elastic.losses("pod")) + 10)
+    pods.replace(3)
+    wait_until("it joins", lambda: "elastic: 4 ranks instead of 2\n" in open("out0").read(), 90)
+    r = Said(*pods.codes(300))
+    assert r.codes == [0] * 4 and "elastic: host train-3.ranks joins\n" in r.err, str(r)
+    elastic.same_numbers("pod", r)
+
+
+def without_the_first_pod_the_job_starts_again():
+    pods = launch("first")
+    elastic.reach("first", 40)
+    pods.lose(0)
+    r = Said(*pods.codes(60))
+    assert r.codes == [-signal.SIGKILL, 86, 86, 86], str(r)
+    assert all(s.count("bora: the launcher of this job is lost") == 1 for s in r.said[1:]), str(r)
+    pods = launch("first")
+    r = Said(*pods.codes(300))
+    assert r.codes == [0] * 4 and "continuing from step " in r.err, str(r)
+    elastic.same_numbers("first", r)
+
+
+def another_secret_starts_nothing():
+    """Neither may a pod run what a stranger says, nor a launcher trust one."""
+    names(machines.address("train-0"))
+    pods = launch("secret")
+    elastic.reach("secret", 20)
+    stranger = ["env", f"BORA_SECRET_FILE={folder}/other", bora, "agent", "--reach", "train-2.ranks"]
+    r = run(machines.on("train-1", *stranger), seconds=120)
+    assert r.code == 255 and "its secret is another one" in r.err, str(r)
+    r = Said(*pods.codes(300))
+    assert r.codes == [0] * 4, str(r)
+    elastic.same_numbers("secret", r)
+
+
 def what_is_missing_is_said():
     names(machines.address("train-0"))
     for options, words in (({"without": ["BORA_SECRET_FILE"]}, "without a secret"),
@@ -202,10 +287,13 @@ atexit.register(shutil.rmtree, folder)
 os.chdir(folder)
 for name, text, mode in (("secret", os.urandom(32).hex(), 0o400),
                          ("placeholder", manifests()["Secret"]["stringData"]["secret"], 0o400),
+                         ("other", os.urandom(32).hex(), 0o400),
                          ("open", os.urandom(32).hex(), 0o444)):
     with open(name, "w") as f:
         f.write(text)
     os.chmod(name, mode)
 machines = Machines([f"train-{i}" for i in range(4)], folder)
 run_all([the_name_of_rank_zero_becomes_known_late, the_name_of_rank_zero_is_that_of_a_pod_that_has_gone,
-         a_lost_pod_ends_all_and_they_meet_again, what_is_missing_is_said])
+         a_lost_pod_ends_all_and_they_meet_again, ranks_that_were_not_lost_go_on_in_their_processes,
+         a_pod_that_replaces_a_lost_one_gets_its_place, without_the_first_pod_the_job_starts_again,
+         another_secret_starts_nothing, what_is_missing_is_said])

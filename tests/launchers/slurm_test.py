@@ -3,11 +3,13 @@ slurm_test.py BORA RANK_PROGRAM"""
 import atexit
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
+import elastic
 from common import clean_environment, expect, kill_when_ready, need, processes, run, run_all, wait_until
 from machines import Machines, in_namespaces_of_our_own
 
@@ -120,6 +122,58 @@ def a_killed_rank_ends_the_job():
            r)
 
 
+def launch(out, meanwhile, ends=True):
+    """`bora launch` in a batch script: it runs srun on each node. Returns what the job said."""
+    with open("job.sh", "w") as f:
+        f.write(f"#!/bin/sh\nexec {bora} launch --hosts slurm --elastic 2:4 train "
+                f"{' '.join(elastic.WORDS)} out={out}\n")
+    r = srun("job.sh", command=("sbatch", "--wait", "--no-kill", "-N2", "-n4", f"--output={out}.out"),
+             meanwhile=meanwhile, secret=False)
+    r.err += open(f"{out}.out").read()
+    expect((r.code == 0) == ends, r)
+    return r
+
+
+def ranks_that_were_not_lost_go_on_in_their_processes():
+    """Of either node, the launcher's too."""
+    elastic.write_config(folder)
+    elastic.calm(bora)
+
+    def lose(_):
+        for node in ("n1", "n2"):
+            elastic.lose_a_rank(bora, "hit", f"SLURMD_NODENAME={node}\0")
+    r = launch("hit", lose)
+    expect(r.err.count("; going on from step ") == 2 and "instead of" not in r.err, r)
+    elastic.same_numbers("hit", r)
+
+
+def a_node_that_comes_back_gets_its_places_again():
+    def lose(_):
+        elastic.reach("node", 40)
+        stay = elastic.ranks(bora, "SLURMD_NODENAME=n1\0")
+        (agent,) = [pid for pid, line in processes("SLURMD_NODENAME=n2\0") if line.startswith(f"{bora} agent")]
+        os.kill(agent, signal.SIGKILL)
+        wait_until("srun has started others", lambda: len(elastic.ranks(bora, "SLURMD_NODENAME=n2\0")) == 2
+                   and "elastic: host n2 joins\n" in open("node.out").read(), 60)
+        assert len(stay) == 2 and stay <= elastic.ranks(bora), (stay, elastic.ranks(bora))
+    r = launch("node", lose)
+    expect(r.err.count("; going on from step ") == 1 and "elastic: 2 ranks instead of 4\n" in r.err
+           and "elastic: host n2 joins\nelastic: 4 ranks instead of 2\n" in r.err, r)
+    elastic.same_numbers("node", r)
+
+
+def without_its_launcher_nothing_runs_on():
+    def lose(_):
+        elastic.reach("cut", 40)
+        (launcher,) = [pid for pid, line in processes() if line.startswith(f"{bora} launch --hosts slurm")]
+        os.kill(launcher, signal.SIGKILL)
+    launch("cut", lose, ends=False)  # which waits until no rank is left
+    r = launch("cut", None)
+    expect("continuing from step " in r.err, r)  # from the newest checkpoint
+    elastic.same_numbers("cut", r)
+
+
 start_cluster()
 run_all([collectives_between_nodes, a_second_step_is_another_job, without_a_secret_nothing_starts,
-         a_killed_rank_ends_the_job])
+         a_killed_rank_ends_the_job, ranks_that_were_not_lost_go_on_in_their_processes,
+         a_node_that_comes_back_gets_its_places_again, without_its_launcher_nothing_runs_on])

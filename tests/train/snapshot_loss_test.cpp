@@ -1,5 +1,5 @@
-// A rank is lost while a snapshot is taken: whichever, and before whichever of its messages, the others have a whole
-// one, this or the one before it.
+// A rank is lost while a snapshot is taken, read or handed over: whichever, and before whichever of its messages, the
+// others have a whole one, unless both copies of a part are lost with it; then they are told so.
 #include <gtest/gtest.h>
 #include <atomic>
 #include <chrono>
@@ -148,6 +148,73 @@ TEST(Snapshots, ALossWhileOneIsTakenLeavesAWholeOne) {
   EXPECT_GT(times[10], 0);
   EXPECT_GT(times[20], 0);
   EXPECT_EQ(times.size(), 2U);
+}
+/// A second rank is lost while the blocks of the first are read again, into the process that replaces it.
+TEST(Snapshots, ALossWhileOneIsReadLeavesWhatIsNotLost) {
+  int whole = 0, lost = 0;
+  for (int ranks = 2; ranks <= 4; ++ranks)
+    for (int first = 0; first < ranks; ++first)
+      for (int second = 0; second < ranks; ++second)
+        for (int n = 0;; ++n) {
+          SCOPED_TRACE("ranks " + std::to_string(first) + ", " + std::to_string(second) + " of " +
+                       std::to_string(ranks) + ", before message " + std::to_string(n));
+          std::vector<Snapshots> before(static_cast<std::size_t>(ranks)), fresh(2);
+          bool died = false;
+          take(all_of(before), 10, -1, 0, died);
+          auto next = all_of(before);
+          next[static_cast<std::size_t>(first)] = fresh.data();
+          died = each_rank(next, second, n, [](const Mesh& mesh, Snapshots& mine) {
+            auto s = state(0);
+            mine.restore(mesh, mine.find(mesh), tree::node(s));
+          });
+          if (!died) break;
+          next[static_cast<std::size_t>(second)] = &fresh[1];
+          // The next rank has the copy of a part; a process in a lost one's place has neither.
+          bool both = second == (first + 1) % ranks || first == (second + 1) % ranks;
+          each_rank(next, -1, 0, [&](const Mesh& mesh, Snapshots& mine) {
+            auto found = mine.find(mesh);
+            ASSERT_EQ(found.whole(), second == first || !both);
+            EXPECT_EQ(found.lost.empty(), found.whole() || ranks == 2);  // of two nothing is left that would tell
+            if (!found.whole()) return;
+            auto s = state(0);
+            EXPECT_EQ(mine.restore(mesh, found, tree::node(s)), "note 10");
+            EXPECT_EQ(numbers(s), numbers(state(10)));
+          });
+          ++(second == first || !both ? whole : lost);
+        }
+  EXPECT_GT(whole, 20);
+  EXPECT_GT(lost, 20);
+}
+/// A rank is lost while those for which there will be no place give what they hold to the others: of heirs and others,
+/// what is left has it all.
+TEST(Snapshots, ALossWhileOneIsHandedOverLeavesIt) {
+  int times = 0;
+  for (int mortal = 0; mortal < 4; ++mortal)
+    for (auto& heirs : std::vector<std::vector<int>>{{0}, {1, 2}, {3}, {0, 1, 2}})
+      for (int n = 0;; ++n) {
+        SCOPED_TRACE("rank " + std::to_string(mortal) + " before message " + std::to_string(n) + ", " +
+                     std::to_string(heirs.size()) + " heirs");
+        std::vector<Snapshots> before(4);
+        bool died = false;
+        take(all_of(before), 10, -1, 0, died);
+        auto hand_over = [&](const Mesh& mesh, Snapshots& mine) { mine.hand_over(mesh, heirs); };
+        died = each_rank(all_of(before), mortal, n, hand_over);
+        auto left = all_of(before);
+        if (died) left.erase(left.begin() + mortal);
+        else left.clear();
+        for (int heir : heirs)
+          if (!died) left.push_back(&before[static_cast<std::size_t>(heir)]);
+        each_rank(left, -1, 0, [&](const Mesh& mesh, Snapshots& mine) {
+          auto found = mine.find(mesh);
+          ASSERT_TRUE(found.whole());
+          auto s = state(0);
+          EXPECT_EQ(mine.restore(mesh, found, tree::node(s)), "note 10");
+          EXPECT_EQ(numbers(s), numbers(state(10)));
+        });
+        ++times;
+        if (!died) break;
+      }
+  EXPECT_GT(times, 40);
 }
 /// Ranks that hold a part each, as before, need nothing of the others' but for the new one.
 TEST(Snapshots, RanksGetWhatTheyNeed) {

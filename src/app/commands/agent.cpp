@@ -1,15 +1,25 @@
-// The part of a launch that ssh starts on other hosts.
+// The part of a launch that runs on other hosts.
 #include "launch/agent.h"
 #include "app/commands.h"
+#include "bora/transport/transport.h"
+#include "launch/tunnel.h"
 
 namespace bora::app {
 namespace {
 struct Agent {
   static constexpr std::string_view name = "agent", help = "the part of a launch that ssh starts on other hosts";
-  std::string interface_name = {};
+  std::string interface_name = {}, host = {};
+  std::vector<std::string> command = {};
 
-  void declare(Flags& flags) { flags.add("--interface", interface_name, "network interface that ranks listen on"); }
-  int run() const { return launch::serve_launcher(interface_name); }
+  void declare(Flags& flags) {
+    flags.add("--interface", interface_name, "network interface that ranks listen on");
+    flags.add("--reach", host, "be an agent that listens on this host (launch --hosts kubernetes)");
+    flags.add("COMMAND", command, "with --reach, in place of ssh's: it is an agent in any case");
+  }
+  int run() const {
+    if (host.empty()) return launch::serve_launcher(interface_name);
+    return launch::reach_agent(host, transport::config_from_environment().secret);
+  }
 };
 [[maybe_unused]] const bool added = add<Agent>({.place = 80, .hidden = true});
 }  // namespace

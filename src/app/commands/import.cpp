@@ -31,7 +31,9 @@ struct Import {
     check_settings_without_data(s);
     check_run_folder(s.out);
     auto there = io::list_checkpoints(s.out + "/checkpoints");
-    check<ConfigError>(there.empty(), "import: ", s.out, " has a checkpoint already; choose another folder");
+    bool cut_short = there.size() == 1 && there[0].step == 0 && !fs::exists(s.out + "/config.yaml");
+    check<ConfigError>(there.empty() || cut_short, "import: ", s.out,
+                       " has a checkpoint already; choose another folder");
     return s;
   }
   int run() const {
@@ -54,8 +56,6 @@ struct Import {
       if (mesh.rank() == 0) try {
           folder = std::make_unique<RunFolder>(s.out);
           copy_companions(s.init_from.path, companions_of(s.out), true);
-          auto changed = write_config(s.out, mine);
-          said.insert(said.end(), changed.begin(), changed.end());
         } catch (const Error& e) { problem = e.text(); } catch (const fs::filesystem_error& e) {
           problem = "import: cannot copy " + e.path1().string() + ": " + e.code().message();
         }
@@ -63,6 +63,12 @@ struct Import {
       Arrays keep;
       auto saved = io::save_checkpoint(s.out + "/checkpoints", 0, io::leaves_of(model->state(), "", keep),
                                        place_of(mesh), {{"seed", std::to_string(s.seed)}, {"settings", to_yaml(mine)}});
+      // Last: a folder with settings is a run, and whole; without them the same command makes it again.
+      if (mesh.rank() == 0) try {
+          auto changed = write_config(s.out, mine);
+          said.insert(said.end(), changed.begin(), changed.end());
+        } catch (const Error& e) { problem = e.text(); }
+      io::agree<IoError>(place_of(mesh), problem, "import: the settings of the run");
       for (auto& line : said)
         if (mesh.rank() == 0) std::printf("%s\n", line.c_str());
       if (mesh.rank() == 0)

@@ -1,5 +1,8 @@
 // Starts the ranks of a job, here or on other hosts.
 #include "launch/launch.h"
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cstdlib>
@@ -10,6 +13,9 @@
 #include "app/job.h"
 #include "app/local_every.h"
 #include "app/options.h"
+#include "bora/transport/transport.h"
+#include "launch/allocation.h"
+#include "launch/tunnel.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -62,7 +68,8 @@ struct Launch {
 
   void declare(Flags& flags) {
     flags.add("-n,--ranks", ranks, "number of processes; with --hosts all slots unless given").no_default();
-    flags.add("--hosts", hosts, "a file of hosts that ssh reaches, one a line: host slots=N iface=NAME");
+    flags.add("--hosts", hosts, "a file of hosts that ssh reaches, one a line: host slots=N iface=NAME; or slurm, or "
+                               "kubernetes: those of the job in which this runs");
     flags.add("--ssh", ssh, "command and options instead of ssh");
     flags.add("--env", variables, "a variable that ranks on other hosts get too, beside BORA_*, OMP_*, PATH ...")
         .one_value();
@@ -128,6 +135,8 @@ void Launch::settle() {
                      "launch: how many ranks? give -n N, or --hosts FILE, or --elastic MIN:MAX");
   check<ConfigError>(!hosts.empty() || (ssh.empty() && variables.empty()),
                      "--ssh and --env: they are for other hosts; give --hosts FILE");
+  check<ConfigError>(ssh.empty() || (hosts != "slurm" && hosts != "kubernetes"), "--ssh: with --hosts ", hosts,
+                     " something else reaches the hosts; leave it out");
   for (auto& variable : variables)
     check<ConfigError>(std::getenv(variable.c_str()), "--env ", variable, ": it is not set here");
   check<ConfigError>(!ranks || *ranks >= 1, "-n: must be 1 or more, got ", ranks.value_or(0));
@@ -171,8 +180,35 @@ std::vector<std::string> Launch::training(const std::string& bora, const Setting
   if (!pipeline) words.emplace_back("--no-pipeline");
   return words;
 }
+/// On the first pod of a Job: it has an agent as the others do, and tells all how the job has ended.
+int run_among_pods(const launch::Options& l, const std::vector<launch::Host>& pods) {
+  auto secret = transport::config_from_environment().secret;
+  auto listener = ::fork();
+  if (listener == 0) {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    try {
+      ::_exit(launch::listen_for_launcher(secret, l.agent, {}));
+    } catch (const Error& e) { ::dprintf(2, "bora: %s\n", e.what()); }
+    ::_exit(2);
+  }
+  check<ConfigError>(listener > 0, "launch: cannot start a process");
+  int code = 86;
+  try {
+    code = launch::run(l);
+  } catch (const ConfigError& e) {  // about hosts: pods that are late may be there when the job starts again
+    ::dprintf(2, "bora: %s\n", e.text().c_str());
+  }
+  launch::end_listeners(pods, secret, code);
+  ::kill(listener, SIGKILL);
+  ::waitpid(listener, nullptr, 0);
+  return code;
+}
 int Launch::run() const {
   auto bora = fs::read_symlink("/proc/self/exe").string();
+  if (auto among = launch::allocation(hosts, bora); among && among->listens)
+    return launch::listen_for_launcher(transport::config_from_environment().secret, bora,
+                                       {.launcher = among->hosts[0].name});
   launch::Options l{.ranks = ranks.value_or(1),
                     .log_dir = log_dir,
                     .max_restarts = max_restarts,
@@ -191,8 +227,10 @@ int Launch::run() const {
     check<ConfigError>(l.ranks >= e.min && l.ranks <= e.max, "launch: ", l.ranks, " ranks are not from elastic.min=",
                        e.min, " to elastic.max=", e.max);
   }
+  auto among = launch::allocation(hosts, bora);
+  if (among) l.reach = among->reach, l.connect_s = among->connect_s;
   if (!hosts.empty()) {
-    l.hosts = launch::read_hosts(hosts);
+    l.hosts = among ? among->hosts : launch::read_hosts(hosts);
     auto slots = launch::count_slots(l.hosts);
     if (!ranks) l.ranks = is_elastic ? std::min(slots, l.elastic.max) : slots;
     if (!is_elastic || slots < l.ranks) l.hosts = launch::first_slots(std::move(l.hosts), l.ranks);
@@ -206,7 +244,7 @@ int Launch::run() const {
     if (is_command(program[0])) l.command = {bora};
     l.command.insert(l.command.end(), program.begin(), program.end());
   }
-  return launch::run(l);
+  return hosts == "kubernetes" ? run_among_pods(l, among->hosts) : launch::run(l);
 }
 [[maybe_unused]] const bool added = add<Launch>({.place = 20});
 }  // namespace

@@ -6,6 +6,7 @@ namespace bora::training {
 namespace {
 /// If the run's folder is gone, makes a new one beside it. All ranks.
 void look_after_folder(Run& run) {
+  run.check_folder();
   run.on_first_rank("run: look after its folder", [&] {
     if (run.folder->there()) return;
     run.out = free_path(run.settings.out + ".rescued");

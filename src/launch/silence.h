@@ -1,0 +1,29 @@
+// silence.h -- how long the other side of a launch has given no sign of life. Private.
+#pragma once
+#include <chrono>
+
+namespace bora::launch {
+/// Seconds in which this process was itself stopped, or blocked, count as one.
+class Silence {
+ public:
+  /// True once a second: then it is time to give a sign as well.
+  bool tick() {
+    auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::seconds(1)) return false;
+    last_ = now;
+    ++seconds_;
+    return true;
+  }
+  void heard() { seconds_ = 0; }
+  int seconds() const { return seconds_; }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  int seconds_ = 0;
+};
+/// After so long a host is lost: its agent cannot be reached, or everything there is stopped.
+inline constexpr int kSilentHost = 15;
+/// After so long an agent ends its ranks: the launcher is on the other side of a cut cable. Longer, since a launcher
+/// also says nothing while the reader of its output has stopped.
+inline constexpr int kSilentLauncher = 600;
+}  // namespace bora::launch
