@@ -67,6 +67,11 @@ TEST(FuseStrided, StencilsOverShortRows) {
       agrees([](const Arrays& a) { return Arrays{flip(roll(a[0], 1, 1), 1) + a[0]}; }, {x});
       agrees([](const Arrays& a) { return Arrays{a[0] * a[1] + 1}; }, {x, row});
       agrees([=](const Arrays& a) { return Arrays{diff(a[0], 1, 1) * 2}; }, {x});
+      auto each = numbers({rows, 1}, 4, d), turned = numbers({n, rows}, 5, d);
+      agrees([](const Arrays& a) { return Arrays{a[0] * a[1] + a[2] * 3, a[2] > a[0]}; }, {x, each, row});
+      agrees([](const Arrays& a) { return Arrays{transpose(a[0]) * a[1] + a[2]}; }, {turned, row, x});
+      agrees([](const Arrays& a) { return Arrays{a[0] * a[1] + a[2]}; }, {y, numbers({rows / 50, 1, n}, 6, d), row});
+      agrees([](const Arrays& a) { return Arrays{every(a[0], 1, 1, 2) * 2 + a[1]}; }, {x, each});
     }
 }
 TEST(FuseStrided, RowsThatAreReduced) {

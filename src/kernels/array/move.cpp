@@ -190,6 +190,11 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
       for (I u = begin; u < end; ++u) {
         auto o = offsets(axes, u / (bj * bi));
         I j = u / bi % bj * kBlock, i = u % bi * kBlock;
+        if (row.n <= kFewTimes) {  // short rows of dst: they lie close together
+          transpose_block(dst + o.to + j * col.to + i, col.to, src + o.from + j + i * row.from, row.from,
+                          std::min(kBlock, col.n - j), row.n);
+          continue;
+        }
         transpose_tile(dst + o.to + j * col.to + i, col.to, src + o.from + j + i * row.from, row.from,
                        std::min(kBlock, col.n - j), std::min(kBlock, row.n - i), far);
       }

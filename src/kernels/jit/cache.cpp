@@ -82,6 +82,14 @@ const jit::LoopCode* LoopKernel::code(double nanoseconds) const {
   generate();
   return code_.load(std::memory_order_acquire);
 }
+const LoopKernel& LoopKernel::joined() const {
+  std::call_once(joined_once_, [this] {
+    Loop all = loop;
+    for (Operand& o : all.operands) o.columns = true;
+    joined_ = compile_for(all, isa, mode_);
+  });
+  return *joined_;
+}
 const LoopKernel& LoopKernel::halves() const {
   std::call_once(halves_once_, [this] { halves_ = compile_for(loop, Isa::v3, Code::generated); });
   return *halves_;

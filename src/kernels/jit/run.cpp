@@ -7,6 +7,7 @@
 #include "bora/base/parallel.h"
 #include "bora/kernels/memory.h"
 #include "kernels/jit/loop_code.h"
+#include "kernels/loop/narrow.h"
 #include "kernels/loop/short_rows.h"
 #include "kernels/loop/strided.h"
 
@@ -313,6 +314,7 @@ void run(const LoopKernel& k, const LoopArgs& a) {
   const auto strided = strided_operands(k, a);
   const Grid g(k, a);
   if (const auto* s = ShortRows::pays(k, g) ? k.short_rows() : nullptr) return s->run(k, a, g);
+  if (is_narrow(k, g)) return run_narrow(k, a, g);
   if (strided != 0) return run_strided(k, a, strided);
   if (const auto* code = code_for(k, g, 1)) return code->run(k, a, g);
   const std::int64_t block = kBlockBytes / k.element_bytes;

@@ -77,6 +77,8 @@ class LoopKernel {
   /// The same loop with vectors of half the size, generated on first use, for rows that fit one of those: a full vector
   /// needs no masked store, which could not be forwarded to the load of the next row.
   const LoopKernel& halves() const;
+  /// The same loop where every operand has elements for all columns, compiled on first use (narrow.h).
+  const LoopKernel& joined() const;
   /// The loop over tiles of short rows (short_rows.h), made on first use; null: this Loop does not run so.
   const ShortRows* short_rows() const;
   Loop loop;
@@ -108,6 +110,8 @@ class LoopKernel {
   mutable std::atomic<std::int64_t> spent_{0};  // nanoseconds in the interpreter, roughly
   mutable std::once_flag halves_once_;
   mutable std::shared_ptr<const LoopKernel> halves_;
+  mutable std::once_flag joined_once_;
+  mutable std::shared_ptr<const LoopKernel> joined_;
   mutable std::once_flag short_once_;
   mutable std::shared_ptr<const ShortRows> short_;
 };

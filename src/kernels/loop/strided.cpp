@@ -60,15 +60,17 @@ class Pieces {
  public:
   Pieces(const LoopKernel& k, const LoopArgs& a, std::uint32_t strided, I elements) : k_(k), a_(a) {
     args_.ndim = 2;
-    std::uint32_t stored = 0;
-    for (const Instr& i : k.loop.code)
+    std::uint32_t loaded = 0, stored = 0;
+    for (const Instr& i : k.loop.code) {
+      if (i.kind == Instr::Kind::load) loaded |= 1u << i.imm;
       if (i.kind == Instr::Kind::store) stored |= 1u << i.imm;
+    }
     std::size_t bytes = 0;
     for (int o = 0; o < operands(); ++o) {
       args_.stride[o][0] = row_stride(o);
       args_.stride[o][1] = a.stride[o][last()];
       if ((strided >> o & 1u) == 0) continue;
-      moved_.push_back({o, (stored >> o & 1u) != 0, nullptr, nullptr});
+      moved_.push_back({o, (loaded >> o & 1u) != 0, (stored >> o & 1u) != 0, nullptr, nullptr});
       bytes += piece_bytes(o, elements);
       args_.stride[o][1] = 1;
     }
@@ -102,27 +104,27 @@ class Pieces {
       args_.linear[f].base = a_.linear[f].base + offset(a_.linear[f].stride);
     for (auto& m : moved_) {
       m.memory = static_cast<char*>(args_.pointer[m.operand]);
-      if (!m.stored) move(m, rows, n);
+      if (m.loaded) move(m, rows, n, false);
       args_.pointer[m.operand] = m.piece;
       args_.stride[m.operand][0] = n;
     }
     kernels::run(k_, args_);
     for (auto& m : moved_)
-      if (m.stored) move(m, rows, n);
+      if (m.stored) move(m, rows, n, true);
   }
 
  private:
   struct Moved {
     int operand;
-    bool stored;
+    bool loaded, stored;
     char *piece, *memory;  // of its first element
   };
   /// `rows` rows of n elements from the memory of an operand to its piece, or back.
-  void move(const Moved& m, I rows, I n) const {
+  void move(const Moved& m, I rows, I n, bool back) const {
     const I stride = a_.stride[m.operand][last()], bytes = static_cast<I>(size(m.operand));
     for (I r = 0; r < rows; ++r) {
       auto *there = m.memory + r * row_stride(m.operand) * bytes, *here = m.piece + r * n * bytes;
-      if (m.stored) as_numbers(here, there, size(m.operand), [&](auto* in, auto* out) { scatter(in, out, n, stride); });
+      if (back) as_numbers(here, there, size(m.operand), [&](auto* in, auto* out) { scatter(in, out, n, stride); });
       else as_numbers(there, here, size(m.operand), [&](auto* in, auto* out) { gather(in, out, n, stride); });
     }
   }
