@@ -227,7 +227,7 @@ Array ldexp(const Array& x, const Array& n) {
 }
 Array around(const Array& x, int decimals) {
   if (decimals == 0 || (decimals > 0 && !is_inexact(x.dtype()))) return round(x);
-  check<DtypeError>(is_float(x.dtype()), "around: takes fractions, got ", x.type(), " and decimals = ", decimals);
+  check<DtypeError>(is_inexact(x.dtype()), "around: takes fractions, got ", x.type(), " and decimals = ", decimals);
   auto unit = std::pow(10., std::abs(decimals));
   return in_f32(x, [&](const Array& v) { return decimals > 0 ? round(v * unit) / unit : round(v / unit) * unit; });
 }

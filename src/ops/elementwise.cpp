@@ -7,6 +7,7 @@
 #include "bora/kernels/complex.h"
 #include "bora/ops/complex.h"
 #include "ops/elementwise_rules.h"
+#include "ops/special/complex_arcs.h"
 #include "ops/takes.h"
 
 namespace bora::ops {
@@ -287,7 +288,9 @@ Array cos(const Array& x) { return apply<Cos>(inexact(x)); }
 Array sinh(const Array& x) { return apply<Sinh>(inexact(x)); }
 Array cosh(const Array& x) { return apply<Cosh>(inexact(x)); }
 Array tanh(const Array& x) { return apply<Tanh>(inexact(x)); }
-Array arctanh(const Array& x) { return apply<Arctanh>(inexact(x)); }
+Array arctanh(const Array& x) {
+  return is_complex(x.dtype()) ? complex_arctanh(x) : apply<Arctanh>(inexact(x));
+}
 Array cbrt(const Array& x) { return apply<Cbrt>(inexact(x)); }
 Array erf(const Array& x) { return apply<Erf>(inexact(x)); }
 Array erfc(const Array& x) { return apply<Erfc>(inexact(x)); }
@@ -304,7 +307,10 @@ Array sign(const Array& x) {
 }
 Array floor(const Array& x) { return is_inexact(x.dtype()) ? apply<Floor>(x) : x; }
 Array ceil(const Array& x) { return is_inexact(x.dtype()) ? apply<Ceil>(x) : x; }
-Array round(const Array& x) { return is_inexact(x.dtype()) ? apply<Round>(x) : x; }
+Array round(const Array& x) {
+  if (is_complex(x.dtype())) return complex(round(real(x)), round(imag(x)));
+  return is_float(x.dtype()) ? apply<Round>(x) : x;
+}
 Array isfinite(const Array& x) {
   return is_inexact(x.dtype()) ? apply<IsFinite>(x) : full_of({x.shape(), boolean}, true);
 }

@@ -49,6 +49,16 @@ case("not_equal", jnp.not_equal, z, same)
 for name in ("exp expm1 log log1p sqrt sin cos tan sinh cosh tanh abs angle conj conjugate real imag iscomplex isreal "
              "square reciprocal sign").split():
     case(name, getattr(jnp, name), z if name not in ("iscomplex", "isreal") else np.where(i == 2, 3, z))
+cuts = np.array([complex(x, y) for x in (-2., -0.5, -0., 0., 0.5, 2.) for y in (-2., -0.5, -0., 0., 0.5, 2.)])
+far = np.array([1e-9 + 1e-10j, 1e8 - 3e7j, -1e8 + 1j, 1 + 1e-9j, -1e-9 + 1j, 0.3 - 1e9j])
+for name in "arcsin arccos arctan arcsinh arccosh arctanh".split():
+    case(name, getattr(np, name), z, module=np)
+    case(name + "/cuts", getattr(np, name), cuts, module=np)
+    case(name + "/far", getattr(np, name), far, module=np)
+    right = np.abs(z.real) + 1j * z.imag if name == "arccosh" else z  # elsewhere JAX's derivative has the wrong sign
+    case("grad/" + name, lambda a: jax.grad(lambda v: jnp.sum(jnp.abs(getattr(jnp, name)(v))))(a), right)
+case("round", jnp.round, 10 * z)
+case("around", lambda a: jnp.round(a, 1), z)
 for name in ("isnan", "isfinite", "isinf"):
     case(name, getattr(jnp, name), odd)
 case("angle/real", jnp.angle, r)

@@ -8,6 +8,16 @@ namespace {
 Array of_product(const Array& a, const Array& b) {
   return sum(abs(at(a, all(), array({2, 0})).multiply(view(b, all(), range(0, 2))) + kI));
 }
+void add_arcs(Cases& c) {
+  using One = Array (*)(const Array&);
+  for (auto [word, g] : std::initializer_list<std::pair<std::string, One>>{
+           {"arcsin", arcsin}, {"arccos", arccos}, {"arctan", arctan}, {"arcsinh", arcsinh}, {"arccosh", arccosh},
+           {"arctanh", arctanh}}) {
+    auto f = g;
+    for (auto rest : {"", "/cuts", "/far"}) c[word + rest] = [f](const Arrays& in) -> Arrays { return {f(in[0])}; };
+    c["grad/" + word] = [f](auto& in) { return gradient(in, [f](auto& z) { return sum(abs(f(z))); }); };
+  }
+}
 Cases cases() {
   Cases c{
       {"add", BORA_IS(a + b)},
@@ -31,6 +41,8 @@ Cases cases() {
       {"sinh", BORA_IS(sinh(a))},
       {"cosh", BORA_IS(cosh(a))},
       {"tanh", BORA_IS(tanh(a))},
+      {"round", BORA_IS(round(a))},
+      {"around", BORA_IS(around(a, 1))},
       {"abs", BORA_IS(abs(a))},
       {"angle", BORA_IS(angle(a))},
       {"angle/real", BORA_IS(angle(a))},
@@ -88,6 +100,7 @@ Cases cases() {
       {"grad/of_real",
        [](auto& in) { return gradient(in, [](auto& x) { return sum(abs(exp(kI * x) * (x + kI))); }); }},
   };
+  add_arcs(c);
   complex_linalg_test::add_linalg(c);
   return c;
 }

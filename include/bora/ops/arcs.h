@@ -1,5 +1,6 @@
-// arcs.h -- inverses of trigonometric and hyperbolic functions, under NumPy's and jax.lax's names. Real numbers; f32
-// and bf16 are computed in f64 and rounded once. NaN outside of the domain. arctanh is in elementwise.h.
+// arcs.h -- inverses of trigonometric and hyperbolic functions, under NumPy's and jax.lax's names. Of real numbers, f32
+// and bf16 are computed in f64 and rounded once, and NaN stands outside of the domain. Of complex numbers they are the
+// principal values; arctan2 takes real ones. arctanh is in elementwise.h.
 #pragma once
 #include "bora/ops/special.h"
 

@@ -2,6 +2,7 @@
 #include "bora/ops/arcs.h"
 #include <cmath>
 #include "ops/special/by_element.h"
+#include "ops/special/complex_arcs.h"
 
 namespace bora::ops {
 namespace {
@@ -46,20 +47,19 @@ struct Arctan2 {
     return {v.needs[0] ? r * x : Array{}, v.needs[1] ? -(r * y) : Array{}};
   }
 };
-template <class F> Array arc(const Array& x) {
-  check<DtypeError>(!is_complex(x.dtype()), F::name, ": takes real numbers, got ", x.type());
-  return at_element<F>(x);
+template <class F> Array arc(const Array& x, Array (*of_complex)(const Array&)) {
+  return is_complex(x.dtype()) ? of_complex(x) : at_element<F>(x);
 }
 }  // namespace
 }  // namespace bora::ops
 
 namespace bora {
 using namespace ops;
-Array arcsin(const Array& x) { return arc<Arcsin>(x); }
-Array arccos(const Array& x) { return arc<Arccos>(x); }
-Array arctan(const Array& x) { return arc<Arctan>(x); }
-Array arcsinh(const Array& x) { return arc<Arcsinh>(x); }
-Array arccosh(const Array& x) { return arc<Arccosh>(x); }
+Array arcsin(const Array& x) { return arc<Arcsin>(x, complex_arcsin); }
+Array arccos(const Array& x) { return arc<Arccos>(x, complex_arccos); }
+Array arctan(const Array& x) { return arc<Arctan>(x, complex_arctan); }
+Array arcsinh(const Array& x) { return arc<Arcsinh>(x, complex_arcsinh); }
+Array arccosh(const Array& x) { return arc<Arccosh>(x, complex_arccosh); }
 Array arctan2(const Operand& y, const Operand& x) {
   for (auto* o : {&y, &x})
     check<DtypeError>(!o->is_array() || !is_complex(o->array().dtype()), "arctan2: takes real numbers, got ",
