@@ -13,10 +13,8 @@ constexpr const char* kSpecial = "add_special_tokens";
 
 /// The tokenizer as `transformers` uses it on a prompt; null if it is the run's own.
 std::shared_ptr<const text::Tokenizer> with_special(const RunWords& words, const Settings& s) {
-  auto& items = words.settings;
-  auto names_it = [](auto& item) { return item.starts_with("tokenizer.") && item.find(kSpecial) != item.npos; };
   auto d = s.tokenizer.write();
-  if (!is_pretrained(words) || !d.find(kSpecial) || std::any_of(items.begin(), items.end(), names_it)) return nullptr;
+  if (!is_pretrained(words) || !d.find(kSpecial)) return nullptr;
   d.at(kSpecial) = config::scalar("true");
   auto kind = s.tokenizer;
   kind.read(d, "tokenizer", config::schema(kind));
@@ -32,8 +30,8 @@ json read_object(const std::string& path) {
 }  // namespace
 
 std::vector<std::int32_t> prompt_ids(const RunWords& words, const Settings& s, const text::Tokenizer& tokenizer,
-                                     const std::string& prompt) {
-  auto special = with_special(words, s);
+                                     const std::string& prompt, bool special_too) {
+  auto special = special_too ? with_special(words, s) : nullptr;
   auto ids = special ? special->encode(prompt) : tokenizer.encode(prompt);
   return ids.empty() && prompt.empty() ? tokenizer.encode("\n") : ids;
 }

@@ -8,11 +8,10 @@
 #include "run.h"
 
 namespace bora::app {
-/// The ids of a prompt. Of a folder of Hugging Face's with the tokens that its tokenizer puts around a text, as
-/// `transformers` gives them, unless tokenizer.add_special_tokens is set. An empty prompt is those tokens, or a
-/// newline where there are none.
+/// The ids of a prompt; of a folder of Hugging Face's, if `special_too`, with the tokens that its tokenizer puts around
+/// a text, as `transformers` gives them. An empty prompt is those tokens, or a newline where there are none.
 std::vector<std::int32_t> prompt_ids(const RunWords&, const Settings&, const text::Tokenizer&,
-                                     const std::string& prompt);
+                                     const std::string& prompt, bool special_too);
 /// Tokens that end a text: the tokenizer's, and of a folder of Hugging Face's those of eos_token_id.
 std::set<std::int32_t> end_ids(const RunWords&, const text::Tokenizer&);
 /// The chat template that is named, else that of the run's data, else that of the tokenizer's folder. Throws

@@ -44,7 +44,7 @@ struct Generate {
   std::string prompt = {}, system = {}, chat_template = {};
   std::int64_t length = 300, seed = 0;
   Sampling sampling = {};
-  bool chat = false;
+  bool chat = false, no_special = false;
 
   void declare(Flags& flags) {
     words.declare(flags);
@@ -54,6 +54,7 @@ struct Generate {
     flags.add("--top-k", sampling.top_k, "choose among the k most likely; 0: all");
     flags.add("--top-p", sampling.top_p, "choose among the fewest that have this part of the probability; 1: all");
     flags.add("--seed", seed, "another seed, another text");
+    flags.add("--no-special", no_special, "a folder's prompt without the tokens that its tokenizer puts around a text");
     flags.add("--chat", chat,
               "the prompt is what a user says, in the run's chat template; without one, each line of stdin");
     flags.add("--system", system, "with --chat: what is said before the first turn");
@@ -177,7 +178,7 @@ int Generate::run() const {
     first.push_back({"user", prompt});
     (void)asked(*layout, first);
   } else {
-    ids = prompt_ids(words, s, *tokenizer, prompt);
+    ids = prompt_ids(words, s, *tokenizer, prompt, !no_special);
     check<ConfigError>(!ids.empty(), "--prompt: it has no token; a model begins with one or more");
   }
   return on_mesh({s, *tokenizer, "generate"}, [&](const Mesh& mesh) {
