@@ -155,6 +155,11 @@ std::optional<ChatLayout> known_layout(std::string_view name, const std::optiona
   }
   return {};
 }
+std::string jinja_of(std::string_view name) {
+  for (auto& k : all())
+    if (k.layout.name == name) return std::string(k.jinja[0]);
+  return {};
+}
 std::string name_of_jinja(std::string_view source) {
   auto canonical = canonical_jinja(source);
   if (canonical.empty()) return {};

@@ -26,6 +26,8 @@ struct ChatTokens {
 };
 /// The layout of a known name; nothing for others. tokens: instead of the family's.
 std::optional<ChatLayout> known_layout(std::string_view name, const std::optional<ChatTokens>& tokens);
+/// The Jinja of a known name as its family publishes it; empty for other names. It may ask for bos_token and eos_token.
+std::string jinja_of(std::string_view name);
 /// The known name of a template in Jinja; empty for others.
 std::string name_of_jinja(std::string_view source);
 /// A template in Jinja without what has no meaning: white space in tags and what trim_blocks and lstrip_blocks remove,

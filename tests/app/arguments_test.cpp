@@ -128,8 +128,8 @@ TEST(Arguments, OtherCommands) {
   EXPECT_EQ(g.name, "generate");
   EXPECT_EQ(g["words.run"], "runs/x");
   EXPECT_EQ(g["prompt"], "Love is");
-  EXPECT_EQ(g["temperature"], "0.5");
-  EXPECT_EQ(g["top_k"], "7");
+  EXPECT_EQ(g["sampling.temperature"], "0.5");
+  EXPECT_EQ(g["sampling.top_k"], "7");
   EXPECT_EQ(g["seed"], "3");
   EXPECT_EQ(parse({"eval", "runs/x"}).name, "eval");
   auto logits = parse({"logits", "runs/x", "--ids", "i.npy", "--mask", "m.npy", "--out", "l.npy"});
@@ -242,6 +242,8 @@ TEST(Arguments, HelpShowsDefaultsAndSettings) {
   EXPECT_TRUE(has(said({"help"}), "  optimizer.beta2             0.95     ")) << said({"help"});
   EXPECT_TRUE(has(said({"help", "model"}), "model.layers")) << said({"help", "model"});
   EXPECT_FALSE(has(said({"help", "model"}), "optimizer."));
+  EXPECT_TRUE(said({"help", "local"}).ends_with("\nSettings of a type: bora help local.slowmo\n"));
+  EXPECT_TRUE(said({"help"}).ends_with("optimizer.sgd, local.slowmo\n")) << said({"help"});
   EXPECT_EQ(said({"help", "lr"}), "  optimizer.lr                0.001    largest learning rate (short: lr)\n");
   EXPECT_EQ(said({"help", "modle"}), "no setting or group 'modle'; did you mean 'model'?");
   EXPECT_EQ(said({"help", "nothing"}), "no setting or group 'nothing'; `bora help` lists the settings");

@@ -1,4 +1,5 @@
 // Adapters, frozen parameters, early stopping and evaluation sets, by the command.
+#include <cmath>
 #include "command.h"
 
 namespace fs = std::filesystem;
@@ -145,6 +146,10 @@ TEST_F(FinetuneTest, TheExampleGoesFromATinyLlamaToAMergedFolder) {
   EXPECT_EQ(one.code, 0) << one.err;
   EXPECT_EQ(one.out, two.out);
   EXPECT_NE(one.out, before.out);
+  EXPECT_TRUE(fs::exists(merged + "/chat_template.jinja") && !fs::exists(llama + "/chat_template.jinja"));
+  one = run("generate " + out + " --chat" + tail), two = run("generate " + merged + " --chat" + tail);
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_EQ(one.out, two.out);
   // The adapters by themselves: another run begins with them, and has that loss from its first step on.
   r = run("export " + out + " " + peft + " --format peft");
   ASSERT_EQ(r.code, 0) << r.err;

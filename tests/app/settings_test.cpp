@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include "bora/models/gpt2.h"
+#include "bora/text/chat.h"
 
 namespace fs = std::filesystem;
 namespace settings_test {
@@ -119,6 +120,8 @@ TEST(Settings, HelpSaysWhatEachOneMeans) {
   for (std::string group : {"model", "optimizer"})
     for (std::string text = settings_help(group); !text.empty(); text = text.substr(text.find('\n') + 1))
       EXPECT_TRUE(text.starts_with("  " + group + ".")) << text;
+  for (auto& name : text::chat_template_names())
+    EXPECT_NE(settings_help("data.task.chat").find(name), std::string::npos) << name;
   EXPECT_EQ(error_of([] { settings_help("bacth"); }), "no setting or group 'bacth'; did you mean 'batch'?");
 }
 TEST(Settings, WithoutAFileTheRunIsNamedAfterTheText) {

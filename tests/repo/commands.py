@@ -64,7 +64,7 @@ def problems_of(command):
         if word in ("|", ">", "<", "&&") or set(word) <= set("."):
             break
         if name is None or (name == "launch" and word in COMMANDS):
-            if word.rstrip(".").isupper() or word == "agent":  # what stands for a command; only the launcher calls agent
+            if word.rstrip(".").isupper() or word == "agent":  # stands for a command; the launcher calls agent
                 return []
             if word not in COMMANDS:
                 return [f"no command '{word}'"]

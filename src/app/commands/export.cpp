@@ -9,6 +9,7 @@
 #include "bora/base/paths.h"
 #include "bora/models/peft.h"
 #include "bora/ops/reduce.h"
+#include "text/chat_layout.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -125,6 +126,20 @@ struct Export {
     if (!fs::exists(to + "/generation_config.json")) write_file(to + "/generation_config.json", generation.text());
     if (fs::exists(to + "/tokenizer.json") && !fs::exists(to + "/tokenizer_config.json"))
       write_file(to + "/tokenizer_config.json", "{\"tokenizer_class\": \"PreTrainedTokenizerFast\"}\n");
+    write_chat_template(s);
+  }
+  /// The template in which the run's conversations were, unless the tokenizer's files have one, or lack the tokens that
+  /// it asks for.
+  void write_chat_template(const Settings& s) const {
+    auto data = s.data.write();
+    auto task = data.find("task"), name = task ? task->find("chat_template") : nullptr;
+    auto jinja = name ? text::jinja_of(name->text) : std::string();
+    auto file = to + "/chat_template.jinja", config = to + "/tokenizer_config.json";
+    if (jinja.empty() || is_there(file)) return;
+    auto said = is_there(config) ? read_file(config) : std::string();
+    for (std::string token : {"bos_token", "eos_token"})
+      if (jinja.find(token) != jinja.npos && said.find('"' + token + '"') == said.npos) return;
+    if (said.find("\"chat_template\"") == said.npos) write_file(file, jinja);
   }
 };
 [[maybe_unused]] const bool added = add<Export>({.place = 58, .launched = true});

@@ -1,99 +1,201 @@
 // Generates text from a trained model, one token at a time.
+#include <unistd.h>
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <limits>
 #include "app/commands.h"
+#include "app/dialogue.h"
 #include "app/job.h"
 #include "app/run.h"
+#include "bora/ops/functions.h"
 #include "bora/ops/index.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/view.h"
+#include "data/task.h"
 
 namespace bora::app {
 namespace {
-/// Scores of the next token, f32 [vocab] -> a token, i32.
-Array choose(const Array& scores, const Array& key, double temperature, std::int64_t k) {
-  if (temperature < 1e-6) return argmax(scores, -1);  // the limit; dividing by less overflows f32
-  auto s = scores / temperature;
-  if (k > 0 && k < scores.shape()[0]) {
-    auto least = view(top_k(s, k).values, -1);
-    s = where(s < least, -1e30, s);
+/// How a token is chosen.
+struct Sampling {
+  double temperature = 1, top_p = 1;
+  std::int64_t top_k = 0;
+  /// Scores of the next token, f32 [vocab] -> a token, i32.
+  Array operator()(const Array& scores, const Array& key) const {
+    if (temperature < 1e-6) return argmax(scores, -1);  // the limit; dividing by less overflows f32
+    auto s = scores / temperature;
+    if (top_k > 0 && top_k < scores.shape()[0]) s = at_least(s, view(bora::top_k(s, top_k).values, -1));
+    if (top_p < 1) {
+      auto sorted = sort(s);  // a token stays if those below it and itself have more than 1 - p
+      auto kept = where(cumsum(softmax(sorted)) > 1 - top_p, sorted, view(sorted, -1));
+      s = at_least(s, amin(kept));
+    }
+    return random::categorical(key, s);
   }
-  return random::categorical(key, s);
-}
+
+ private:
+  static Array at_least(const Array& s, const Array& least) { return where(s < least, -1e30, s); }
+};
 
 struct Generate {
   static constexpr std::string_view name = "generate",
                                     help = "text from a run's newest checkpoint, or from a folder of Hugging Face's";
   RunWords words = {};
-  std::string prompt = {};
-  std::int64_t length = 300, top_k = 0, seed = 0;
-  double temperature = 1;
+  std::string prompt = {}, system = {}, chat_template = {};
+  std::int64_t length = 300, seed = 0;
+  Sampling sampling = {};
+  bool chat = false, no_special = false;
 
   void declare(Flags& flags) {
     words.declare(flags);
     flags.add("--prompt", prompt, "text to begin with; of a model with an encoder, its input");
     flags.add("--length", length, "tokens to add at most; the tokenizer's end of text is the end");
-    flags.add("--temperature", temperature, "0: the most likely token each time");
-    flags.add("--top-k", top_k, "choose among the k most likely; 0: all");
+    flags.add("--temperature", sampling.temperature, "0: the most likely token each time");
+    flags.add("--top-k", sampling.top_k, "choose among the k most likely; 0: all");
+    flags.add("--top-p", sampling.top_p, "choose among the fewest that have this part of the probability; 1: all");
     flags.add("--seed", seed, "another seed, another text");
+    flags.add("--no-special", no_special, "a folder's prompt without the tokens that its tokenizer puts around a text");
+    flags.add("--chat", chat,
+              "the prompt is what a user says, in the run's chat template; without one, each line of stdin");
+    flags.add("--system", system, "with --chat: what is said before the first turn");
+    flags.add("--chat-template", chat_template, "its name, a file, or a folder with a tokenizer; means --chat");
   }
-  void settle() const {
-    check<ConfigError>(temperature >= 0, "--temperature: must be 0 or more, got ", temperature);
+  void settle() {
+    chat = chat || !chat_template.empty();
+    check<ConfigError>(sampling.temperature >= 0, "--temperature: must be 0 or more, got ", sampling.temperature);
+    check<ConfigError>(sampling.top_p > 0 && sampling.top_p <= 1, "--top-p: must be above 0, and at most 1, got ",
+                       sampling.top_p);
+    check<ConfigError>(chat || system.empty(), "--system: belongs to --chat");
     constexpr auto most = std::numeric_limits<std::int64_t>::max();  // CLI11 gives this for larger numbers too
-    for (auto [flag, value] : {std::pair{"--top-k", top_k}, {"--length", length}, {"--seed", seed}})
+    for (auto [flag, value] : {std::pair{"--top-k", sampling.top_k}, {"--length", length}, {"--seed", seed}})
       check<ConfigError>(value >= 0 && value < most, flag, ": must be 0 or more, and below 2^63 - 1");
   }
   int run() const;
 };
 
+/// Writes texts of one model, token by token.
+class Writer {
+ public:
+  Writer(const Generate& g, const Settings& s, const Mesh& mesh, std::shared_ptr<const text::Tokenizer> tokenizer)
+      : g_(g), mesh_(mesh), tokenizer_(std::move(tokenizer)), ends_(end_ids(g.words, *tokenizer_)) {
+    auto folder = find_checkpoint(g.words, mesh);
+    auto storage = mappings_of(s.mesh, mesh.shape()).storage;
+    auto pick = [sampling = g.sampling, known = tokenizer_->size()](const Array& scores, const Array& key) {
+      return sampling(scores.shape()[0] > known ? view(scores, range(0, known)) : scores, key);
+    };
+    model_ = s.model->generator(model_options(s, *tokenizer_, mesh.shape()), storage, parameter_key(s), pick);
+    read_parameters(model_->parameters(), folder, s, g.words, mesh);
+    positions_ = s.model->positions();
+  }
+  void write(const std::string& text) const {
+    if (mesh_.rank() != 0) return;
+    bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+    check<IoError>(written, "cannot write to standard output: it is full or closed");
+  }
+  /// The encoder's inputs.
+  void read(std::vector<std::int32_t> ids) {
+    auto end = tokenizer_->end_of_text();
+    if (end && (ids.empty() || ids.back() != *end)) ids.push_back(*end);
+    model_->read(ids);
+    has_inputs_ = true;
+  }
+  /// Writes what follows these tokens, up to `until`. Returns it.
+  std::string go_on(std::vector<std::int32_t> ids, Until until) {
+    text::StreamDecoder decoder(tokenizer_);
+    if (!has_inputs_)
+      for (auto id : ids) (void)decoder.next(id);  // the prompt, before which a decoder may drop a space
+    std::string all;
+    auto give = [&](const std::string& text) {
+      write(text);
+      all += text;
+    };
+    std::int64_t seen = 0;  // tokens that the model has seen since it began
+    for (std::int64_t i = 0; i < g_.length && !until.ended(); ++i) {
+      auto n = std::min(positions_, static_cast<std::int64_t>(ids.size()));
+      if (seen == positions_ && has_inputs_) break;
+      if (seen == positions_) model_->restart(), seen = 0;  // the window moves: every token gets another position
+      std::vector<std::int32_t> unseen(seen ? ids.end() - 1 : ids.end() - n, ids.end());
+      seen += static_cast<std::int64_t>(unseen.size());
+      auto last = array(static_cast<std::int32_t>(n - 1));
+      auto token = model_->next(unseen, random::fold_in(random::fold_in(key_, drawn_++), last));
+      ids.push_back(token.item<std::int32_t>());
+      if (ends_.contains(ids.back())) break;
+      give(until.next(decoder.next(ids.back())));
+    }
+    give(until.next(decoder.finish()));
+    give(until.finish());
+    write("\n");
+    return all;
+  }
+  /// Answers turns; returns the answer to the last one.
+  std::string answer(const text::ChatTemplate& layout, const std::vector<text::Turn>& turns) {
+    auto a = asked(layout, turns);
+    data::Around around(*tokenizer_);
+    std::vector<std::int32_t> ids;
+    for (auto& part : a.parts) {
+      auto more = around.without_begin(around.without_end(tokenizer_->encode(part)));
+      ids.insert(ids.end(), more.begin(), more.end());
+    }
+    model_->restart();
+    return go_on(std::move(ids), Until(a.end));
+  }
+
+ private:
+  const Generate& g_;
+  const Mesh& mesh_;
+  std::shared_ptr<const text::Tokenizer> tokenizer_;
+  std::set<std::int32_t> ends_;
+  std::unique_ptr<models::Generator> model_;
+  std::int64_t positions_ = 0, drawn_ = 0;
+  Array key_ = random::key(g_.seed);
+  bool has_inputs_ = false;
+};
+/// What a user says line by line, and the answers.
+void converse(Writer& writer, const text::ChatTemplate& layout, std::vector<text::Turn> turns) {
+  bool asks = ::isatty(STDIN_FILENO) == 1;
+  for (std::string line;;) {
+    if (asks) std::fputs("> ", stderr);
+    if (!std::getline(std::cin, line)) break;
+    if (line.empty()) continue;
+    turns.push_back({"user", line});
+    turns.push_back({"assistant", writer.answer(layout, turns)});
+  }
+}
+
 int Generate::run() const {
   auto s = settings_on_job(words, name);
   auto tokenizer = s.tokenizer->open();
   check_folder_of(words, s, *tokenizer);
-  return on_mesh({s, *tokenizer, "generate"}, [&](const Mesh& mesh) {
-    auto folder = find_checkpoint(words, mesh);
-    auto storage = mappings_of(s.mesh, mesh.shape()).storage;
-    auto known = tokenizer->size();  // the model may have more
-    auto pick = [=, this](const Array& scores, const Array& key) {
-      return choose(scores.shape()[0] > known ? view(scores, range(0, known)) : scores, key, temperature, top_k);
-    };
-    auto model = s.model->generator(model_options(s, *tokenizer, mesh.shape()), storage, parameter_key(s), pick);
-    read_parameters(model->parameters(), folder, s, words, mesh);
-    auto write = [&](const std::string& text) {
-      if (mesh.rank() != 0) return;
-      bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
-      check<IoError>(written, "cannot write to standard output: it is full or closed");
-    };
-    auto end = tokenizer->end_of_text();
-    auto start = s.model->decoder_start();
-    auto ids = tokenizer->encode(prompt.empty() ? "\n" : prompt);
+  auto start = s.model->decoder_start();
+  std::optional<text::ChatTemplate> layout;
+  std::vector<text::Turn> turns;
+  std::vector<std::int32_t> ids;
+  if (chat) {
+    check<ConfigError>(!start, "--chat: a model with an encoder has no turns");
+    layout = chat_template_for(words, s, chat_template);
+    if (!system.empty()) turns.push_back({"system", system});
+    auto first = turns;
+    first.push_back({"user", prompt});
+    (void)asked(*layout, first);
+  } else {
+    ids = prompt_ids(words, s, *tokenizer, prompt, !no_special);
     check<ConfigError>(!ids.empty(), "--prompt: it has no token; a model begins with one or more");
-    text::StreamDecoder decoder(tokenizer);
-    if (start) {  // the prompt is an encoder's
-      if (end) ids.push_back(*end);
-      model->read(ids);
-      ids = {*start};
+  }
+  return on_mesh({s, *tokenizer, "generate"}, [&](const Mesh& mesh) {
+    check<ConfigError>(!chat || !prompt.empty() || mesh.size() == 1,
+                       "--chat: turns from standard input need one process; with more of them give --prompt");
+    Writer writer(*this, s, mesh, tokenizer);
+    if (chat && prompt.empty()) converse(writer, *layout, turns);
+    else if (chat) {
+      turns.push_back({"user", prompt});
+      writer.answer(*layout, turns);
+    } else if (start) {
+      writer.read(ids);
+      writer.go_on({*start}, Until(""));
     } else {
-      if (!prompt.empty()) write(prompt);
-      for (auto id : ids) (void)decoder.next(id);  // the prompt, before which a decoder may drop a space
+      if (!prompt.empty()) writer.write(prompt);
+      writer.go_on(ids, Until(""));
     }
-    auto positions = s.model->positions();
-    auto key = random::key(seed);
-    std::int64_t seen = 0;  // tokens that the model has seen since it began
-    for (std::int64_t i = 0; i < length; ++i) {
-      auto n = std::min(positions, static_cast<std::int64_t>(ids.size()));
-      if (seen == positions && start) break;
-      if (seen == positions) model->restart(), seen = 0;  // the window moves: every token gets another position
-      std::vector<std::int32_t> unseen(seen ? ids.end() - 1 : ids.end() - n, ids.end());
-      seen += static_cast<std::int64_t>(unseen.size());
-      auto last = array(static_cast<std::int32_t>(n - 1));
-      auto token = model->next(unseen, random::fold_in(random::fold_in(key, i), last));
-      ids.push_back(token.item<std::int32_t>());
-      if (ids.back() == end) break;
-      write(decoder.next(ids.back()));
-    }
-    write(decoder.finish() + "\n");
     return 0;
   });
 }

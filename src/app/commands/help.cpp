@@ -1,5 +1,7 @@
 // The help of settings and of commands.
 #include <cstdio>
+#include <sstream>
+#include <string>
 #include "app/commands.h"
 #include "app/settings.h"
 
@@ -16,8 +18,28 @@ struct Help {
     auto command = help_text(topic.empty() ? std::string(name) : topic);
     if (command) std::fputs(command->c_str(), stdout);
     if (topic.empty()) std::fputs("\nSettings:\n", stdout);
-    if (topic.empty() || !command) std::fputs(settings_help(topic).c_str(), stdout);
+    if (!topic.empty() && command) return 0;
+    auto text = settings_help(topic);
+    std::fputs(text.c_str(), stdout);
+    auto types = types_in(text);
+    if (!types.empty()) std::printf("\nSettings of a type: bora help %s\n", types.c_str());
     return 0;
+  }
+
+ private:
+  /// How to ask for the types of the groups that have some: "local.diloco", of each the last one.
+  static std::string types_in(const std::string& text) {
+    std::string all;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::string key, initial, type;
+      words >> key >> initial;
+      bool listed = key.ends_with(".type");
+      while (listed && words >> type) listed = type.ends_with(',') || (words >> std::ws).eof();
+      if (listed && !type.empty()) all += (all.empty() ? "" : ", ") + key.substr(0, key.size() - 4) + type;
+    }
+    return all;
   }
 };
 [[maybe_unused]] const bool added = add<Help>({.place = 100});

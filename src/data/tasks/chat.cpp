@@ -12,7 +12,9 @@ struct Chat {
   TooLongRow too_long = TooLongRow::truncate;
   static constexpr config::Meaning meanings[] = {
       {"messages", "the field with the turns: a list of {role, content}"},
-      {"chat_template", "a known name, a file, or a folder with a Hugging Face tokenizer; must be given"},
+      {"chat_template",
+       "chatml, qwen-2, llama-2, llama-3, alpaca, mistral, gemma or zephyr; a file; or a folder with a Hugging Face "
+       "tokenizer; must be given"},
       {"too_long", "a conversation that is longer than a row: truncate (its end), drop, error"}};
 
   void check() const {

@@ -1,0 +1,84 @@
+// Texts of trained models: how tokens are chosen, where a text ends, answers of a chat.
+#include "command.h"
+
+namespace fs = std::filesystem;
+namespace generate_test {
+using namespace bora;
+namespace {
+struct GenerateTest : CommandTest {
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder + "/" + name) << text;
+    return folder + "/" + name;
+  }
+  std::string said(const std::string& arguments) const {
+    auto r = run("generate " + arguments);
+    EXPECT_EQ(r.code, 0) << arguments << r.err;
+    return r.out;
+  }
+};
+}  // namespace
+
+TEST_F(GenerateTest, TopPIsBetweenTheLikeliestAndAllTokens) {
+  auto out = folder + "/o";
+  ASSERT_EQ(run("train " + config + " out=" + out).code, 0);
+  auto words = out + " --prompt The --length 30 ";
+  auto greedy = said(words + "--temperature 0"), all = said(words + "--seed 3");
+  EXPECT_EQ(said(words + "--seed 3 --top-p 1"), all);
+  EXPECT_EQ(said(words + "--seed 3 --top-p 1e-9"), greedy);
+  EXPECT_EQ(said(words + "--seed 3 --top-k 1"), greedy);
+  auto some = said(words + "--seed 3 --top-p 0.5 --temperature 2");
+  EXPECT_NE(some, greedy);
+  EXPECT_NE(some, said(words + "--seed 3 --temperature 2"));
+  EXPECT_EQ(run("launch -n 2 -- generate " + words + "--seed 3 --top-p 0.5 --temperature 2").out, some);
+  for (std::string p : {"0", "-1", "1.5", "nan"}) is_bad_input("generate " + out + " --top-p " + p, "--top-p: must be");
+}
+TEST_F(GenerateTest, AChatAnswersTurnByTurnUpToTheEndOfTheAnswer) {
+  std::string chats;
+  for (int i = 0; i < 60; ++i) {
+    auto turn = [](const char* role, const char* text) {
+      return std::string("{\"role\": \"") + role + "\", \"content\": \"" + text + "\"}";
+    };
+    chats += "{\"messages\": [" + turn("user", "hi") + ", " + turn("assistant", "hello you") + ", " +
+             turn("user", "bye") + ", " + turn("assistant", "so long") + "]}\n";
+  }
+  auto out = folder + "/o";
+  auto r = run("train out=" + out + " 'data.sources=[{type: jsonl, path: " + write("chats.jsonl", chats) +
+               "}]' data.task.type=chat data.task.chat_template=chatml model.layers=2 model.embed=32 model.heads=2 "
+               "model.positions=192 batch=4 steps=60 warmup=5 lr=1e-2 eval.rows=8");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(said(out + " --chat --prompt hi --temperature 0 --length 60"), "hello you\n");
+  EXPECT_EQ(said(out + " --chat-template chatml --prompt hi --temperature 0 --length 60"), "hello you\n");
+  EXPECT_EQ(said(out + " --chat --temperature 0 --length 60 < " + write("turns", "hi\n\nbye\n")),
+            "hello you\nso long\n");
+  EXPECT_EQ(said(out + " --chat --temperature 0 < /dev/null"), "");
+  EXPECT_EQ(run("launch -n 2 -- generate " + out + " --chat --prompt hi --temperature 0 --length 60").out,
+            "hello you\n");
+  is_bad_input("generate " + out + " --chat-template gemma --system Be. --prompt hi", "turn 1 has the role 'system'");
+  is_bad_input("generate " + out + " --chat-template nowhere --prompt hi", "is no file and no known template");
+  is_bad_input("generate " + out + " --system Be.", "--system: belongs to --chat");
+  auto plain = folder + "/plain";
+  ASSERT_EQ(run("train " + config + " steps=1 out=" + plain).code, 0);
+  is_bad_input("generate " + plain + " --chat --prompt hi", "name one with chat_template=NAME");
+}
+TEST_F(GenerateTest, AFolderOfHuggingFacesBeginsAndEndsAsTransformersDoes) {
+  auto out = folder + "/o", hf = folder + "/hf", tokens = write("tokenizer.json", slurp(BORA_SOURCE_DIR
+      "/tests/golden/tokenizer_llama3.json"));
+  ASSERT_EQ(run("train " + config + " out=" + out + " tokenizer.type=huggingface tokenizer.path=" + tokens).code, 0);
+  ASSERT_EQ(run("export " + out + " " + hf).code, 0);
+  std::string words = " --prompt 'The wind' --length 6 --temperature 0";
+  auto with = said(out + words + " tokenizer.add_special_tokens=true"), without = said(out + words);
+  EXPECT_EQ(said(hf + words), with);
+  EXPECT_EQ(said(hf + words + " --no-special"), without);
+  // A token of eos_token_id ends the text.
+  auto eos = [&](const std::string& ids) {
+    std::ofstream(hf + "/generation_config.json") << "{\"eos_token_id\": " << ids << "}\n";
+    return said(hf + words);
+  };
+  std::string all;
+  for (int id = 0; id < 705; ++id) all += (id > 0 ? ", " : "") + std::to_string(id);
+  EXPECT_EQ(eos("[" + all + "]"), "The wind\n");
+  EXPECT_EQ(eos("703"), with);
+  std::ofstream(hf + "/generation_config.json") << "{\"eos_token_id\": \"x\"}\n";
+  is_bad_input("generate " + hf + words, "eos_token_id: expected an id or a list of ids");
+}
+}  // namespace generate_test
