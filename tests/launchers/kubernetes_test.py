@@ -131,7 +131,10 @@ class Pods:
     def lose(self, index):
         """All processes of a pod, at once, as when its node is lost."""
         for pid, _ in processes(f"JOB_COMPLETION_INDEX={index}\0"):
-            os.kill(pid, signal.SIGKILL)
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # it ends with one of the others
         self.processes[index].wait()
 
     def replace(self, index):
@@ -197,6 +200,7 @@ def a_lost_pod_ends_all_and_they_meet_again():
 
 
 def launch(out):
+    elastic.begin(bora)
     names(machines.address("train-0"))
     return Pods([bora, "launch", "--hosts", "kubernetes", "--elastic", "2:4", "train", *elastic.WORDS, f"out={out}"])
 
@@ -213,8 +217,6 @@ class Said:
 
 
 def ranks_that_were_not_lost_go_on_in_their_processes():
-    elastic.write_config(folder)
-    elastic.calm(bora)
     pods = launch("hit")
     for index in (2, 0):
         elastic.lose_a_rank(bora, "hit", f"JOB_COMPLETION_INDEX={index}\0")
