@@ -21,7 +21,7 @@ struct Hosts {
         << "#!/bin/sh\n[ -e " << folder << "/down-$1 ] && { echo no route to $1 >&2; exit 255; }\n"
         << "export SSH_CONNECTION='127.0.0.1 1 127.0.0.1 22' BORA_HOST_ID=$1 BORA_TEST_HOSTS="
         << folder << "\nshift\n"
-        << (apart ? "exec 3<&0\nsh -c \"$*\" <&3 3<&- &\nexec 3<&- <&-\nwait\n" : "exec sh -c \"$*\"\n");
+        << (apart ? "exec 3<&0\nsetsid sh -c \"$*\" <&3 3<&- &\nexec 3<&- <&-\nwait\n" : "exec sh -c \"$*\"\n");
     ::chmod((folder + "/reach").c_str(), 0755);
   }
   std::string words() const { return "--hosts " + folder + "/list --ssh " + folder + "/reach "; }

@@ -24,16 +24,25 @@ const std::vector<Kind>& kinds() {
       {"memory", "--layout fsdp elastic.snapshot=3 ", false, true},
       {"every_step", "--layout dp reproducible=4 elastic.snapshot=1 checkpoint_every=1000 ", false, true},
       {"replicas", "--mesh replica=-1 local=diloco local.every=7 local.replicas=4 elastic.snapshot=4 ", true, true},
+      {"replicas_disk", "--mesh replica=-1 local=diloco local.every=7 local.replicas=4 ", true, true},
       {"virtual", "--layout dp reproducible=4 elastic.snapshot=5 ", true, true},
+      {"virtual_disk", "--layout dp reproducible=4 ", true, true},
       {"shrinking", "--layout dp elastic.snapshot=5 ", true, false}};
   return all;
 }
 struct HistoryTest : CommandTest {
   std::mt19937 random;
-  Hosts hosts{folder, "h1 slots=2\nh2 slots=1\nh3 slots=1\n"};
+  Hosts hosts{folder, "h1 slots=2\nh2 slots=1\nh3 slots=1\n", true};
   std::vector<std::string> story = {};
+  std::vector<std::thread> alarms = {};
   double slowest = 0;
   bool stops = true;  // ranks too, which costs a quarter of a minute each time
+
+  ~HistoryTest() override { wake(); }
+  void wake() {
+    for (auto& alarm : alarms) alarm.join();
+    alarms.clear();
+  }
 
   std::size_t below(std::size_t n) { return random() % n; }
 
@@ -68,8 +77,27 @@ struct HistoryTest : CommandTest {
     std::shuffle(of.begin(), of.end(), random);
     for (std::size_t i = 0; i < std::min(n, of.size()); ++i) ::kill(of[i], signal);
   }
+  /// Stops them, and wakes them later, whether the others have noticed or not. No signal of the job's ends them, if the
+  /// launcher cannot reach their host, as behind a cable that is mended.
+  void sleep(const std::vector<pid_t>& who, std::size_t most_ms) {
+    auto pause = std::chrono::milliseconds(below(most_ms));
+    story.back() += " for " + std::to_string(pause.count()) + " ms";
+    for (auto pid : who) ::kill(pid, SIGSTOP);
+    alarms.emplace_back([who, pause] {
+      std::this_thread::sleep_for(pause);
+      for (auto pid : who) ::kill(pid, SIGCONT);
+    });
+  }
   void happens(const Kind& kind, pid_t launcher) {
     auto what = below(10);
+    if (kind.hosts && what == 7 && stops) {
+      std::vector<std::string> up;
+      for (std::string host : {"h1", "h2", "h3"})
+        if (!hosts.down.contains(host)) up.push_back(host);
+      auto host = up[below(up.size())];
+      story.back() += host + " sleeps";
+      return sleep(hosts.on(host), 25'000);
+    }
     if (kind.hosts && what < 6) {
       std::vector<std::string> up;
       for (std::string host : {"h1", "h2", "h3"})
@@ -88,6 +116,7 @@ struct HistoryTest : CommandTest {
     auto ranks = Hosts::ranks_of(launcher);
     if (what == 9 && stops && ranks.size() > 1) {  // a rank alone is missed by nobody
       story.back() += "a rank stops";
+      if (below(2) == 0) return sleep({ranks[below(ranks.size())]}, 8000);
       return kill(ranks, 1, SIGSTOP);
     }
     auto n = what == 8 ? ranks.size() : 1 + below(2);
@@ -157,6 +186,7 @@ struct HistoryTest : CommandTest {
     SCOPED_TRACE(kind.name + "\n" + told() + r.err + end_of_out);
     ASSERT_EQ(r.code, 0);
     EXPECT_EQ(story.size(), static_cast<std::size_t>(moments));
+    wake();  // what wakes only now must write nothing either
     for (auto* name : {"train/loss", "eval/loss", "throughput/total_tokens"}) same(kind, out, calm, name);
     until([&] { return Hosts::ranks_of(job).empty(); });
   }

@@ -131,7 +131,10 @@ class Pods:
     def lose(self, index):
         """All processes of a pod, at once, as when its node is lost."""
         for pid, _ in processes(f"JOB_COMPLETION_INDEX={index}\0"):
-            os.kill(pid, signal.SIGKILL)
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # it ends with one of the others
         self.processes[index].wait()
 
     def replace(self, index):
@@ -197,6 +200,7 @@ def a_lost_pod_ends_all_and_they_meet_again():
 
 
 def launch(out):
+    elastic.begin(bora)
     names(machines.address("train-0"))
     return Pods([bora, "launch", "--hosts", "kubernetes", "--elastic", "2:4", "train", *elastic.WORDS, f"out={out}"])
 
@@ -213,8 +217,6 @@ class Said:
 
 
 def ranks_that_were_not_lost_go_on_in_their_processes():
-    elastic.write_config(folder)
-    elastic.calm(bora)
     pods = launch("hit")
     for index in (2, 0):
         elastic.lose_a_rank(bora, "hit", f"JOB_COMPLETION_INDEX={index}\0")
@@ -257,14 +259,22 @@ def without_the_first_pod_the_job_starts_again():
 def another_secret_starts_nothing():
     """Neither may a pod run what a stranger says, nor a launcher trust one."""
     names(machines.address("train-0"))
-    pods = launch("secret")
-    elastic.reach("secret", 20)
+    pods = launch("strange")
+    elastic.reach("strange", 20)
     stranger = ["env", f"BORA_SECRET_FILE={folder}/other", bora, "agent", "--reach", "train-2.ranks"]
     r = run(machines.on("train-1", *stranger), seconds=120)
     assert r.code == 255 and "its secret is another one" in r.err, str(r)
     r = Said(*pods.codes(300))
     assert r.codes == [0] * 4, str(r)
-    elastic.same_numbers("secret", r)
+    elastic.same_numbers("strange", r)
+
+
+def bad_input_ends_all_pods_with_2():
+    names(machines.address("train-0"))
+    elastic.begin(bora)
+    r = Said(*Pods([bora, "launch", "--hosts", "kubernetes", "--elastic", "2:4", "train", *elastic.WORDS, "out=text"]
+                   ).codes(100))
+    assert r.codes == [2] * 4 and "bora: out: cannot make the folder" in r.err, str(r)
 
 
 def what_is_missing_is_said():
@@ -296,4 +306,4 @@ machines = Machines([f"train-{i}" for i in range(4)], folder)
 run_all([the_name_of_rank_zero_becomes_known_late, the_name_of_rank_zero_is_that_of_a_pod_that_has_gone,
          a_lost_pod_ends_all_and_they_meet_again, ranks_that_were_not_lost_go_on_in_their_processes,
          a_pod_that_replaces_a_lost_one_gets_its_place, without_the_first_pod_the_job_starts_again,
-         another_secret_starts_nothing, what_is_missing_is_said])
+         another_secret_starts_nothing, bad_input_ends_all_pods_with_2, what_is_missing_is_said])

@@ -124,6 +124,7 @@ def a_killed_rank_ends_the_job():
 
 def launch(out, meanwhile, ends=True):
     """`bora launch` in a batch script: it runs srun on each node. Returns what the job said."""
+    elastic.begin(bora)
     with open("job.sh", "w") as f:
         f.write(f"#!/bin/sh\nexec {bora} launch --hosts slurm --elastic 2:4 train "
                 f"{' '.join(elastic.WORDS)} out={out}\n")
@@ -136,8 +137,6 @@ def launch(out, meanwhile, ends=True):
 
 def ranks_that_were_not_lost_go_on_in_their_processes():
     """Of either node, the launcher's too."""
-    elastic.write_config(folder)
-    elastic.calm(bora)
 
     def lose(_):
         for node in ("n1", "n2"):

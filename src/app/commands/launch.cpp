@@ -92,6 +92,7 @@ struct Launch {
   }
   void settle();
   int run() const;
+  int run_here(const std::string& bora, const std::optional<launch::Allocation>&) const;
   std::vector<std::string> training(const std::string& bora, const Settings&, int size) const;
 };
 
@@ -206,9 +207,18 @@ int run_among_pods(const launch::Options& l, const std::vector<launch::Host>& po
 }
 int Launch::run() const {
   auto bora = fs::read_symlink("/proc/self/exe").string();
-  if (auto among = launch::allocation(hosts, bora); among && among->listens)
-    return launch::listen_for_launcher(transport::config_from_environment().secret, bora,
-                                       {.launcher = among->hosts[0].name});
+  auto among = launch::allocation(hosts, bora);
+  bool pods = among && hosts == "kubernetes";
+  auto secret = pods ? transport::config_from_environment().secret : "";
+  if (pods && among->listens) return launch::listen_for_launcher(secret, bora, {.launcher = among->hosts[0].name});
+  try {
+    return run_here(bora, among);
+  } catch (const Error&) {  // as bad input
+    if (pods) launch::end_listeners(among->hosts, secret, 2);
+    throw;
+  }
+}
+int Launch::run_here(const std::string& bora, const std::optional<launch::Allocation>& among) const {
   launch::Options l{.ranks = ranks.value_or(1),
                     .log_dir = log_dir,
                     .max_restarts = max_restarts,
@@ -227,7 +237,6 @@ int Launch::run() const {
     check<ConfigError>(l.ranks >= e.min && l.ranks <= e.max, "launch: ", l.ranks, " ranks are not from elastic.min=",
                        e.min, " to elastic.max=", e.max);
   }
-  auto among = launch::allocation(hosts, bora);
   if (among) l.reach = among->reach, l.connect_s = among->connect_s;
   if (!hosts.empty()) {
     l.hosts = among ? among->hosts : launch::read_hosts(hosts);
