@@ -27,4 +27,7 @@ struct Layout {
 /// each of `bounds`, numbers of elements. nullopt if there are none, or too many.
 std::optional<Layout> common_layout(std::int64_t n, std::int64_t columns, const std::vector<Access>&,
                                     const Dims& bounds = {});
+/// Many rows of a few elements, such as the edge of a stencil, become a few rows of many: swaps the last two dimensions
+/// of the layout and of a box's first coordinates. False: there are no such rows.
+bool turn_thin_rows(Layout&, Dims& begin);
 }  // namespace bora::exec

@@ -15,8 +15,7 @@ constexpr std::size_t kMostMembers = 96, kTried = 2;
 constexpr int kFewRows = 16, kCheapRow = 16, kLeastBlocks = 8;
 constexpr int kCheapHalf = 70;  // cost of 32-bit operations in 64-bit lanes: above, registers run out
 constexpr std::int64_t kLittleSpace = 4096, kLargeSpace = 65536, kLongestKeptRow = 262144, kShortestSum = 16,
-                       kLeastBlock = 1024,  // elements of a run of the loop
-                       kThin = 4;           // elements
+                       kLeastBlock = 1024;  // elements of a run of the loop
 constexpr std::size_t kStreamed = std::size_t{32} << 20;  // bytes of a result whose stores bypass the caches
 
 class Builder {
@@ -313,16 +312,6 @@ class Builder {
     }
     return begin;
   }
-  /// A box of many rows of a few elements, such as the edge of a stencil: run along its rows instead.
-  bool turn(Layout& l, Dims& begin) const {
-    auto n = l.extents.size();
-    if (!box_ || g_.columns > 0 || n < 2 || l.extents[n - 1] > kThin || l.extents[n - 2] <= l.extents[n - 1]) return false;
-    auto swap = [n](Dims& d) { std::swap(d[n - 1], d[n - 2]); };
-    swap(l.extents);
-    swap(begin);
-    for (auto& s : l.strides) swap(s);
-    return true;
-  }
   bool lay_out() {
     auto all = accesses_;
     all.insert(all.end(), forms_.begin(), forms_.end());
@@ -330,7 +319,7 @@ class Builder {
     if (!l) return false;
     auto begin = restrict(*l);
     if (!begin) return false;
-    bool turned = turn(*l, *begin);
+    bool turned = box_ && g_.columns == 0 && turn_thin_rows(*l, *begin);
     auto offset = [&](const Access& access, const Dims& strides) {
       return std::inner_product(begin->begin(), begin->end(), strides.begin(), access.offset);
     };
