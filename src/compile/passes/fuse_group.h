@@ -81,8 +81,8 @@ struct Scene {
   mutable std::vector<std::optional<Read>> reads_;
   mutable std::vector<std::optional<std::optional<Pieces>>> pieces_;
 };
-/// Is it a slice, flip, pad, concatenation or change of a part whose elements loops can read where they lie? joined: its
-/// result is read only by what joins it with others.
+/// Is it a slice, flip, pad, concatenation or change of a part whose elements loops can read where they lie?
+/// joined: its result is read only by what joins it with others.
 bool is_window(const Graph&, const Instruction&, bool joined);
 bool joins(const Graph&, const Instruction&);  // a pad, concatenation or change of a part
 /// Elements along a row between two that a loop reads: a cache line holds several of them.

@@ -243,8 +243,8 @@ class Assembler : public Encoder {
     jmp(next, T_NEAR);
     L(rest);
   }
-  /// The last elements of a row as a vector of its own, some of whose elements are computed twice, if Call::laps and the
-  /// row is long enough; then jumps to `done`.
+  /// The last elements of a row as a vector of its own, some of whose elements are computed twice, if Call::laps and
+  /// the row is long enough; then jumps to `done`.
   void last_vector(const Graph& g, Xbyak::Label& masked, Xbyak::Label& done) {
     cmp(rax, rcx);
     je(done, T_NEAR);
