@@ -128,7 +128,7 @@ def launch(out, meanwhile, ends=True):
     with open("job.sh", "w") as f:
         f.write(f"#!/bin/sh\nexec {bora} launch --hosts slurm --elastic 2:4 train "
                 f"{' '.join(elastic.WORDS)} out={out}\n")
-    r = srun("job.sh", command=("sbatch", "--wait", "--no-kill", "-N2", "-n4", f"--output={out}.out"),
+    r = srun("job.sh", command=("sbatch", "--wait", "--no-kill", "-N2", "--ntasks-per-node=2", f"--output={out}.out"),
              meanwhile=meanwhile, secret=False)
     r.err += open(f"{out}.out").read()
     expect((r.code == 0) == ends, r)

@@ -153,7 +153,7 @@ TEST(Snapshots, ALossWhileOneIsTakenLeavesAWholeOne) {
 TEST(Snapshots, ALossWhileOneIsReadLeavesWhatIsNotLost) {
   int whole = 0, lost = 0;
   for (int ranks = 2; ranks <= 4; ++ranks)
-    for (int first = 0; first < ranks; ++first)
+    for (int first = 0; first < (ranks < 4 ? ranks : 1); ++first)
       for (int second = 0; second < ranks; ++second)
         for (int n = 0;; ++n) {
           SCOPED_TRACE("ranks " + std::to_string(first) + ", " + std::to_string(second) + " of " +
