@@ -115,9 +115,10 @@ std::vector<int> counts_in(std::string_view list) {
     auto times = part.find("(x");
     auto n = number(part.substr(0, times), whole);
     int repeated = 1;
-    if (times != std::string_view::npos && part.ends_with(')'))
+    bool closed = times == std::string_view::npos || part.ends_with(')');
+    if (closed && times != std::string_view::npos)
       repeated = number(part.substr(times + 2, part.size() - times - 3), whole);
-    check<ConfigError>(n >= 1 && n <= 4096 && repeated >= 1 && repeated <= 65536, "--hosts: '", part,
+    check<ConfigError>(closed && n >= 1 && n <= 4096 && repeated >= 1 && repeated <= 65536, "--hosts: '", part,
                        "' is no number of tasks in Slurm's list '", whole, "'");
     counts.insert(counts.end(), static_cast<std::size_t>(repeated), n);
   }
