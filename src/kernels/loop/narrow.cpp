@@ -45,7 +45,7 @@ class Blocks {
       const I column = operand.columns ? g.stride[o][g.ndim - 1] : 0, row = g.stride[o][g.ndim - 2];
       if (row == g.columns && (column == 1 || g.columns == 1)) continue;
       spreads_.push_back({o, (loaded >> o & 1u) != 0, (stored >> o & 1u) != 0, dtype_size(operand.dtype), row, column,
-                          nullptr, nullptr});
+                          nullptr});
       bytes += block_bytes(spreads_.back(), rows);
     }
     memory_ = allocate(bytes);
@@ -64,12 +64,13 @@ class Blocks {
     }
     for (auto& s : spreads_) {
       auto* memory = static_cast<char*>(args_.pointer[s.operand]);
-      const bool there = s.row == 0 && s.memory == memory && rows <= filled_;  // the same in all rows
-      s.memory = memory;
-      if (s.loaded && !there) move(s, rows, false);
+      const bool same = std::exchange(s.memory, memory) == memory && s.row == 0;
+      if (s.loaded && !(same && rows <= s.filled)) {
+        move(s, rows, false);
+        s.filled = rows;
+      }
       args_.pointer[s.operand] = s.block;
     }
-    filled_ = std::max(filled_, rows);
     args_.extent[0] = rows * g_.columns;
     kernels::run(k_.joined(), args_);
     for (auto& s : spreads_)
@@ -82,7 +83,8 @@ class Blocks {
     bool loaded, stored;
     std::size_t size;  // of an element
     I row, column;     // strides
-    char *block, *memory;
+    char *block, *memory = nullptr;
+    I filled = 0;  // rows of the block that hold what is at `memory`: the same in all rows if `row` is 0
   };
   std::size_t block_bytes(const Spread& s, I rows) const {
     return (static_cast<std::size_t>(rows * g_.columns) * s.size + 63) / 64 * 64;
@@ -102,7 +104,6 @@ class Blocks {
   LoopArgs args_ = {};
   std::vector<Spread> spreads_;
   std::shared_ptr<void> memory_;
-  I filled_ = 0;
 };
 }  // namespace
 
