@@ -72,6 +72,8 @@ TEST(FuseStrided, StencilsOverShortRows) {
       agrees([](const Arrays& a) { return Arrays{transpose(a[0]) * a[1] + a[2]}; }, {turned, row, x});
       agrees([](const Arrays& a) { return Arrays{a[0] * a[1] + a[2]}; }, {y, numbers({rows / 50, 1, n}, 6, d), row});
       agrees([](const Arrays& a) { return Arrays{every(a[0], 1, 1, 2) * 2 + a[1]}; }, {x, each});
+      auto deep = numbers({3, rows, n}, 7, d), one = numbers({3, 1, n}, 8, d);
+      agrees([](const Arrays& a) { return Arrays{a[0] * a[1] + a[2]}; }, {deep, one, each});
     }
 }
 TEST(FuseStrided, RowsThatAreReduced) {
