@@ -16,14 +16,20 @@ int number(std::string_view digits, std::string_view whole) {
                      digits, "' in Slurm's list '", whole, "'");
   return n;
 }
+/// What stands between commas.
+std::vector<std::string_view> parts_of(std::string_view list) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    auto comma = list.find(',');
+    parts.push_back(list.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    list.remove_prefix(comma + 1);
+  }
+}
 /// The numbers between brackets, as they are written: "1-2,07" -> 1 2 07.
 std::vector<std::string> spread(std::string_view inside, std::string_view whole) {
   std::vector<std::string> all;
-  for (bool more = true; more;) {
-    auto comma = inside.find(',');
-    auto part = inside.substr(0, comma);
-    more = comma != std::string_view::npos;
-    if (more) inside.remove_prefix(comma + 1);
+  for (auto part : parts_of(inside)) {
     auto dash = part.find('-');
     auto first = part.substr(0, dash), last = dash == std::string_view::npos ? first : part.substr(dash + 1);
     auto begin = number(first, whole), end = number(last, whole);
@@ -106,20 +112,15 @@ std::vector<std::string> names_in(std::string_view list) {
 }
 std::vector<int> counts_in(std::string_view list) {
   std::vector<int> counts;
-  auto whole = list;
-  for (bool more = true; more;) {
-    auto comma = list.find(',');
-    auto part = list.substr(0, comma);
-    more = comma != std::string_view::npos;
-    if (more) list.remove_prefix(comma + 1);
+  for (auto part : parts_of(list)) {
     auto times = part.find("(x");
-    auto n = number(part.substr(0, times), whole);
+    auto n = number(part.substr(0, times), list);
     int repeated = 1;
     bool closed = times == std::string_view::npos || part.ends_with(')');
     if (closed && times != std::string_view::npos)
-      repeated = number(part.substr(times + 2, part.size() - times - 3), whole);
+      repeated = number(part.substr(times + 2, part.size() - times - 3), list);
     check<ConfigError>(closed && n >= 1 && n <= 4096 && repeated >= 1 && repeated <= 65536, "--hosts: '", part,
-                       "' is no number of tasks in Slurm's list '", whole, "'");
+                       "' is no number of tasks in Slurm's list '", list, "'");
     counts.insert(counts.end(), static_cast<std::size_t>(repeated), n);
   }
   return counts;

@@ -79,9 +79,12 @@ struct CommandTest : testing::Test {
   std::vector<double> losses(const std::string& out, const std::string& name = "train/loss") const {
     std::vector<double> r;
     auto path = out + "/metrics.jsonl";
-    try {
-      for (auto& p : track::read_curve(path, name)) r.push_back(p.y);
-    } catch (const IoError&) {}  // there is none: the run has not begun, or begins again and has moved it away
+    for (int attempt = 0; std::filesystem::exists(path); ++attempt) try {
+        for (auto& p : track::read_curve(path, name)) r.push_back(p.y);
+        return r;
+      } catch (const IoError&) {  // a run that begins again has just moved it away
+        if (attempt == 9) throw;
+      }
     return r;
   }
 };

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 #include <vector>
+#include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/memory.h"
 #include "kernels/loop/grid.h"
@@ -149,6 +150,11 @@ std::uint32_t strided_operands(const LoopKernel& k, const LoopArgs& a) {
   if (a.extent[a.ndim - 1] > 1)
     for (std::size_t o = 0; o < k.loop.operands.size(); ++o)
       if (k.loop.operands[o].columns && a.stride[o][a.ndim - 1] != 1) r |= 1u << o;
+  if (r == 0) return 0;
+  for (const Instr& i : k.loop.code)
+    check<ValueError>(i.kind != Instr::Kind::store || (r >> i.imm & 1u) == 0 || a.stride[i.imm][a.ndim - 1] != 0,
+                      "fused loop: operand ", i.imm, " is stored with a stride of 0 along the row: its elements would ",
+                      "overwrite each other");
   return r;
 }
 void run_strided(const LoopKernel& k, const LoopArgs& a, std::uint32_t strided) {
