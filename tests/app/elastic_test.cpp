@@ -113,7 +113,8 @@ TEST_F(ElasticTest, SnapshotsReplaceCheckpoints) {
 }
 /// Hosts that come back join after a step: the other ranks go on in their processes, from there.
 TEST_F(ElasticTest, HostsThatComeBackJoin) {
-  auto words = settings + "steps=240 checkpoint_every=200 ";
+  // Long enough on a fast machine too: a host that is lacking is tried after 1, 3 and 7 seconds.
+  auto words = settings + "steps=2000 checkpoint_every=1900 ";
   auto undisturbed = run("launch -n 4 --layout dp --out " + folder + "/calm train " + words);
   ASSERT_EQ(undisturbed.code, 0) << undisturbed.err;
   Hosts hosts(folder, "h1 slots=2\nh2 slots=2\n");
