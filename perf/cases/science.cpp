@@ -3,6 +3,7 @@
 #include "bora/bora.h"
 #include "bora/shard/linalg.h"
 #include "cases.h"
+#include "../../examples/nuts.h"
 
 namespace cases {
 namespace {
@@ -37,6 +38,18 @@ Arrays hmc(const Arrays& in) {
   };
   auto [q, means] = scan(step, in[0], random::split(random::key(0), 50));
   return {q, means};
+}
+/// 50 draws of 64 chains by the No-U-Turn Sampler, and the doublings of each.
+Arrays no_u_turn(const Arrays& in) {
+  auto chain = [&](const Array& key) {
+    auto step = [](const Array& x, const Array& k) {
+      auto [next, level] = nuts::drawn(x, k);
+      return std::pair{next, std::pair{next, level}};
+    };
+    return scan(step, in[0], random::split(key, 50)).second;
+  };
+  auto [draws, levels] = vmap(chain)(in[1]);
+  return {draws, levels};
 }
 /// The log-likelihood of observations [1000, 2] under a linear system of 4 states.
 Arrays kalman(const Arrays& in) {
@@ -155,6 +168,7 @@ Arrays orthogonal(const Arrays& in) {
 
 void add_science(Cases& to) {
   to["hmc"] = [] { return compiled(hmc, {wide(1, {64, 16})}); };
+  to["nuts"] = [] { return compiled(no_u_turn, {zeros({nuts::kSize}, f64), random::split(random::key(0), 64)}); };
   to["kalman"] = [] {
     auto a = eye(4, f64) * 0.9 + wide(1, {4, 4}, 0.1F);
     return compiled(kalman, {a, wide(2, {2, 4}), wide(3, {1000, 2})});

@@ -48,6 +48,79 @@ def hmc():
     return one(lambda q: jax.lax.scan(step, q, jax.random.split(jax.random.key(0), 50)), wide(1, (64, 16)))
 
 
+def nuts():
+    """examples/nuts.h, line by line."""
+    size, depth, pace = 3, 6, 0.3
+    centre = np.array([1., -2., 0.5])
+    precision = np.linalg.inv(np.array([[1., 0.8, 0.], [0.8, 2., -0.4], [0., -0.4, 0.5]]))
+
+    def log_density(x):
+        return -0.5 * ((x - centre) * (precision @ (x - centre))).sum()
+
+    def leap(x, p, step):
+        half = p + step / 2 * jax.grad(log_density)(x)
+        x = x + step * half
+        return x, half + step / 2 * jax.grad(log_density)(x)
+
+    def total(x, p):
+        return 0.5 * (p * p).sum() - log_density(x)
+
+    def turns(left, right, sums):
+        inside = sums - (left + right) / 2
+        return ((left * inside).sum(-1) <= 0) | ((right * inside).sum(-1) <= 0)
+
+    def grown(x, p, step, level, start, key):
+        levels = jnp.arange(depth, dtype=jnp.int32)
+
+        def body(s):
+            x, p, sums, place, weight, _, leaf, momenta, before = s
+            x, p = leap(x, p, step)
+            new = start - total(x, p)
+            weight, sums = jnp.logaddexp(weight, new), sums + p
+            uniform = jax.random.uniform(jax.random.fold_in(key, leaf), (), jnp.float64)
+            place = jnp.where(jnp.log(uniform) < new - weight, x, place)
+            bits = (leaf >> levels) & 1
+            last, ending, odd = bits[1:].sum(), jnp.cumprod(bits).sum(), bits[0] == 1
+            here = (~odd & (levels == last))[:, None]
+            momenta, before = jnp.where(here, p, momenta), jnp.where(here, sums, before)
+            checked = odd & (levels <= last) & (levels > last - ending)
+            turned = (checked & turns(momenta, p, sums - before + momenta)).any() | (new < -1000.0)
+            return x, p, sums, place, weight, turned, leaf + 1, momenta, before
+        zero = jnp.zeros((depth, size))
+        empty = (x, p, jnp.zeros(size), x, jnp.float64(-jnp.inf), False, jnp.int32(0), zero, zero)
+        return jax.lax.while_loop(lambda s: (s[6] < (1 << level)) & ~s[5], body, empty)[:6]
+
+    def drawn(x, key):
+        k1, k2, k3, k4 = jax.random.split(key, 4)
+        p = jax.random.normal(k1, (size,), jnp.float64)
+        start = total(x, p)
+
+        def body(s):
+            left, right, sums, place, weight, _, level = s
+            rightward = jax.random.bernoulli(jax.random.fold_in(k2, level), jnp.float32(0.5))
+            x, p = (jnp.where(rightward, r, l) for l, r in zip(left, right))
+            x, p, more, drawn, heavier, turned = grown(x, p, jnp.where(rightward, pace, -pace), level, start,
+                                                       jax.random.fold_in(k3, level))
+            uniform = jax.random.uniform(jax.random.fold_in(k4, level), (), jnp.float64)
+            place = jnp.where(~turned & (jnp.log(uniform) < heavier - weight), drawn, place)
+            left = tuple(jnp.where(rightward, a, b) for a, b in zip(left, (x, p)))
+            right = tuple(jnp.where(rightward, b, a) for a, b in zip(right, (x, p)))
+            sums = sums + more
+            return (left, right, sums, place, jnp.logaddexp(weight, heavier), turned | turns(left[1], right[1], sums),
+                    level + 1)
+        s = jax.lax.while_loop(lambda s: (s[6] < depth) & ~s[5], body,
+                               ((x, p), (x, p), p, x, jnp.float64(0), False, jnp.int32(0)))
+        return s[3], s[6]
+
+    def chains(start):
+        def step(x, k):
+            x, level = drawn(x, k)
+            return x, (x, level)
+        return jax.vmap(lambda key: jax.lax.scan(step, start, jax.random.split(key, 50))[1])(
+            jax.random.split(jax.random.key(0), 64))
+    return one(chains, np.zeros(size))
+
+
 def kalman():
     def run(a, h, observed):
         q, r = jnp.eye(4) * 0.01, jnp.eye(2) * 0.1
@@ -146,8 +219,8 @@ def transposed_chain():
 
 
 CASES = {
-    "hmc": hmc, "kalman": kalman, "lstm": lstm, "gaussian_process": gaussian_process, "bodies": bodies, "cnn": cnn,
-    "kuramoto": kuramoto, "wave": wave, "image_u8": image_u8, "transposed_chain": transposed_chain,
+    "hmc": hmc, "nuts": nuts, "kalman": kalman, "lstm": lstm, "gaussian_process": gaussian_process,
+    "bodies": bodies, "cnn": cnn, "kuramoto": kuramoto, "wave": wave, "image_u8": image_u8, "transposed_chain": transposed_chain,
     "sum_middle": lambda: one(lambda x: (x * x).sum(1), uniform(1, (256, 1024, 64))),
     "sum_two_axes": lambda: one(lambda x: (x * x).sum((0, 2, 3)), uniform(1, (64, 64, 56, 56))),
     "softmax_short": lambda: one(lambda x: jax.nn.softmax(x * 2, -1), uniform(1, (131072, 8))),

@@ -168,27 +168,41 @@ Pushed While::jvp(const Arrays& in, const Arrays& t) const {
                                    body_consts + static_cast<std::int64_t>(moving.size())},
                              a));
 }
-/// Lanes that have finished keep their value; the loop runs while any lane does.
+/// Only what depends on something mapped is mapped. Where the condition does not, all lanes run the same rounds; else
+/// lanes that have finished keep their value, and the loop runs while any lane does.
 std::vector<Mapped> While::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
-  refuse_io("vmap of while_loop runs rounds for lanes that have ended", {cond, body});
   auto cc = static_cast<std::size_t>(cond_consts), bc = static_cast<std::size_t>(body_consts), first = cc + bc;
-  Arrays x;
-  for (auto& m : in) x.push_back(c.front(m));
-  auto p = batch_program(cond, Mask(cond->in.size(), true), c, {true}).program;
-  auto q = batch_program(body, Mask(body->in.size(), true), c, Mask(body->out.size(), true)).program;
-  auto carry_of = [&](const Arrays& a) { return part(a, first, a.size() - first); };
-  auto lanes = [&](const Arrays& a) {  // a: cond consts, body consts, carry
-    auto args = part(a, 0, cc);
-    append(args, carry_of(a));
-    return interpret(*p, args)[0];
+  Mask m;
+  for (auto& i : in) m.push_back(i.axis >= 0);
+  auto without = [&](const auto& all, std::size_t from, std::size_t n) {  // n inputs that only the other program has
+    auto r = all;
+    r.erase(r.begin() + static_cast<std::ptrdiff_t>(from), r.begin() + static_cast<std::ptrdiff_t>(from + n));
+    return r;
   };
-  auto any_lane = stage([&](const Arrays& a) { return Arrays{any(interpret(*p, a)[0])}; }, p->in_types()).program;
+  BatchedProgram p, q;
+  for (bool changed = true; changed;) {  // which carries become mapped is a fixed point
+    changed = false;
+    p = batch_program(cond, without(m, cc, bc), c);
+    q = batch_program(body, without(m, 0, cc), c, without(m, 0, first));
+    for (std::size_t k = 0; k < q.out.size(); ++k)
+      if ((q.out[k] || p.out[0]) && !m[first + k]) m[first + k] = changed = true;
+  }
+  Arrays x;
+  for (std::size_t i = 0; i < in.size(); ++i) x.push_back(mapped_front(in[i], c, m[i]).value);
+  auto results = [&](const While& loop, const Arrays& a) {
+    std::vector<Mapped> r;
+    for (auto& y : call(loop, a)) r.push_back({y, m[first + r.size()] ? 0 : -1});
+    return r;
+  };
+  if (!p.out[0]) return results({p.program, q.program, cond_consts, body_consts}, x);
+  refuse_io("vmap of while_loop runs rounds for lanes that have ended", {cond, body});
+  auto any_lane =
+      stage([&](const Arrays& a) { return Arrays{any(interpret(*p.program, a)[0])}; }, p.program->in_types()).program;
   auto step = stage(
-                  [&](const Arrays& a) {
-                    auto carry = carry_of(a), args = part(a, cc, bc);
-                    append(args, carry);
-                    auto on = lanes(a);
-                    auto next = interpret(*q, args);
+                  [&](const Arrays& a) {  // a: cond consts, body consts, carry
+                    auto carry = without(a, 0, first);
+                    auto on = interpret(*p.program, without(a, cc, bc))[0];
+                    auto next = interpret(*q.program, without(a, 0, cc));
                     for (std::size_t k = 0; k < next.size(); ++k)
                       next[k] = select(spread_over(on, next[k]), next[k], carry[k]);
                     return next;
@@ -197,14 +211,16 @@ std::vector<Mapped> While::batch(const std::vector<Mapped>& in, const BatchRules
                   .program;
   auto again = part(x, 0, cc);
   append(again, x);
-  std::vector<Mapped> r;
-  for (auto& y : call(While{any_lane, step, cond_consts, cond_consts + body_consts}, again)) r.push_back({y, 0});
-  return r;
+  return results({any_lane, step, cond_consts, cond_consts + body_consts}, again);
 }
 Samples<While> While::samples() {
   Type i{{}, i32}, t{{3}, f64};
   auto c = stage([](const Arrays& a) { return Arrays{a[0] < 4}; }, {i, t}).program;
   auto b = stage([](const Arrays& a) { return Arrays{a[0] + 1, a[1] * 1.5 + 0.25}; }, {i, t}).program;
-  return {{{c, b, 0, 0}, {values({}, {1}, i32), random_values({3}, -1, 1, 1)}}};
+  auto below = stage([](const Arrays& a) { return Arrays{a[1] < a[0]}; }, {i, i, t}).program;  // constants of each
+  auto bent = stage([](const Arrays& a) { return Arrays{a[1] + 1, tanh(a[2]) * a[0]}; }, {t, i, t}).program;
+  return {{{c, b, 0, 0}, {values({}, {1}, i32), random_values({3}, -1, 1, 1)}},
+          {{below, bent, 1, 1},
+           {values({}, {4}, i32), random_values({3}, 1, 2, 2), values({}, {1}, i32), random_values({3}, -1, 1, 1)}}};
 }
 }  // namespace bora::ops

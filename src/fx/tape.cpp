@@ -123,26 +123,28 @@ VjpFlat vjp_flat(const FlatFn& f, const Arrays& primals, const Mask& wrt) {
           }};
 }
 namespace {
-/// May the operation be in one loop with a repeated value that it reads? Random bits read their key from memory.
-bool fuses(const Primitive& p) { return p.traits.loop != LoopRole::alone && p.traits.loop != LoopRole::random; }
 // instructions per element: about the cost of a value written forward and read backward (a tanh is 34)
 constexpr int kRepeat = 48;
+constexpr std::int64_t kSmall = 16;  // times as large is an array for which an input is kept
 /// Instructions of the forward part (the first `boundary`) that the backward part repeats although the policy would
-/// keep them: short chains of elementwise operations on values it has anyway, read only by elementwise operations and
-/// reductions. `kept`: values handed to the backward part.
+/// keep them: short chains of elementwise operations on values it has anyway, and on inputs that are small (a bias).
+/// `kept`: values handed to the backward part.
 Mask cheap_to_repeat(const Program& p, std::size_t boundary, const Mask& varies, const Mask& kept, const Mask& live,
                      const std::vector<int>& in) {
   auto at = [](int v) { return static_cast<std::size_t>(v); };
   constexpr int never = 1 << 20;
   std::vector<int> price(p.vars.size(), never);
-  Mask apart(p.vars.size()), repeat(boundary);  // apart: read by an operation outside of loops
+  Mask repeat(boundary);
   for (std::size_t v = 0; v < price.size(); ++v)
     if (!varies[v]) price[v] = 0;
   for (int v : in)
     if (live[at(v)]) price[at(v)] = 0;
-  for (std::size_t k = boundary; k < p.code.size(); ++k)
-    if (!fuses(*p.code[k].primitive))
-      for (int v : p.code[k].in) apart[at(v)] = true;
+  for (std::size_t k = 0; k < boundary; ++k) {
+    auto& i = p.code[k];
+    if (i.primitive->traits.loop != LoopRole::broadcast) continue;
+    const bool small = p.vars[at(i.in[0])].size() * kSmall <= p.vars[at(i.out[0])].size();
+    if (small && std::find(in.begin(), in.end(), i.in[0]) != in.end()) price[at(i.in[0])] = 0;
+  }
   for (std::size_t k = 0; k < boundary; ++k) {
     auto& i = p.code[k];
     auto v = at(i.out[0]);
@@ -150,7 +152,7 @@ Mask cheap_to_repeat(const Program& p, std::size_t boundary, const Mask& varies,
     if (role == LoopRole::op || role == LoopRole::cast || role == LoopRole::broadcast) {
       int sum = role == LoopRole::op ? kernels::element_op(*i.primitive->element()).cost : role == LoopRole::cast;
       for (int x : i.in) sum = std::min(never, sum + price[at(x)]);
-      if (sum <= kRepeat && !(kept[v] && apart[v])) {
+      if (sum <= kRepeat) {
         price[v] = sum;
         repeat[k] = true;
       }

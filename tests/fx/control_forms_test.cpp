@@ -1,5 +1,6 @@
 // switch_, fx::map, associative_scan: results of JAX, and what errors say.
 #include "bora/fx/transforms.h"
+#include "bora/fx/jit.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/ops.h"
 #include "fx/forms.h"
@@ -35,6 +36,30 @@ TEST(Switch, ClampsTheIndexAndStagesEveryBranchOnce) {
     return switch_(i, std::tuple{[](const Array& v) { return log(v); }, [](const Array& v) { return v * 2; }}, x);
   };
   close(vmap(grad<1>(safe))(array({1, 0}), array({0., 4.})), array({2., 0.25}));
+}
+TEST(While, OnlyWhatDependsOnLanesIsMapped) {
+  auto w = reshape(arange(0.0, 1.0, 1.0 / 16), {4, 4});
+  using Counted = std::pair<Array, Array>;
+  auto rounds = [&](const Array& x, const Array& last) {
+    return while_loop([&](const Counted& s) { return s.first < last; },
+                      [&](const Counted& s) { return Counted{s.first + 1, tanh(matmul(w, s.second))}; },
+                      Counted{constant(0, i32), x});
+  };
+  auto xs = reshape(arange(0.0, 2.0, 0.1), {5, 4});
+  // Lanes that run the same rounds share their counter: .out = none asks for that.
+  auto [n, y] = vmap(rounds, {.in = {0, none}, .out = {none, 0}})(xs, constant(3, i32));
+  close(n, constant(3, i32));
+  auto lasts = array({0, 3, 1, 7, 2});
+  auto [counts, ys] = vmap(rounds)(xs, lasts);
+  close(counts, lasts);
+  for (std::int64_t i = 0; i < 5; ++i) {
+    auto x = reshape(slice(xs, {i, 0}, {i + 1, 4}), {4}), last = reshape(slice(lasts, {i}, {i + 1}), Shape{});
+    close(reshape(slice(y, {i, 0}, {i + 1, 4}), {4}), rounds(x, constant(3, i32)).second);
+    close(reshape(slice(ys, {i, 0}, {i + 1, 4}), {4}), rounds(x, last).second);
+  }
+  // A matrix that all lanes read is no matrix for each lane.
+  auto p = program_of(vmap(rounds), xs, lasts);
+  for (auto& type : p->vars) EXPECT_LT(type.size(), 5 * 16);
 }
 TEST(Switch, SaysWhichBranchesDiffer) {
   auto x = array({1., 2.});

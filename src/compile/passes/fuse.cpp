@@ -132,7 +132,7 @@ class Fuser {
     auto& y = sets_[idx(b)];
     auto g = united(x.group, y.group);
     why_ = !g                         ? "neither has a value for each element, or for each row, of the other"
-           : waits(x.group, y.group) ? "computing a value in each of its short rows takes longer than an array of them"
+           : waits(a, b) ? "computing a value in each of its short rows takes longer than an array of them"
            : path_outside(a, b)      ? "a kernel between them needs the one and is needed by the other"
                                      : nullptr;
     if (why_ || !make_loop(scene_, *g, why_, false)) return b;
@@ -146,12 +146,19 @@ class Fuser {
     return keep;
   }
   /// Would the loop of both compute much once per row, one value at a time, where rows are short? A loop of its own
-  /// computes a vector of such values in the same time. Rows that are reduced wait for their sums anyway.
-  bool waits(const Group& a, const Group& b) const {
-    auto &small = a.elements < b.elements ? a : b, &large = a.elements < b.elements ? b : a;
-    if (small.elements == large.elements || large.columns) return false;
+  /// computes a vector of such values in the same time. Values made of the sums of rows wait for these anyway.
+  bool waits(int a, int b) const {
+    if (sets_[idx(a)].group.elements > sets_[idx(b)].group.elements) std::swap(a, b);
+    auto &small = sets_[idx(a)].group, &large = sets_[idx(b)].group;
+    if (small.elements == large.elements) return false;
     std::int64_t cost = 0;
-    for (int m : small.members) cost += scene_.items[idx(m)].cost;
+    bool behind = false;
+    for (int m : small.members) {
+      cost += scene_.items[idx(m)].cost;
+      for (int v : scene_.items[idx(m)].code->in)
+        for (int made : scene_.read(v).bottoms) behind = behind || set_making(made) == b;
+    }
+    if (behind && large.columns > 8) return false;
     return small.elements * cost >= kCall && large.elements / small.elements <= 16 * cost;
   }
   static std::optional<Group> united(const Group& a, const Group& b) {

@@ -204,6 +204,7 @@ class Assembler : public Encoder {
     spread(true);
     jmp(tails, T_NEAR);
     L(brief);
+    if (!partials_.empty() && stores_ != Stores::partials) row_of_one_vector(g, end);
     for (const Partials& a : partials_) begin(a, false);
     if (flag_nan_) kxorw(kNan, kNan, kNan);
     L(tails);
@@ -230,6 +231,25 @@ class Assembler : public Encoder {
         for (int u = 0; u < parts; ++u) vmovups(ptr[rdi + static_cast<int>(k) * 256 + u * vector_bytes()], v(u));
     }
     L(end);
+  }
+  /// A row that fits a vector: its partial results are one vector; then jumps to `done`.
+  void row_of_one_vector(const Graph& g, Xbyak::Label& done) {
+    Xbyak::Label longer;
+    lea(rdx, ptr[rcx - 1]);
+    cmp(rdx, lanes());
+    jae(longer, T_NEAR);
+    mov(rdx, rcx);
+    tail_lanes();
+    if (flag_nan_) kxorw(kNan, kNan, kNan);
+    alone_ = true;
+    encode(g, allocate(task(g, Mode::tail), frame_), Mode::tail);
+    alone_ = false;
+    for (const Partials& a : partials_) {
+      vmovaps(v(0), ptr[rsp + a.offset]);
+      fold_lanes(a);
+    }
+    jmp(done, T_NEAR);
+    L(longer);
   }
   /// One vector at a time, without the mask of a tail: AVX2 has none for stores and for elements below four bytes.
   void whole_vectors(const Graph& g) {
@@ -331,6 +351,9 @@ class Assembler : public Encoder {
     const int parts = 32 / lanes();
     for (int w = parts / 2; w > 0; w /= 2)
       for (int u = 0; u < w; ++u) combine(a.what, v(u), v(u + w), v(parts), v(parts + 1));
+    fold_lanes(a);
+  }
+  void fold_lanes(const Partials& a) {
     const int lane = s_.wide ? 8 : 4;
     for (int bytes = vector_bytes() / 2; bytes >= lane; bytes /= 2) {
       if (bytes == 32) vextractf64x4(ymm1, zmm0, 1);

@@ -41,6 +41,7 @@ class Emitter : public Xbyak::CodeGenerator {
   Mode mode_{};
   bool paired_ = false;  // of the Task; row values fill whole vectors too
   bool half_ = false;  // the instruction works on 32-bit values in a loop of 64-bit lanes: they fill half a vector
+  bool alone_ = false;     // the row is one vector: its partial results are one vector as well
   bool flag_nan_ = false;  // the pass has one reduction, a max or min of f32, and kNan is set if it has met a NaN
   const Xbyak::Opmask kNan{6};
 
@@ -343,12 +344,28 @@ class Emitter : public Xbyak::CodeGenerator {
       vmovaps(place, acc);
       return;
     }
+    if (alone_) {
+      identity(p.what, acc);
+      combine(p.what, acc, x, t, u);
+      identity(p.what, t);
+      if (v4()) {
+        s_.wide ? vmovapd(t | k1, acc) : vmovaps(t | k1, acc);
+      } else {
+        vmovaps(u, ptr[rsp + kMask]);
+        s_.wide ? vblendvpd(t, t, acc, u) : vblendvps(t, t, acc, u);
+      }
+      return vmovaps(ptr[rsp + p.offset], t);
+    }
     mov(edx, eax);  // element i belongs to partial result i % 32
     and_(edx, 31);
     const auto place = ptr[rsp + rdx * (s_.wide ? 8 : 4) + p.offset];
     vmovaps(acc, place);
     combine(p.what, acc, x, t, u);
-    if (v4()) return s_.wide ? vmovapd(place | k1, acc) : vmovaps(place | k1, acc);
+    if (v4()) {  // whole vectors are stored: a load that follows a masked store waits until that is in the cache
+      vmovaps(t, place);
+      s_.wide ? vmovapd(t | k1, acc) : vmovaps(t | k1, acc);
+      return vmovaps(place, t);
+    }
     if (mode_ == Mode::tail) {
       vmovaps(t, ptr[rsp + kMask]);
       vmovaps(u, place);

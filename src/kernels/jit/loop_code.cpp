@@ -139,6 +139,16 @@ Call LoopCode::call_of(const LoopArgs& a, const Grid& g, std::int64_t row, std::
   }
   return c;
 }
+void LoopCode::advance(Call& c, const Grid& g, std::int64_t (&at)[kMaxDims]) const {
+  for (int d = g.ndim - 3; d >= 0; --d) {
+    const bool wraps = ++at[d] == g.extent[d];
+    const std::int64_t steps = wraps ? 1 - g.extent[d] : 1;
+    for (int o = 0; o < g.operands; ++o) c.pointer[o] += steps * g.stride[o][d] * bytes_[static_cast<std::size_t>(o)];
+    for (int f = 0; f < g.forms; ++f) c.form_at[f] += steps * g.linear[f].stride[d];
+    if (!wraps) return;
+    at[d] = 0;
+  }
+}
 bool LoopCode::laps(const LoopKernel& k, const LoopArgs& a, const Grid& g) const {
   if (lap_ == 0 || g.rows == 1 || g.columns < lap_ || g.columns % lap_ == 0) return false;
   std::pair<std::intptr_t, std::intptr_t> range[kMaxOperands];  // addresses
@@ -196,10 +206,17 @@ void LoopCode::run(const LoopKernel& k, const LoopArgs& a, const Grid& g) const 
     return;
   }
   const auto part = [&](std::int64_t begin, std::int64_t end) {
-    while (begin < end) {
-      const auto n = std::min(end - begin, g.inner() - begin % g.inner());
-      call(code, a, g, lap, begin, n, 0, g.columns);
-      begin += n;
+    const auto inner = g.inner();
+    auto n = std::min(end - begin, inner - begin % inner);
+    call(code, a, g, lap, begin, n, 0, g.columns);
+    if ((begin += n) == end) return;
+    Call c = call_of(a, g, begin, inner, 0, g.columns);
+    c.laps = lap ? 1 : 0;
+    std::int64_t at[kMaxDims];
+    for (g.coordinates(begin, at); begin < end; begin += n) {
+      c.rows = n = std::min(end - begin, inner);
+      reinterpret_cast<void (*)(const Call*)>(const_cast<void*>(code))(&c);
+      advance(c, g, at);
     }
   };
   const auto least = g.rows == 1 ? 1 : grain(g.columns);

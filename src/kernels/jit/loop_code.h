@@ -34,6 +34,8 @@ class LoopCode {
   /// Arguments for rows [row, row + rows), which follow each other, columns [begin, end) of each.
   Call call_of(const LoopArgs&, const Grid&, std::int64_t row, std::int64_t rows, std::int64_t begin,
                std::int64_t end) const;
+  /// From the first rows of one run of the innermost outer dimension to those of the next; at: their coordinates.
+  void advance(Call&, const Grid&, std::int64_t (&at)[kMaxDims]) const;
   void call(const void* code, const LoopArgs&, const Grid&, bool laps, std::int64_t row, std::int64_t rows,
             std::int64_t begin, std::int64_t end) const;
   CodeMemory memory_;

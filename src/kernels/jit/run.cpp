@@ -316,7 +316,10 @@ void run(const LoopKernel& k, const LoopArgs& a) {
   if (const auto* s = ShortRows::pays(k, g) ? k.short_rows() : nullptr) return s->run(k, a, g);
   if (is_narrow(k, g)) return run_narrow(k, a, g);
   if (strided != 0) return run_strided(k, a, strided);
-  if (const auto* code = code_for(k, g, 1)) return code->run(k, a, g);
+  if (const auto* code = code_for(k, g, 1)) {
+    const auto* half = k.isa == Isa::v4 && g.rows > 1 && g.columns <= (k.wide ? 4 : 8) ? code_for(k.halves(), g, 1) : nullptr;
+    return (half != nullptr ? half : code)->run(half != nullptr ? k.halves() : k, a, g);
+  }
   const std::int64_t block = kBlockBytes / k.element_bytes;
   if (g.columns <= block) {
     const auto group = std::clamp<std::int64_t>(block / std::max<std::int64_t>(1, g.columns), 1,
