@@ -1,66 +1,59 @@
 #include "kernels/loop/narrow.h"
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
 #include "bora/base/parallel.h"
 #include "bora/kernels/memory.h"
+#include "kernels/array/short_copy.h"
 
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
 constexpr I kVectorBytes = 32, kLeastRows = 32, kBlock = 2048;  // elements of a block
+/// AVX-512 has masks for shorter rows than its vectors: copies into blocks pay from so many instructions an element on.
+constexpr int kDear = 24;
 constexpr double kSpread = 0.5;                                // ns an element
 
-/// Rows of `bytes` bytes from one place to another, each as one or two pieces of P bytes, which may overlap.
-template <std::size_t P>
-void copy_exactly(const char* from, I from_step, char* to, I to_step, I rows, std::size_t bytes) {
-  const std::size_t second = bytes - P;
-  for (I r = 0; r < rows; ++r, from += from_step, to += to_step) {
-    char piece[2][P];
-    std::memcpy(piece[0], from, P);
-    std::memcpy(piece[1], from + second, P);
-    std::memcpy(to, piece[0], P);
-    std::memcpy(to + second, piece[1], P);
-  }
-}
-/// The same as whole vectors, whose ends the next rows overwrite: what lies between the rows changes.
-template <std::size_t V>
+/// Rows of 9 to 15 bytes as whole vectors, whose ends the next rows overwrite: what lies between the rows changes.
 void copy_loosely(const char* from, I from_step, char* to, I to_step, I rows, std::size_t bytes) {
-  const I exact = (static_cast<I>(V) - 1) / to_step;  // the last vectors would end behind the last row
+  constexpr I kVector = 16;
+  const I exact = (kVector - 1) / to_step;  // the last vectors would end behind the last row
   I r = 0;
   for (; r + exact < rows; ++r) {
-    char piece[V];
-    std::memcpy(piece, from + r * from_step, V);
-    std::memcpy(to + r * to_step, piece, V);
+    char piece[kVector];
+    std::memcpy(piece, from + r * from_step, kVector);
+    std::memcpy(to + r * to_step, piece, kVector);
   }
   for (; r < rows; ++r) std::memcpy(to + r * to_step, from + r * from_step, bytes);
 }
-void copy_rows(const char* from, I from_step, char* to, I to_step, I rows, std::size_t bytes, bool loosely) {
-  if (loosely && from_step >= to_step && !std::has_single_bit(bytes) && bytes > 4 && bytes < 32)
-    return bytes <= 16 ? copy_loosely<16>(from, from_step, to, to_step, rows, bytes)
-                       : copy_loosely<32>(from, from_step, to, to_step, rows, bytes);
-  switch (std::bit_floor(bytes)) {
-    case 1: return copy_exactly<1>(from, from_step, to, to_step, rows, bytes);
-    case 2: return copy_exactly<2>(from, from_step, to, to_step, rows, bytes);
-    case 4: return copy_exactly<4>(from, from_step, to, to_step, rows, bytes);
-    case 8: return copy_exactly<8>(from, from_step, to, to_step, rows, bytes);
-    default: return copy_exactly<16>(from, from_step, to, to_step, rows, bytes);
-  }
+/// Rows of 1 to 64 bytes. loosely: what lies between them in `to` may change.
+void copy_rows(const char* from, I from_step, char* to, I to_step, I rows, I bytes, bool loosely) {
+  if (loosely && from_step >= to_step && bytes > 8 && bytes < 16)
+    return copy_loosely(from, from_step, to, to_step, rows, static_cast<std::size_t>(bytes));
+  with_ends(bytes, [=](auto vector) {
+    auto* x = from;
+    auto* y = to;
+    for (I r = 0; r < rows; ++r, x += from_step, y += to_step) copy_ends<decltype(vector)>(y, x, bytes);
+  });
 }
-/// to[r * pitch + c] = from[r * row], c < n, n elements in less than 32 bytes; what lies between the rows changes.
-template <class T> void repeat(const T* from, I row, T* to, I pitch, I rows, I n) {
-  constexpr I kVector = 32 / sizeof(T);
-  const I exact = (kVector - 1) / pitch;
+/// to[r * pitch + c] = from[r * row], c < n <= N; what lies between the rows changes.
+template <I N, class T> void repeat(const T* from, I row, T* to, I pitch, I rows, I n) {
+  const I exact = (N - 1) / pitch;  // as above
   I r = 0;
   for (; r + exact < rows; ++r) {
-    T vector[kVector];
+    T vector[N];
     for (T& x : vector) x = from[r * row];
     std::memcpy(to + r * pitch, vector, sizeof vector);
   }
   for (; r < rows; ++r) std::fill_n(to + r * pitch, n, from[r * row]);
+}
+template <class T> void repeat(const T* from, I row, T* to, I pitch, I rows, I n) {
+  constexpr I kVector = 16 / sizeof(T);
+  if (n <= kVector) return repeat<kVector>(from, row, to, pitch, rows, n);
+  if (n <= 2 * kVector) return repeat<2 * kVector>(from, row, to, pitch, rows, n);
+  repeat<4 * kVector>(from, row, to, pitch, rows, n);
 }
 /// to[r * pitch + c] = from[r * row + c * column]; back: the other way round.
 template <int N, class T> void spread(T* from, I row, I column, T* to, I pitch, I rows, I n, bool back) {
@@ -82,6 +75,7 @@ template <class T> void spread(void* from, I row, I column, void* to, I pitch, I
 /// little lies between them, which is then computed too; else there are no gaps.
 I pitch_of(const LoopKernel& k, const Grid& g) {
   I pitch = 0;
+  int rows = 0;
   for (const Instr& i : k.loop.code) {
     if (i.kind != Instr::Kind::load) continue;
     const auto o = static_cast<std::size_t>(i.imm);
@@ -89,8 +83,19 @@ I pitch_of(const LoopKernel& k, const Grid& g) {
     if (column != 1 || row == 0) continue;
     if (row <= g.columns || row > 2 * g.columns || (pitch != 0 && row != pitch)) return g.columns;
     pitch = row;
+    ++rows;
   }
-  return std::max(pitch, g.columns);
+  return rows > 1 ? pitch : g.columns;
+}
+
+/// Does an operand need a copy of each block of rows?
+bool moves_rows(const LoopKernel& k, const Grid& g) {
+  for (int o = 0; o < g.operands; ++o) {
+    const I column = k.loop.operands[static_cast<std::size_t>(o)].columns ? g.stride[o][g.ndim - 1] : 0;
+    const I row = g.stride[o][g.ndim - 2];
+    if (row != 0 && (row != g.columns || column != 1)) return true;
+  }
+  return false;
 }
 
 /// The blocks of one thread.
@@ -159,7 +164,7 @@ class Blocks {
   void move(const Spread& s, I rows, bool back) const {
     const I n = g_.columns, size = static_cast<I>(s.size), row = s.row * size, pitch = pitch_ * size;
     if ((s.column == 1 || n == 1) && s.row != 0) {
-      const auto bytes = static_cast<std::size_t>(n * size);
+      const I bytes = n * size;
       return back ? copy_rows(s.block, pitch, s.memory, row, rows, bytes, s.row == n)
                   : copy_rows(s.memory, row, s.block, pitch, rows, bytes, true);
     }
@@ -181,8 +186,12 @@ class Blocks {
 }  // namespace
 
 bool is_narrow(const LoopKernel& k, const Grid& g) {
-  return !k.has_reduction && !k.has_row_store && k.loop.linear_forms == 0 && g.ndim > 1 &&
-         g.columns * k.element_bytes < kVectorBytes && g.columns > 0 && g.inner() >= kLeastRows;
+  if (k.has_reduction || k.has_row_store || k.loop.linear_forms > 0 || g.ndim < 2 || g.columns == 0 ||
+      g.inner() < kLeastRows)
+    return false;
+  const I bytes = g.columns * k.element_bytes;
+  if (bytes < kVectorBytes || k.isa == Isa::v3) return bytes < kVectorBytes;
+  return bytes < 2 * kVectorBytes && (k.cost >= kDear || pitch_of(k, g) > g.columns || !moves_rows(k, g));
 }
 void run_narrow(const LoopKernel& k, const LoopArgs& a, const Grid& g) {
   const I pitch = pitch_of(k, g), inner = g.inner(), most = std::min(inner, kBlock / pitch);
