@@ -6,7 +6,7 @@
 #include "bora/kernels/loop_gaps.h"
 #include "kernels/loop_build.h"
 
-namespace bora::kernels::test {
+namespace bora::kernels::test::loop_gaps_test {
 namespace {
 using I = std::int64_t;
 struct Case {
@@ -85,10 +85,11 @@ void compare(const Case& c, Isa which, Code code, int threads, int& joined) {
     for (I p = 0; p < c.args.extent[0] && stored; ++p)
       for (I r = 0; r < c.args.extent[1]; ++r) {
         const I at = (c.first[k] + p * c.args.stride[k][0] + r * c.args.stride[k][1]) * size;
-        ASSERT_EQ(std::memcmp(got[k].data() + at, plain[k].data() + at, static_cast<std::size_t>(c.args.extent[2] * size)),
-                  0)
+        const auto bytes = static_cast<std::size_t>(c.args.extent[2] * size);
+        ASSERT_EQ(std::memcmp(got[k].data() + at, plain[k].data() + at, bytes), 0)
             << "operand " << k << ", row " << p << " " << r;
-        const I end = r + 1 < c.args.extent[1] ? c.args.stride[k][1] : c.args.extent[2];
+        const bool goes_on = c.args.stride[k][0] == c.args.stride[k][1] * c.args.extent[1] && p + 1 < c.args.extent[0];
+        const I end = r + 1 < c.args.extent[1] || goes_on ? c.args.stride[k][1] : c.args.extent[2];
         std::fill_n(inside.begin() + at, end * size, 1);
       }
     for (std::size_t e = 0; e < inside.size(); ++e)
@@ -127,4 +128,4 @@ TEST(LoopGaps, NotWhereRowsLieOtherwise) {
   EXPECT_FALSE(gaps(40, 51, Second::equal));
 }
 }  // namespace
-}  // namespace bora::kernels::test
+}  // namespace bora::kernels::test::loop_gaps_test

@@ -5,9 +5,9 @@
 #include "bora/kernels/loop.h"
 
 namespace bora::kernels {
-/// The same run with its rows, and what lies between them, as one row, where that is faster: nullopt where it is not, or
-/// where they are not equally far apart. What lies between rows of results is overwritten: for a caller who computes it
-/// later, and reads none of it. The pointers are the caller's to copy.
+/// The same run with its rows, and what lies between them, as one row, where that is faster: nullopt where it is not,
+/// or where they are not equally far apart. What lies between rows of results is overwritten: for a caller who computes
+/// it later, and reads none of it. The pointers are the caller's to copy.
 std::optional<LoopArgs> with_gaps(const LoopKernel&, const LoopArgs&);
 /// The memory from the first element of an operand to its last one.
 std::span<const char> memory_of(const LoopKernel&, const LoopArgs&, int operand);

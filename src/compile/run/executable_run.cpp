@@ -84,16 +84,17 @@ struct Runner {
   }
   /// Does one of its boxes read what the loop with gaps would overwrite?
   bool reads_gaps(const LoopStep& x) const {
+    using kernels::memory_of, kernels::overlap;
     auto& gaps = s.loops[x.args + 1];
     auto reads = [&](const LoopStep& box, std::span<const char> written) {
       auto& a = arguments(box);
       for (std::size_t k = 0; k < box.operands.size(); ++k)
-        if (!box.fused->stored[k] && kernels::overlap(kernels::memory_of(*box.kernel, a, static_cast<int>(k)), written)) return true;
+        if (!box.fused->stored[k] && overlap(memory_of(*box.kernel, a, static_cast<int>(k)), written)) return true;
       return false;
     };
     for (std::size_t k = 0; k < x.operands.size(); ++k) {
       if (!x.fused->stored[k]) continue;
-      auto written = kernels::memory_of(*x.kernel, gaps, static_cast<int>(k));
+      auto written = memory_of(*x.kernel, gaps, static_cast<int>(k));
       if (reads(x, written) || std::any_of(x.edges.begin(), x.edges.end(), [&](auto& e) { return reads(e, written); }))
         return true;
     }

@@ -71,8 +71,8 @@ template <class T> void spread(void* from, I row, I column, void* to, I pitch, I
   else f.template operator()<0>();
 }
 
-/// Elements from one row to the next in a block: as in memory, if all rows that are read are equally far apart there and
-/// little lies between them, which is then computed too; else there are no gaps.
+/// Elements from one row to the next in a block: as in memory, if all rows that are read (two at least) are equally far
+/// apart there and little lies between them, which is then computed too; else there are no gaps.
 I pitch_of(const LoopKernel& k, const Grid& g) {
   I pitch = 0;
   int rows = 0;
