@@ -217,7 +217,7 @@ const std::map<std::string, Operation>& table() {
          return squeeze(linalg::solve(a, expand_dims(x[0], -1)), {-1});
        }},
       {"newton", [](A x, N) {
-         auto a = abs(x[0]) + 1;
+         auto a = stop_gradient(abs(x[0]) + 1);
          auto step = [&](const std::pair<Array, Array>& c) {
            return std::pair{c.first + 1, 0.5 * (c.second + a / c.second)};
          };

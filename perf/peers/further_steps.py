@@ -3,6 +3,13 @@ import jax
 import jax.numpy as jnp
 
 
+def newton(x):
+    """The root of |x| + 1, without a derivative: JAX has none of a while_loop."""
+    a = jax.lax.stop_gradient(jnp.abs(x) + 1)
+    begin = 0, jnp.ones_like(x)
+    return jax.lax.while_loop(lambda c: c[0] < 8, lambda c: (c[0] + 1, 0.5 * (c[1] + a / c[1])), begin)[1]
+
+
 def add(row, axis, axes, largest):
     """row: programs.row; axis, axes: draw one axis, one or two."""
     def same(rng, x, y):
@@ -38,8 +45,7 @@ def add(row, axis, axes, largest):
     row("median", "f", 0.2, axis)(lambda x, k: jnp.median(x, k))
     row("ridge", "f", 0.4, few(8))(lambda x: jnp.linalg.solve(
         x[..., :, None] * x[..., None, :] + jnp.eye(x.shape[-1], dtype=x.dtype), x[..., None])[..., 0])
-    row("newton", "f", 0.4)(lambda x: jax.lax.while_loop(
-        lambda c: c[0] < 8, lambda c: (c[0] + 1, 0.5 * (c[1] + (jnp.abs(x) + 1) / c[1])), (0, jnp.ones_like(x)))[1])
+    row("newton", "f", 0.4)(newton)
     row("power", "f", 0.3, lambda rng, x: () if x.ndim == 2 and 2 <= x.shape[1] <= 200 else None)(
         lambda x: jax.lax.fori_loop(0, 10, lambda i, v: (u := x.T @ (x @ v)) / (jnp.linalg.norm(u) + 1e-3),
                                     jnp.ones(x.shape[1], x.dtype)))
