@@ -88,14 +88,16 @@ I pitch_of(const LoopKernel& k, const Grid& g) {
   return rows > 1 ? pitch : g.columns;
 }
 
-/// Does an operand need a copy of each block of rows?
-bool moves_rows(const LoopKernel& k, const Grid& g) {
+/// Does joining rows of half a vector to one pay? Not where elements of a row lie apart: they are gathered better.
+bool joins_long_rows(const LoopKernel& k, const Grid& g) {
+  bool copies = false;  // of each block of rows
   for (int o = 0; o < g.operands; ++o) {
     const I column = k.loop.operands[static_cast<std::size_t>(o)].columns ? g.stride[o][g.ndim - 1] : 0;
     const I row = g.stride[o][g.ndim - 2];
-    if (row != 0 && (row != g.columns || column != 1)) return true;
+    if (column != 0 && column != 1) return false;
+    copies = copies || (row != 0 && (row != g.columns || column != 1));
   }
-  return false;
+  return !copies || k.cost >= kDear || pitch_of(k, g) > g.columns;
 }
 
 /// The blocks of one thread.
@@ -191,7 +193,7 @@ bool is_narrow(const LoopKernel& k, const Grid& g) {
     return false;
   const I bytes = g.columns * k.element_bytes;
   if (bytes < kVectorBytes || k.isa == Isa::v3) return bytes < kVectorBytes;
-  return bytes < 2 * kVectorBytes && (k.cost >= kDear || pitch_of(k, g) > g.columns || !moves_rows(k, g));
+  return bytes < 2 * kVectorBytes && joins_long_rows(k, g);
 }
 void run_narrow(const LoopKernel& k, const LoopArgs& a, const Grid& g) {
   const I pitch = pitch_of(k, g), inner = g.inner(), most = std::min(inner, kBlock / pitch);
