@@ -39,6 +39,7 @@ Shape without_first(const Shape& s) {
   d.erase(d.begin());
   return Shape(d);
 }
+double last(const Array& x) { return static_cast<double>(x.shape(-1)); }
 Array bytes_of(const Array& x) {
   auto u = clip(x * 64 + 128, 0, 255).astype(u8);
   return where(u > 100, u >> 1, 255 - u);
@@ -184,6 +185,75 @@ const std::map<std::string, Operation>& table() {
       {"integer_sum", [](A x, N n) { return sum(x[0], n); }},
       {"integer_max", [](A x, N n) { return amax(x[0], n); }},
       {"threshold", [](A x, N n) { return where(x[0] > static_cast<int>(n[0]), x[0], 0); }},
+      {"contract", [](A x, N) { return einsum("...i,...i->...", x[0], x[1]) / last(x[0]); }},
+      {"weigh", [](A x, N) { return einsum("bij,bj->bi", x[0], x[1]) / last(x[0]); }},
+      {"small_gram", [](A x, N) { return matmul(x[0], swapaxes(x[0], -1, -2)) / last(x[0]); }},
+      {"mask", [](A x, N n) { return where(x[0] > mean(x[0], {n[0]}, {.keepdims = true}), x[0], 0); }},
+      {"masked_softmax", [](A x, N) {
+         auto before = tri(x[0].shape(-2), x[0].shape(-1)) > 0.5;
+         return softmax(where(before, x[0], -1e9), -1);
+       }},
+      {"along", [](A x, N n) {
+         auto to = remainder(floor(abs(x[0]) * 1000).astype(i32), static_cast<int>(x[0].shape(n[0])));
+         return take_along_axis(x[0], to, n[0]);
+       }},
+      {"unit", [](A x, N n) { return x[0] / (linalg::norm(x[0], none, {n[0]}, true) + 1); }},
+      {"cov", [](A x, N) { return cov(x[0], {.rowvar = false}); }},
+      {"spectrum", [](A x, N) { return abs(fft::rfft(x[0])) / last(x[0]); }},
+      {"polyval", [](A x, N) {
+         return polyval(asarray(std::vector<double>{0.1, -0.3, 0.5, 0.25}, {4}).astype(x[0].dtype()), x[0]);
+       }},
+      {"interp", [](A x, N) {
+         auto grid = linspace(-1, 1, 17, x[0].dtype());
+         return interp(x[0], grid, cos(3 * grid));
+       }},
+      {"segment_mean", [](A x, N n) {
+         auto to = remainder(x[1], static_cast<int>(n[0]));
+         return segment_sum(x[0], to, n[0]) / maximum(segment_sum(ones_like(x[0]), to, n[0]), 1);
+       }},
+      {"median", [](A x, N n) { return median(x[0], {n[0]}); }},
+      {"ridge", [](A x, N) {
+         auto a = expand_dims(x[0], -1) * expand_dims(x[0], -2) + eye(x[0].shape(-1), x[0].dtype());
+         return squeeze(linalg::solve(a, expand_dims(x[0], -1)), {-1});
+       }},
+      {"newton", [](A x, N) {
+         auto a = stop_gradient(abs(x[0]) + 1);
+         auto step = [&](const std::pair<Array, Array>& c) {
+           return std::pair{c.first + 1, 0.5 * (c.second + a / c.second)};
+         };
+         return while_loop([](const std::pair<Array, Array>& c) { return c.first < 8; }, step,
+                           std::pair{array(0), ones_like(x[0])}).second;
+       }},
+      {"power", [](A x, N) {
+         auto step = [&](const Array&, const Array& v) {
+           auto u = matmul(transpose(x[0]), matmul(x[0], v));
+           return u / (linalg::norm(u) + 1e-3);
+         };
+         return fori_loop(0, 10, step, ones({x[0].shape(1)}, x[0].dtype()));
+       }},
+      {"distances", [](A x, N) {
+         return sqrt(sum(square(expand_dims(x[0], 1) - expand_dims(x[0], 0)), {-1}) + 1);
+       }},
+      {"attend", [](A x, N) { return matmul(softmax(matmul(x[0], swapaxes(x[1], -1, -2)) / last(x[0]), -1), x[2]); }},
+      {"gelu", [](A x, N) { return gelu(x[0]); }},
+      {"pool", [](A x, N) {
+         auto shape = x[0].shape().dims();
+         shape.back() /= 2;
+         shape.push_back(2);
+         return amax(reshape(x[0], shape), {-1});
+       }},
+      {"moving", [](A x, N n) {
+         Array total;
+         for (std::int64_t j = 0; j < 4; ++j) {
+           auto part = slice_in_dim(x[0], n[0], j, x[0].shape(n[0]) - 3 + j);
+           total = j == 0 ? part : total + part;
+         }
+         return total / 4;
+       }},
+      {"differences", [](A x, N) { return (expand_dims(x[0], -1) - expand_dims(x[0], -2)) * 0.5; }},
+      {"cumprod", [](A x, N n) { return cumprod(1 + 0.1 * x[0] / static_cast<double>(x[0].shape(n[0])), n[0]); }},
+      {"diagonal", [](A x, N) { return diagonal(x[0], 0, -2, -1); }},
+      {"rms", [](A x, N) { return x[0] / sqrt(mean(x[0] * x[0], {-1}, {.keepdims = true}) + 1e-2); }},
   };
   return all;
 }

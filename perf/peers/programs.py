@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+import further_steps
 from common import digests, integers, uniform
 
 LARGEST = 10**7
@@ -239,6 +240,8 @@ row("count", "i", 0.3, lambda rng, x: (rng.choice((10, 100, 1000)),) if x.ndim =
 row("integer_sum", "i", 0.5, axes)(lambda x, *n: x.sum(n))
 row("integer_max", "i", 0.4, axes)(lambda x, *n: x.max(n))
 row("threshold", "i", 0.5, lambda rng, x: (rng.choice((3, 50)),))(lambda x, n: jnp.where(x > n, x, 0))
+
+further_steps.add(row, axis, axes, LARGEST)
 
 
 def size_of(rng):

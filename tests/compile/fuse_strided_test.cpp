@@ -6,6 +6,7 @@
 #include "bora/compile/program.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
+#include "bora/ops/index.h"
 #include "bora/ops/numeric.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
@@ -75,6 +76,31 @@ TEST(FuseStrided, StencilsOverShortRows) {
       auto deep = numbers({3, rows, n}, 7, d), one = numbers({3, 1, n}, 8, d);
       agrees([](const Arrays& a) { return Arrays{a[0] * a[1] + a[2]}; }, {deep, one, each});
     }
+}
+/// Boxes between whose rows others lie run as one row, unless a box reads there: results are stored over an operand.
+TEST(FuseStrided, BoxesOverEachOther) {
+  std::mt19937 random(5);
+  for (int seed = 0; seed < 60; ++seed) {
+    auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); };
+    auto d = std::array{f32, f64, bf16, i32, u8}[static_cast<std::size_t>(seed % 5)];
+    const std::int64_t n = 2 + below(40), rows = 40 + below(200), planes = 1 + below(3), part = 1 + below(n);
+    auto x = numbers({planes, rows, n}, 1, d), y = numbers({planes, rows, part}, 2, d), z = numbers({n}, 3, d),
+         each = numbers({planes, rows, 1}, 4, d);
+    const auto first = static_cast<std::int32_t>(below(n - part + 1));
+    auto changed = [=](const Array& all, const Array& some) {
+      return dynamic_update_slice(all, some, {zeros({}, i32), zeros({}, i32), full({}, first, i32)});
+    };
+    SCOPED_TRACE(::testing::Message() << d << " [" << planes << ", " << rows << ", " << n << "], part " << part);
+    agrees([=](const Arrays& a) { return Arrays{changed(a[0], a[1] * 2) + 1}; }, {x, y});
+    agrees([=](const Arrays& a) { return Arrays{changed(a[0], a[1]) * a[0]}; }, {x, y});
+    agrees([](const Arrays& a) { return Arrays{concatenate({a[0] + 1, a[1]}, 2) * 2, a[0] * a[0]}; }, {x, y});
+    agrees([](const Arrays& a) { return Arrays{roll(a[0], 1, 2) + roll(a[0], -1, 1)}; }, {x});
+    agrees([](const Arrays& a) { return Arrays{roll(a[0] * a[1], 1, 2) + a[2]}; }, {x, z, each});
+    agrees([](const Arrays& a) { return Arrays{pad(a[0], {0, 1, 1}, {0, 0, 2}, 3) + 1, flip(a[0], 2) * 2}; }, {x});
+    agrees([=](const Arrays& a) { return Arrays{slice_in_dim(a[0], 2, n - part, n) * a[1]}; }, {x, y});
+    agrees([](const Arrays& a) { return Arrays{diff(a[0], 1, 2) * 3, a[0] * a[1] + a[2]}; }, {x, z, each});
+    agrees([](const Arrays& a) { return Arrays{flip(a[0], 2), roll(a[0], 1, 2), a[0] * a[1]}; }, {x, each});
+  }
 }
 TEST(FuseStrided, RowsThatAreReduced) {
   for (Dtype d : {f32, f64, i32})

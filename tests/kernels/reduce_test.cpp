@@ -101,13 +101,18 @@ const std::vector<Sizes> sizes = {{1, 1, 1},
                                   {0, 3, 2},
                                   {2, 3, 0},
                                   {2, 3 * kSegment + 77, 1}};
+const std::vector<Sizes> short_rows = [] {  // around the number of rows that are reduced at a time
+  std::vector<Sizes> r;
+  for (I n = 1; n <= 20; ++n)
+    for (I rows : {I{31}, I{32}, I{33}, I{64}, 100 + n}) r.push_back({rows, n, 1});
+  return r;
+}();
 
 template <class T> struct ReduceTest : testing::Test {};
 using Types = testing::Types<float, double, bfloat16, std::int32_t, std::int64_t, std::uint32_t, std::uint8_t>;
 TYPED_TEST_SUITE(ReduceTest, Types);
-TYPED_TEST(ReduceTest, HasTheBitsOfTheStatedOrder) {
-  using T = TypeParam;
-  for (auto s : sizes)
+template <class T> void has_the_stated_bits(const std::vector<Sizes>& all) {
+  for (auto s : all)
     for (auto r : {Reduction::sum, Reduction::prod, Reduction::max, Reduction::min}) {
       auto in = numbers<T>(s.outer * s.n * s.inner, 7);
       auto want = expected<T>(r, in, s.outer, s.n, s.inner);
@@ -121,6 +126,10 @@ TYPED_TEST(ReduceTest, HasTheBitsOfTheStatedOrder) {
             << s.outer << " " << s.n << " " << s.inner << " " << static_cast<int>(r);
       }
     }
+}
+TYPED_TEST(ReduceTest, HasTheBitsOfTheStatedOrder) {
+  has_the_stated_bits<TypeParam>(sizes);
+  has_the_stated_bits<TypeParam>(short_rows);
 }
 TYPED_TEST(ReduceTest, PositionsOfExtremes) {
   using T = TypeParam;

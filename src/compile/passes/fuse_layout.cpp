@@ -75,7 +75,7 @@ std::optional<Layout> common_layout(std::int64_t n, std::int64_t columns, const 
   return r;
 }
 bool turn_thin_rows(Layout& l, Dims& begin) {
-  constexpr std::int64_t kThin = 4;
+  constexpr std::int64_t kThin = 2;
   auto n = l.extents.size();
   if (n < 2 || l.extents[n - 1] > kThin || l.extents[n - 2] <= l.extents[n - 1]) return false;
   auto swap = [n](Dims& d) { std::swap(d[n - 1], d[n - 2]); };

@@ -158,9 +158,9 @@ Window window_of(const Graph& g, const Instruction& i) {
   return w;
 }
 constexpr std::int64_t kShort = 8, kShortFlip = 16, kMany = 4096;
-/// A slice of many short rows: loops over its copy, which is one row, are faster.
-bool has_short_rows(const Type& operand, const Type& out) {
-  return !out.shape.empty() && out.shape.back() < kShort && out.shape.back() != operand.shape.back() &&
+/// Every second element or so of many short rows: loops over its copy, which is one row, are faster.
+bool has_short_rows(const Window& w, const Type& out) {
+  return !out.shape.empty() && out.shape.back() < kShort && w.slice && w.slice->stride.back() != 1 &&
          out.size() > kMany;
 }
 bool flips_short_rows(const ops::Rev& r, const Type& out) {
@@ -186,7 +186,7 @@ bool is_window(const Graph& g, const Instruction& i, bool joined) {
     return false;
   auto w = window_of(g, i);
   if (w.pad) return std::all_of(w.pad->interior.begin(), w.pad->interior.end(), [](auto n) { return n == 0; });
-  if (w.slice || w.part) return joined || !has_short_rows(g.type(i.in[0]), g.type(i.out[0]));
+  if (w.slice || w.part) return joined || !has_short_rows(w, g.type(i.out[0]));
   if (w.flip) return !flips_short_rows(*w.flip, g.type(i.out[0]));
   return w.concatenation || w.changed;
 }

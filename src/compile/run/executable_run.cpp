@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 #include "bora/array/communicator.h"
+#include "bora/kernels/loop_gaps.h"
 #include "bora/kernels/move.h"
 #include "compile/passes/loop_sums.h"
 
@@ -39,6 +40,7 @@ struct Maker {
   void own(const StartStep& x) { own(x.call); }
   void own(const LoopStep& x) {
     s.loops.push_back(x.fused->args);
+    if (x.gaps) s.loops.push_back(*x.gaps);
     for (auto& e : x.edges) own(e);
   }
   template <class T> void own(const T&) {}
@@ -80,8 +82,35 @@ struct Runner {
     }
     return a;
   }
+  /// Does one of its boxes read what the loop with gaps would overwrite?
+  bool reads_gaps(const LoopStep& x) const {
+    using kernels::memory_of, kernels::overlap;
+    auto& gaps = s.loops[x.args + 1];
+    auto reads = [&](const LoopStep& box, std::span<const char> written) {
+      auto& a = arguments(box);
+      for (std::size_t k = 0; k < box.operands.size(); ++k)
+        if (!box.fused->stored[k] && overlap(memory_of(*box.kernel, a, static_cast<int>(k)), written)) return true;
+      return false;
+    };
+    for (std::size_t k = 0; k < x.operands.size(); ++k) {
+      if (!x.fused->stored[k]) continue;
+      auto written = memory_of(*x.kernel, gaps, static_cast<int>(k));
+      if (reads(x, written) || std::any_of(x.edges.begin(), x.edges.end(), [&](auto& e) { return reads(e, written); }))
+        return true;
+    }
+    return false;
+  }
   void operator()(const LoopStep& x) const {
     auto& a = arguments(x);
+    if (x.gaps) {
+      auto& gaps = s.loops[x.args + 1];
+      std::copy(a.pointer, a.pointer + x.operands.size(), gaps.pointer);
+      if (!reads_gaps(x)) {
+        kernels::run(*x.kernel, gaps);
+        for (auto& e : x.edges) (*this)(e);
+        return;
+      }
+    }
     for (auto& e : x.edges) (*this)(e);
     if (x.sums.empty()) return kernels::run(*x.kernel, a);
     std::vector<void*> sums;

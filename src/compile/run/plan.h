@@ -2,6 +2,7 @@
 // iterations a loop changes entries of the table and nothing else.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include "bora/kernels/gemm.h"
@@ -33,6 +34,7 @@ struct LoopStep {
   std::vector<Place> sums = {};
   Place partials = {};  // of the sums
   std::vector<LoopStep> edges = {};  // the rest of its results
+  std::optional<kernels::LoopArgs> gaps = {};  // with edges: run first, it may overwrite their results
 };
 struct CopyStep {
   Place from, to;

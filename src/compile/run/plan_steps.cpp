@@ -1,6 +1,7 @@
 #include "compile/run/plan_steps.h"
 #include <algorithm>
 #include "bora/compile/control.h"
+#include "bora/kernels/loop_gaps.h"
 #include "bora/ops/collective_primitives.h"
 #include "bora/ops/product.h"
 #include "compile/passes/loop_sums.h"
@@ -188,6 +189,8 @@ struct Maker {
   }
   LoopStep loop_step(const std::shared_ptr<const Fused>& f) {
     LoopStep r{f, kernels::compile(f->loop), {}, {}, table.loops++};
+    if (!f->edges.empty() && f->starts.empty()) r.gaps = kernels::with_gaps(*r.kernel, f->args);
+    if (r.gaps) ++table.loops;
     for (std::size_t k = 0; k < f->kept(); ++k) {
       auto place = places[idx(f->operands[k])];
       place.offset += idx(f->offsets[k]) * dtype_size(f->loop.operands[k].dtype);

@@ -161,9 +161,29 @@ template <int N, class T> void repeat_elements(T* dst, I to, const T* src, I fro
   }
 }
 /// `rows` rows of n elements in reverse order, the first one at src.
+template <int N, class T> void reverse_short_rows(T* dst, I to, const T* src, I from, I n, I rows) {
+  const I width = N > 0 ? N : n;
+  for (I r = 0; r < rows; ++r, dst += to, src += from) {
+    T row[N > 0 ? N : 1];
+    if constexpr (N > 0) {
+      std::memcpy(row, src - (N - 1), sizeof row);
+      for (int k = 0; k < N; ++k) dst[k] = row[N - 1 - k];
+    } else
+      for (I k = 0; k < width; ++k) dst[k] = src[-k];
+  }
+}
 template <class T> void reverse_short_rows(T* dst, I to, const T* src, I from, I n, I rows) {
-  for (I r = 0; r < rows; ++r, dst += to, src += from)
-    for (I k = 0; k < n; ++k) dst[k] = src[-k];
+  const auto with = [&]<int N>() { reverse_short_rows<N>(dst, to, src, from, n, rows); };
+  switch (n) {
+    case 2: return with.template operator()<2>();
+    case 3: return with.template operator()<3>();
+    case 4: return with.template operator()<4>();
+    case 5: return with.template operator()<5>();
+    case 6: return with.template operator()<6>();
+    case 7: return with.template operator()<7>();
+    case 8: return with.template operator()<8>();
+    default: return with.template operator()<0>();
+  }
 }
 constexpr I kFewTimes = 16;
 template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {

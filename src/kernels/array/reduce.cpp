@@ -18,6 +18,7 @@
 #include "bora/base/parallel.h"
 #include "bora/kernels/memory.h"
 #include "kernels/array/reduction_operators.h"
+#include "kernels/array/short_reduce.h"
 
 namespace bora::kernels {
 namespace {
@@ -107,6 +108,8 @@ template <class T, class Op> void reduce_as(const T* in, T* out, I outer, I n, I
   using A = typename AccOf<T>::type;
   if (inner == 1 && n <= kSegment) {
     parallel_for(outer, grain_for(kRow + kElement * static_cast<double>(n)), [&](I begin, I end) {
+      if (n > 1 && n * static_cast<I>(sizeof(A)) <= 64 && n <= kFewElements && end - begin >= kRowsTogether)
+        return reduce_rows<Op>(in + begin * n, out + begin, end - begin, n);
       for (I o = begin; o < end; ++o) out[o] = static_cast<T>(reduce_row<T, Op>(in + o * n, n));
     });
     return;

@@ -6,6 +6,7 @@
 #include <utility>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "bora/kernels/loop_gaps.h"
 
 namespace bora::kernels::jit {
 namespace {
@@ -151,19 +152,8 @@ void LoopCode::advance(Call& c, const Grid& g, std::int64_t (&at)[kMaxDims]) con
 }
 bool LoopCode::laps(const LoopKernel& k, const LoopArgs& a, const Grid& g) const {
   if (lap_ == 0 || g.rows == 1 || g.columns < lap_ || g.columns % lap_ == 0) return false;
-  std::pair<std::intptr_t, std::intptr_t> range[kMaxOperands];  // addresses
-  for (int o = 0; o < g.operands; ++o) {
-    const auto bytes = bytes_[static_cast<std::size_t>(o)];
-    auto& [low, high] = range[o];
-    low = high = reinterpret_cast<std::intptr_t>(a.pointer[o]);
-    high += bytes;
-    for (int d = 0; d < g.ndim; ++d) {
-      const bool column = d + 1 == g.ndim;
-      const auto step = !column ? g.stride[o][d] : column_[static_cast<std::size_t>(o)] != 0 ? 1 : 0;
-      const auto way = (g.extent[d] - 1) * step * bytes;
-      (way < 0 ? low : high) += way;
-    }
-  }
+  std::span<const char> memory[kMaxOperands];
+  for (int o = 0; o < g.operands; ++o) memory[o] = memory_of(k, a, o);
   std::uint32_t read = 0, written = 0;
   for (const Instr& i : k.loop.code) {
     if (i.kind == Instr::Kind::load) read |= 1u << i.imm;
@@ -171,7 +161,7 @@ bool LoopCode::laps(const LoopKernel& k, const LoopArgs& a, const Grid& g) const
   }
   for (int w = 0; w < g.operands; ++w)
     for (int r = 0; (written >> w & 1u) != 0 && r < g.operands; ++r)
-      if ((read >> r & 1u) != 0 && range[r].first < range[w].second && range[w].first < range[r].second) return false;
+      if ((read >> r & 1u) != 0 && overlap(memory[r], memory[w])) return false;
   return true;
 }
 void LoopCode::call(const void* code, const LoopArgs& a, const Grid& g, bool laps, std::int64_t row, std::int64_t rows,
