@@ -121,6 +121,7 @@ class Reader {
   }
   void added(const Node& list) {
     std::unordered_set<std::string_view> seen;
+    std::unordered_map<std::string, std::string> normalized;  // to the token's content
     for (std::size_t i = 0, n = list.items(); i < n; ++i) {
       auto node = list.item(i);
       node.only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
@@ -134,6 +135,15 @@ class Reader {
       node.need(!t.content.empty() && t.content.size() <= kMostAdded, "content has ", t.content.size(), " bytes");
       node.need(seen.insert(list.j[i]["content"].get_ref<const std::string&>()).second, "'", t.content,
                 "' is an added token already");
+      if (t.normalized) {
+        auto text = out_.normalizer(t.content);
+        // `tokenizers` finds nothing between all bytes then, and panics where they are no characters.
+        node.need(!text.empty(), "normalization leaves nothing of '", t.content, "'; set normalized to false");
+        // Of tokens with one text it finds any one.
+        auto [other, is_new] = normalized.emplace(text, t.content);
+        node.need(is_new, "'", t.content, "' is '", text, "' when it is normalized, as '", other->second,
+                  "' is; set normalized to false");
+      }
       if (auto own = ids_.find(t.content); own != ids_.end()) {
         node.need(own->second == t.id, "'", t.content, "' has id ", t.id, ", but ", own->second, " in model.vocab");
         auto bytes = byte_texts_ ? token_bytes(t.content) : std::nullopt;
@@ -230,9 +240,12 @@ class Reader {
       for (std::size_t i = 0, n = list.items(); i < n; ++i) post_process(list.item(i));
       return;
     }
-    if (type == "RobertaProcessing" || type == "BertProcessing") return pair_around(node);
-    if (type != "TemplateProcessing")
+    bool pair = type == "RobertaProcessing" || type == "BertProcessing";
+    if (!pair && type != "TemplateProcessing")
       node.unknown_type("ByteLevel, TemplateProcessing, RobertaProcessing, BertProcessing, Sequence");
+    // There each part of the template is a text of its own.
+    node.need(!in_parts_, "'", type, "' after TemplateProcessing is not supported");
+    if (pair) return pair_around(node);
     node.only({"type", "single", "pair", "special_tokens"});
     auto single = node.at("single"), special = node.at("special_tokens");
     std::vector<std::int32_t> parts[2];
@@ -252,6 +265,7 @@ class Reader {
       }
     }
     single.need(sequences == 1, "expected the text, A, once");
+    in_parts_ = single.items() > 1;
     out_.before.insert(out_.before.begin(), parts[0].begin(), parts[0].end());
     out_.after.insert(out_.after.end(), parts[1].begin(), parts[1].end());
   }
@@ -259,6 +273,7 @@ class Reader {
   TokenizerJson out_;
   std::unordered_map<std::string_view, std::int32_t> ids_;  // of the vocabulary; its texts are the JSON's
   bool byte_texts_ = false;                                 // whether the decoder takes tokens as bytes
+  bool in_parts_ = false;                                   // whether a template has put tokens around the text
 };
 }  // namespace
 
