@@ -1,4 +1,6 @@
 #include "text/tokenizer_json.h"
+#include <charconv>
+#include <cmath>
 #include <unordered_set>
 #include "text/byte_level.h"
 #include "text/json_node.h"
@@ -7,6 +9,32 @@ namespace bora::text {
 namespace {
 using nlohmann::json;
 constexpr std::size_t kMostAdded = 4096;  // bytes of an added token
+
+/// A score as `tokenizers` reads it: its JSON library divides the digits by a power of ten, and may miss the last bit.
+/// That bit decides between the same pieces in another order.
+double quotient(double score) {
+  char text[40];
+  auto end = std::to_chars(text, std::end(text), std::abs(score), std::chars_format::scientific).ptr;
+  std::uint64_t digits = 0;
+  int exponent = 0;
+  auto at = text;
+  for (bool behind_point = false; *at != 'e'; ++at)
+    if (*at == '.') behind_point = true;
+    else digits = digits * 10 + static_cast<std::uint64_t>(*at - '0'), exponent -= behind_point;
+  int shift = 0;
+  std::from_chars(at + (at[1] == '+' ? 2 : 1), end, shift);
+  exponent += shift;
+  auto value = static_cast<double>(digits);
+  while (exponent != 0) {
+    auto k = std::min(std::abs(exponent), 308);
+    auto power = "1e" + std::to_string(k);
+    double ten = 0;
+    std::from_chars(power.data(), power.data() + power.size(), ten);
+    value = exponent > 0 ? value * ten : value / ten;
+    exponent += exponent > 0 ? -k : k;
+  }
+  return std::copysign(value, score);
+}
 
 class Reader {
  public:
@@ -98,7 +126,7 @@ class Reader {
       if (!ids_.emplace(token, static_cast<std::int32_t>(i)).second)
         vocab.item(i).wrong("'", token, "' is a token already");
       unigram.pieces.push_back(token);
-      unigram.scores.push_back(j[1].get<double>());
+      unigram.scores.push_back(quotient(j[1].get<double>()));
     }
     auto unknown = model.at("unk_id");
     unigram.unknown = unknown.id();

@@ -360,6 +360,20 @@ TEST(Bpe, EndOfText) {
             "end_of_text: the tokenizer has no added token '<|x|>'");
 }
 
+// Orders of equal pieces, whose sums differ by the rounding of scores alone: ids by `tokenizers` 0.23.3.
+TEST(Unigram, ScoresAreReadAsTokenizersReadsThem) {
+  auto j = json::parse(R"({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", -9.0],
+      ["a", -9.915546141583519], ["aa", -5.467981217887977], ["b", -5.061087382939072]]}})");
+  auto path = testing::TempDir() + "/bora_scores_" + std::to_string(getpid()) + ".json";
+  std::ofstream(path) << j.dump();
+  auto t = text::open_tokenizer({"type=huggingface", "path=" + path});
+  std::filesystem::remove(path);
+  EXPECT_EQ(t->encode("baaaaa"), (Ids{3, 2, 2, 1}));
+  EXPECT_EQ(t->encode("bbaaaaa"), (Ids{3, 3, 2, 2, 1}));
+  EXPECT_EQ(t->encode("bbbaaa"), (Ids{3, 3, 3, 2, 1}));
+  EXPECT_EQ(t->encode("bbbaaaaa"), (Ids{3, 3, 3, 2, 1, 2}));
+}
+
 // ---- what is refused ------------------------------------------------------------------------------------------------
 TEST(Bpe, FilesThatAreNone) {
   EXPECT_EQ(error({"type=bpe"}), "path: must be the path of a tokenizer.json, got ''");
