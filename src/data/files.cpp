@@ -21,6 +21,15 @@ void check_file_system(const std::string& folder) {
       ::statfs(folder.c_str(), &system) == 0 && (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC);
   check<ConfigError>(!made_up, "data: ", folder, " holds what the kernel says of itself, not text");
 }
+/// What a name leads to. What cannot be seen, or is gone, is not left out in silence.
+fs::file_status status_of(const fs::path& path) {
+  std::error_code error;
+  auto status = fs::status(path, error);
+  check<ConfigError>(status.type() != fs::file_type::none, "data: cannot read ", path.string(), ": ", error.message());
+  bool dangles = !fs::exists(status) && fs::is_symlink(fs::symlink_status(path, error));
+  check<ConfigError>(!dangles, "data: ", path.string(), " is a link to a file that is not there; mend or remove it");
+  return status;
+}
 /// Files below a folder and its subfolders. Links to files count; links to folders are not followed.
 void list_folder(const fs::path& folder, std::vector<std::string>& files) {
   std::error_code error, no_status;
@@ -31,10 +40,7 @@ void list_folder(const fs::path& folder, std::vector<std::string>& files) {
     if (fs::is_directory(it->symlink_status(no_status))) {
       list_folder(path, files);
     } else if (!index_of_fortune(path.extension().string())) {
-      auto status = it->status(no_status);
-      check<ConfigError>(status.type() != fs::file_type::none, "data: cannot read ", path.string(), ": ",
-                         no_status.message());
-      if (fs::is_regular_file(status)) files.push_back(path.string());
+      if (fs::is_regular_file(status_of(path))) files.push_back(path.string());
     }
   }
   check<ConfigError>(!error, "data: cannot read the folder ", folder.string(), ": ", error.message());
@@ -134,10 +140,7 @@ class Glob {
       for (auto i = first; i < files_.size(); ++i) files_[i] = files_[i].substr(2);  // without "./"
   }
   void add(const std::string& path) {
-    std::error_code error;
-    auto status = fs::status(path, error);  // what cannot be seen is not left out in silence
-    check<ConfigError>(status.type() != fs::file_type::none, "data: cannot read ", path, ": ", error.message());
-    if (fs::is_regular_file(status) && (indices_ || !index_of_fortune(path))) files_.push_back(path);
+    if (fs::is_regular_file(status_of(path)) && (indices_ || !index_of_fortune(path))) files_.push_back(path);
   }
   std::vector<std::string>& files_;
   std::vector<std::string> parts_ = {};

@@ -42,7 +42,6 @@ class JsonTokenizer final : public Tokenizer {
       (t.normalized ? in_normalized : in_text).push_back(t);
       if (t.normalized) in_normalized.back().content = json_.normalizer(t.content);
     }
-    std::erase_if(in_normalized, [](auto& t) { return t.content.empty(); });
     in_text_ = AddedTokens(std::move(in_text));
     in_normalized_ = AddedTokens(std::move(in_normalized));
     if (json_.bpe) model_ = std::make_unique<Merges>(std::move(*json_.bpe));

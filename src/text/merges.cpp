@@ -33,9 +33,9 @@ Merges::Merges(BpeModel model) : model_(std::move(model)), steps_(model_.merges.
     if (!model_.byte_level && w.size() == character_size(w[0]))
       characters_[number_of(w)] = static_cast<std::int32_t>(id);
     if (!model_.ignore_merges) continue;
-    auto& known = words_[WordKey(w).hash >> 1];
-    check<IoError>(known == 0, "two tokens have the same hash: '", w, "'");
-    known = static_cast<std::int32_t>(id) + 1;
+    auto& last = words_[WordKey(w).hash >> 1];
+    if (last > 0) before_[static_cast<std::int32_t>(id)] = last - 1;
+    last = static_cast<std::int32_t>(id) + 1;
   }
   cut_ = !model_.byte_level && !model_.ignore_merges && characters_.find(number_of(kSpace)) != nullptr;
   for (auto& m : model_.merges) {
@@ -48,6 +48,15 @@ Merges::Merges(BpeModel model) : model_(std::move(model)), steps_(model_.merges.
 Merges::Step Merges::step(std::int32_t left, std::int32_t right) const {
   auto found = steps_.find(pair_of(left, right));
   return found ? *found : Step{};
+}
+std::int32_t Merges::find(std::string_view word) const {
+  auto last = words_.find(WordKey(word).hash >> 1);
+  auto id = last ? *last - 1 : -1;
+  while (id >= 0 && model_.words[static_cast<std::size_t>(id)] != word) {
+    auto before = before_.find(id);
+    id = before == before_.end() ? -1 : before->second;
+  }
+  return id;
 }
 void Merges::append(std::string_view word, WordCache& cache, std::vector<std::int32_t>& ids) const {
   if (model_.byte_level && word.size() == 1) return ids.push_back(model_.byte_ids[static_cast<unsigned char>(word[0])]);
@@ -86,8 +95,7 @@ void Merges::symbols(std::string_view word, std::vector<std::int32_t>& ids) cons
 }
 void Merges::merge(std::string_view word, std::vector<std::int32_t>& ids) const {
   if (model_.ignore_merges)
-    if (auto id = words_.find(WordKey(word).hash >> 1); id && model_.words[static_cast<std::size_t>(*id - 1)] == word)
-      return ids.push_back(*id - 1);
+    if (auto id = find(word); id >= 0) return ids.push_back(id);
   auto begin = ids.size();
   symbols(word, ids);
   ids.size() - begin <= 32 ? merge_few(ids, begin) : merge_many(ids, begin);

@@ -1,5 +1,6 @@
 // merges.h -- the BPE of one word.
 #pragma once
+#include <unordered_map>
 #include "text/words.h"
 
 namespace bora::text {
@@ -29,6 +30,8 @@ class Merges final : public Model {
     std::int32_t rank = -1, into = -1;  // -1: there is no merge
   };
   Step step(std::int32_t left, std::int32_t right) const;
+  /// The id of a word of the vocabulary, or -1.
+  std::int32_t find(std::string_view word) const;
   void symbols(std::string_view word, std::vector<std::int32_t>& ids) const;
   void merge(std::string_view word, std::vector<std::int32_t>& ids) const;
   void merge_few(std::vector<std::int32_t>& ids, std::size_t begin) const;
@@ -36,7 +39,8 @@ class Merges final : public Model {
   BpeModel model_;
   NumberMap<Step> steps_;
   NumberMap<std::int32_t> characters_;  // ids of characters, by their bytes as a number
-  NumberMap<std::int32_t> words_;       // with ignore_merges: ids by the word's hash, which no two words share
+  NumberMap<std::int32_t> words_;       // with ignore_merges: 1 + the last id of a word with this hash
+  std::unordered_map<std::int32_t, std::int32_t> before_ = {};  // the id before it with the same hash
   bool cut_ = false;                    // whether no token spans the place before a U+2581 after another character
 };
 }  // namespace bora::text

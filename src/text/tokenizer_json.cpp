@@ -1,4 +1,6 @@
 #include "text/tokenizer_json.h"
+#include <charconv>
+#include <cmath>
 #include <unordered_set>
 #include "text/byte_level.h"
 #include "text/json_node.h"
@@ -7,6 +9,32 @@ namespace bora::text {
 namespace {
 using nlohmann::json;
 constexpr std::size_t kMostAdded = 4096;  // bytes of an added token
+
+/// A score as `tokenizers` reads it: its JSON library divides the digits by a power of ten, and may miss the last bit.
+/// That bit decides between the same pieces in another order.
+double quotient(double score) {
+  char text[40];
+  auto end = std::to_chars(text, std::end(text), std::abs(score), std::chars_format::scientific).ptr;
+  std::uint64_t digits = 0;
+  int exponent = 0;
+  auto at = text;
+  for (bool behind_point = false; *at != 'e'; ++at)
+    if (*at == '.') behind_point = true;
+    else digits = digits * 10 + static_cast<std::uint64_t>(*at - '0'), exponent -= behind_point;
+  int shift = 0;
+  std::from_chars(at + (at[1] == '+' ? 2 : 1), end, shift);
+  exponent += shift;
+  auto value = static_cast<double>(digits);
+  while (exponent != 0) {
+    auto k = std::min(std::abs(exponent), 308);
+    auto power = "1e" + std::to_string(k);
+    double ten = 0;
+    std::from_chars(power.data(), power.data() + power.size(), ten);
+    value = exponent > 0 ? value * ten : value / ten;
+    exponent += exponent > 0 ? -k : k;
+  }
+  return std::copysign(value, score);
+}
 
 class Reader {
  public:
@@ -98,7 +126,7 @@ class Reader {
       if (!ids_.emplace(token, static_cast<std::int32_t>(i)).second)
         vocab.item(i).wrong("'", token, "' is a token already");
       unigram.pieces.push_back(token);
-      unigram.scores.push_back(j[1].get<double>());
+      unigram.scores.push_back(quotient(j[1].get<double>()));
     }
     auto unknown = model.at("unk_id");
     unigram.unknown = unknown.id();
@@ -121,6 +149,7 @@ class Reader {
   }
   void added(const Node& list) {
     std::unordered_set<std::string_view> seen;
+    std::unordered_map<std::string, std::string> normalized;  // to the token's content
     for (std::size_t i = 0, n = list.items(); i < n; ++i) {
       auto node = list.item(i);
       node.only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
@@ -134,6 +163,15 @@ class Reader {
       node.need(!t.content.empty() && t.content.size() <= kMostAdded, "content has ", t.content.size(), " bytes");
       node.need(seen.insert(list.j[i]["content"].get_ref<const std::string&>()).second, "'", t.content,
                 "' is an added token already");
+      if (t.normalized) {
+        auto text = out_.normalizer(t.content);
+        // `tokenizers` finds nothing between all bytes then, and panics where they are no characters.
+        node.need(!text.empty(), "normalization leaves nothing of '", t.content, "'; set normalized to false");
+        // Of tokens with one text it finds any one.
+        auto [other, is_new] = normalized.emplace(text, t.content);
+        node.need(is_new, "'", t.content, "' is '", text, "' when it is normalized, as '", other->second,
+                  "' is; set normalized to false");
+      }
       if (auto own = ids_.find(t.content); own != ids_.end()) {
         node.need(own->second == t.id, "'", t.content, "' has id ", t.id, ", but ", own->second, " in model.vocab");
         auto bytes = byte_texts_ ? token_bytes(t.content) : std::nullopt;
@@ -230,9 +268,12 @@ class Reader {
       for (std::size_t i = 0, n = list.items(); i < n; ++i) post_process(list.item(i));
       return;
     }
-    if (type == "RobertaProcessing" || type == "BertProcessing") return pair_around(node);
-    if (type != "TemplateProcessing")
+    bool pair = type == "RobertaProcessing" || type == "BertProcessing";
+    if (!pair && type != "TemplateProcessing")
       node.unknown_type("ByteLevel, TemplateProcessing, RobertaProcessing, BertProcessing, Sequence");
+    // There each part of the template is a text of its own.
+    node.need(!in_parts_, "'", type, "' after TemplateProcessing is not supported");
+    if (pair) return pair_around(node);
     node.only({"type", "single", "pair", "special_tokens"});
     auto single = node.at("single"), special = node.at("special_tokens");
     std::vector<std::int32_t> parts[2];
@@ -252,6 +293,7 @@ class Reader {
       }
     }
     single.need(sequences == 1, "expected the text, A, once");
+    in_parts_ = single.items() > 1;
     out_.before.insert(out_.before.begin(), parts[0].begin(), parts[0].end());
     out_.after.insert(out_.after.end(), parts[1].begin(), parts[1].end());
   }
@@ -259,6 +301,7 @@ class Reader {
   TokenizerJson out_;
   std::unordered_map<std::string_view, std::int32_t> ids_;  // of the vocabulary; its texts are the JSON's
   bool byte_texts_ = false;                                 // whether the decoder takes tokens as bytes
+  bool in_parts_ = false;                                   // whether a template has put tokens around the text
 };
 }  // namespace
 

@@ -93,8 +93,12 @@ TEST_F(Files, ErrorsSayWhatToDo) {
             "data: HERE/rows.csv.bz2 is an archive, or compressed by other programs than gzip and "
             "zstd: unpack it");
   fs::create_directories(folder / "links");
-  fs::create_symlink("nowhere", folder / "links" / "dangling");
   fs::create_symlink("self", folder / "links" / "self");
+  fs::create_directories(folder / "gone" / "deep");
+  fs::create_symlink("nowhere", folder / "gone" / "deep" / "link");
+  for (auto all : {"gone", "gone/*/*", "gone/**", "**/link", "*/deep/link", "gone/deep"})
+    EXPECT_EQ(problem(all), "data: HERE/gone/deep/link is a link to a file that is not there; mend or remove it")
+        << all;
   for (auto all : {"links", "links/*", "links/**", "*/self"})  // what cannot be read is not left out in silence
     EXPECT_EQ(problem(all), "data: cannot read HERE/links/self: Too many levels of symbolic links") << all;
   std::string braces;

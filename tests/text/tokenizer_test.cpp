@@ -5,12 +5,14 @@
 #include <unistd.h>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 #include <thread>
 #include "bora/base/text.h"
 #include "laws/effort.h"
+#include "text/byte_level.h"
 #include "text/pattern.h"
 #include "text/unicode.h"
 
@@ -315,6 +317,36 @@ TEST(Utf8, EachMaximalPartIsOneReplacement) {
   EXPECT_EQ(fixed("\xed\xa0\x80|\xf4\x90\x80|\xc0\x80|\xe0\x80"), "���|���|��|��");
   EXPECT_EQ(fixed("\xf1\x80\x80\xe1\x80\xc2"), "���");
 }
+TEST(Bpe, EveryWordIsItsTokenWhereMergesAreIgnored) {
+  auto j = read_json(file("llama3"));
+  j["added_tokens"] = json::array();
+  j["post_processor"] = nullptr;
+  j["pre_tokenizer"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
+  j["model"]["merges"] = json::array();
+  j["model"]["vocab"] = json::object();
+  auto& vocabulary = j["model"]["vocab"];
+  for (unsigned b = 0; b < 256; ++b) vocabulary[text::byte_character(static_cast<unsigned char>(b))] = b;
+  // Words of few different characters, zeros among them, short and long: many have the same hash.
+  std::mt19937 draw(8);
+  std::map<std::string, std::int32_t> words;
+  for (int k = 0; k < 4000; ++k) {
+    std::string word, name;
+    auto most = k % 3 == 0 ? 2U : 40U;
+    for (auto n = 1 + draw() % (k % 2 == 0 ? 4 : 34); n-- > 0;) word += static_cast<char>(draw() % most);
+    for (char c : word) name += text::byte_character(static_cast<unsigned char>(c));
+    auto next = static_cast<std::int32_t>(vocabulary.size());
+    if (!vocabulary.contains(name)) vocabulary[name] = next;
+    words[word] = vocabulary[name];
+  }
+  auto path = testing::TempDir() + "/bora_words_" + std::to_string(getpid()) + ".json";
+  std::ofstream(path) << j.dump();
+  auto t = text::open_tokenizer({"type=bpe", "path=" + path});
+  std::filesystem::remove(path);
+  for (auto& [word, id] : words) {
+    ASSERT_EQ(t->encode(word), Ids{id}) << one_line(word);
+    ASSERT_EQ(t->decode(Ids{id}), word);
+  }
+}
 TEST(Bpe, EndOfText) {
   auto end = [](const std::string& name, const std::string& setting = "") {
     return text::open_tokenizer({"type=bpe", "path=" + file(name), "end_of_text=" + setting})->end_of_text();
@@ -326,6 +358,20 @@ TEST(Bpe, EndOfText) {
   EXPECT_EQ(text::open_tokenizer({})->end_of_text(), std::nullopt);
   EXPECT_EQ(error({"type=bpe", "path=" + file("odd"), "end_of_text=<|x|>"}),
             "end_of_text: the tokenizer has no added token '<|x|>'");
+}
+
+// Orders of equal pieces, whose sums differ by the rounding of scores alone: ids by `tokenizers` 0.23.3.
+TEST(Unigram, ScoresAreReadAsTokenizersReadsThem) {
+  auto j = json::parse(R"({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", -9.0],
+      ["a", -9.915546141583519], ["aa", -5.467981217887977], ["b", -5.061087382939072]]}})");
+  auto path = testing::TempDir() + "/bora_scores_" + std::to_string(getpid()) + ".json";
+  std::ofstream(path) << j.dump();
+  auto t = text::open_tokenizer({"type=huggingface", "path=" + path});
+  std::filesystem::remove(path);
+  EXPECT_EQ(t->encode("baaaaa"), (Ids{3, 2, 2, 1}));
+  EXPECT_EQ(t->encode("bbaaaaa"), (Ids{3, 3, 2, 2, 1}));
+  EXPECT_EQ(t->encode("bbbaaa"), (Ids{3, 3, 3, 2, 1}));
+  EXPECT_EQ(t->encode("bbbaaaaa"), (Ids{3, 3, 3, 2, 1, 2}));
 }
 
 // ---- what is refused ------------------------------------------------------------------------------------------------
@@ -395,6 +441,26 @@ TEST(Bpe, WhatIsNotSupportedIsNamed) {
             "MergedWithPrevious, MergedWithNext and Contiguous");
   EXPECT_EQ(with("/pre_tokenizer/pretokenizers/0/pattern", {{"Regex", "(a"}}),
             "pre_tokenizer.pretokenizers[0].pattern: broken regular expression '(a': missing closing parenthesis");
+  auto stripped = good;
+  stripped["normalizer"] = {{"type", "Strip"}};
+  stripped["added_tokens"][0]["content"] = "\n";
+  stripped["added_tokens"][0]["normalized"] = true;
+  EXPECT_EQ(error_of(stripped), "added_tokens[0]: normalization leaves nothing of '\n'; set normalized to false");
+  auto alike = good;
+  alike["normalizer"] = {{"type", "Lowercase"}};
+  for (auto [i, content] : {std::pair{1, "<X>"}, {3, "<x>"}}) {
+    alike["added_tokens"][i]["content"] = content;
+    alike["added_tokens"][i]["normalized"] = true;
+  }
+  EXPECT_EQ(error_of(alike),
+            "added_tokens[3]: '<x>' is '<x>' when it is normalized, as '<X>' is; set normalized to false");
+  auto around = good["post_processor"]["processors"][1];
+  EXPECT_EQ(with("/post_processor/processors/2", around),
+            "post_processor.processors[2]: 'TemplateProcessing' after TemplateProcessing is not supported");
+  json pair = {{"type", "BertProcessing"}, {"cls", {"a", 1}}, {"sep", {"b", 2}}};
+  EXPECT_EQ(with("/post_processor/processors", {around, pair}),
+            "post_processor.processors[1]: 'BertProcessing' after TemplateProcessing is not supported");
+  EXPECT_EQ(with("/post_processor/processors", {pair, around}), "no error");
   const std::string decoders = "null, ByteLevel, ByteFallback, Metaspace, Replace, Strip, Fuse, Sequence";
   EXPECT_EQ(with("/decoder/type", "CTC"), "decoder: type 'CTC' is not supported; supported: " + decoders);
   json after_fuse = {{"type", "Sequence"}, {"decoders", {{{"type", "Fuse"}}, {{"type", "ByteFallback"}}}}};
