@@ -1,5 +1,5 @@
-// Means and covariances by the No-U-Turn Sampler of nuts.h: 64 chains at once, by vmap over while_loops, each with paths
-// of its own length.
+// Means and covariances by the No-U-Turn Sampler of nuts.h: 64 chains at once, by vmap over while_loops, each with
+// paths of its own length.
 #include "nuts.h"
 #include <iostream>
 using namespace bora;

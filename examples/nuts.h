@@ -1,6 +1,6 @@
 // nuts.h -- the No-U-Turn Sampler (Hoffman, Gelman 2014, with Betancourt's multinomial choice), of one chain. A path
-// doubles without recursion: turns inside of it are found by checkpoints, one for each level of the tree (Phan, Pradhan,
-// Jankowiak 2019).
+// doubles without recursion: turns inside of it are found by checkpoints, one for each level of the tree (Phan,
+// Pradhan, Jankowiak 2019).
 #pragma once
 #include <bora/bora.h>
 #include <bora/ops/linalg_functions.h>
@@ -75,7 +75,8 @@ inline std::pair<Array, Array> drawn(const Array& x, const Array& key) {
   auto doubled = [&](const State& s) {
     auto rightward = random::bernoulli(random::fold_in(k2, s.level), 0.5);
     auto from = chosen(rightward, s.right, s.left);
-    auto more = grown(from, where(rightward, constant(kPace, f64), -kPace), s.level, start, random::fold_in(k3, s.level));
+    auto pace = where(rightward, constant(kPace, f64), -kPace);
+    auto more = grown(from, pace, s.level, start, random::fold_in(k3, s.level));
     auto taken = !more.turned &&
                  log(random::uniform(random::fold_in(k4, s.level), {}, f64)) < more.weight - s.all.weight;
     auto left = chosen(rightward, s.left, more.end), right = chosen(rightward, more.end, s.right);

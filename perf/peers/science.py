@@ -220,7 +220,8 @@ def transposed_chain():
 
 CASES = {
     "hmc": hmc, "nuts": nuts, "kalman": kalman, "lstm": lstm, "gaussian_process": gaussian_process,
-    "bodies": bodies, "cnn": cnn, "kuramoto": kuramoto, "wave": wave, "image_u8": image_u8, "transposed_chain": transposed_chain,
+    "bodies": bodies, "cnn": cnn, "kuramoto": kuramoto, "wave": wave,
+    "image_u8": image_u8, "transposed_chain": transposed_chain,
     "sum_middle": lambda: one(lambda x: (x * x).sum(1), uniform(1, (256, 1024, 64))),
     "sum_two_axes": lambda: one(lambda x: (x * x).sum((0, 2, 3)), uniform(1, (64, 64, 56, 56))),
     "softmax_short": lambda: one(lambda x: jax.nn.softmax(x * 2, -1), uniform(1, (131072, 8))),

@@ -13,6 +13,7 @@
 #include "bora/kernels/memory.h"
 #include "kernels/gemm/bf16.h"
 #include "kernels/gemm/block.h"
+#include "kernels/gemm/tiny.h"
 #include "kernels/gemm/unfolded.h"
 
 namespace bora::kernels {
@@ -192,7 +193,8 @@ void gemm(const Gemm& g) {
     case Dtype::bf16:
       if (has_bf16_unit() && gemm_bf16_unit(g)) return;
       [[fallthrough]];
-    default: return run_float({g, {}});
+    default:
+      if (!gemm_tiny(g)) run_float({g, {}});
   }
 }
 void gemm_patches(const Gemm& g, const Patches& patches, const I* b_parts, I part) {

@@ -317,8 +317,9 @@ void run(const LoopKernel& k, const LoopArgs& a) {
   if (is_narrow(k, g)) return run_narrow(k, a, g);
   if (strided != 0) return run_strided(k, a, strided);
   if (const auto* code = code_for(k, g, 1)) {
-    const auto* half = k.isa == Isa::v4 && g.rows > 1 && g.columns <= (k.wide ? 4 : 8) ? code_for(k.halves(), g, 1) : nullptr;
-    return (half != nullptr ? half : code)->run(half != nullptr ? k.halves() : k, a, g);
+    const bool short_rows = k.isa == Isa::v4 && g.rows > 1 && g.columns <= (k.wide ? 4 : 8);
+    if (const auto* half = short_rows ? code_for(k.halves(), g, 1) : nullptr) return half->run(k.halves(), a, g);
+    return code->run(k, a, g);
   }
   const std::int64_t block = kBlockBytes / k.element_bytes;
   if (g.columns <= block) {

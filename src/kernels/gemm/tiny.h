@@ -1,0 +1,9 @@
+// tiny.h -- many products of a few numbers each, where a call for each of them would take longer than its work.
+#pragma once
+#include "bora/kernels/gemm.h"
+
+namespace bora::kernels {
+/// Computes g like any other kernel, bit for bit; false, with nothing done, for other products than f32 and f64 ones of
+/// at most 512 multiply-adds with at most 8 rows or columns, of which there are at least 8.
+bool gemm_tiny(const Gemm& g);
+}  // namespace bora::kernels
