@@ -126,11 +126,15 @@ void set_threads(const Settings& s, int ranks_here) {
 
 namespace {
 bool may_go_on(const Job& job) { return job.purpose == "train" && launch::can_go_on(); }
-/// Ranks that have met before, or are started beside such ranks, can do so: it is a loss if they do not.
+/// Who does not arrive at a job that can go on is lost to it. Ranks that have met before, or are started beside such
+/// ranks, fit together: whatever keeps them from meeting is a loss.
 transport::ContextPtr meet(const Job& job, const transport::Config& config) {
   try {
     return transport::join(config, launch::epoch_is_over);
-  } catch (const transport::RankLost&) { throw; } catch (const Error& e) {
+  } catch (const transport::RankLost&) { throw; } catch (const transport::JoinTimeout& e) {
+    if (!may_go_on(job)) throw;
+    throw transport::RankLost(e.text(), e.rank);
+  } catch (const Error& e) {
     if (!may_go_on(job) || launch::in_first_epoch()) throw;
     throw transport::RankLost(e.text(), -1);
   }

@@ -15,24 +15,34 @@ namespace {
 constexpr int kHosts = 3;
 constexpr int kDescriptors = 200;  // of this process: the hosts' networks and names
 /// Host 0 of the network is where the launcher reaches the others from, as `bora launch --hosts kubernetes` does: each
-/// of them listens, and starts an agent for who knows the job's secret.
+/// of them listens, and starts an agent for who knows the job's secret. `aside`: the launcher reaches them without that
+/// network, which is the ranks' alone.
 struct CabledHosts : Hosts {
   net::Network network{kHosts + 1, {.mbit = 1000, .delay_us = 50}};
   std::string secret = folder + "/secret";
   std::array<pid_t, kHosts + 1> listeners = {};
   std::array<std::atomic<bool>, kHosts + 1> cut = {};  // also while it is down
 
-  explicit CabledHosts(const std::string& below) : Hosts(below, "h1 slots=2\nh2 slots=1\nh3 slots=1\n") {
+  CabledHosts(const std::string& below, bool aside) : Hosts(below, "h1 slots=2\nh2 slots=1\nh3 slots=1\n") {
     network.publish(kDescriptors);
     std::ofstream(secret) << "a secret of some length\n";
     ::chmod(secret.c_str(), 0600);
-    std::ofstream(folder + "/reach") << "#!/bin/sh\nexport BORA_SECRET_FILE=" << secret << "\nexec nsenter --net=/proc/"
-                                     << ::getpid() << "/fd/" << kDescriptors << " " BORA_COMMAND
-                                     << " agent --reach 10.77.0.$((${1#h} + 1))\n";
-    for (int h = 1; h <= kHosts; ++h) start(h);
+    auto files = "/proc/" + std::to_string(::getpid()) + "/fd/";
+    auto number = [](int first) { return "$((2 * ${host#h} + " + std::to_string(first) + "))"; };
+    std::ofstream reach(folder + "/reach");
+    reach << "#!/bin/sh\nhost=$1\naddress=10.77.0.$((${host#h} + 1))\nshift\n";
+    if (aside)
+      reach << "export SSH_CONNECTION=\"10.77.0.1 1 $address 22\" BORA_HOST_ID=$host BORA_TEST_HOSTS=" << folder
+            << "\nexec nsenter --net=" << files << number(kDescriptors) << " --uts=" << files
+            << number(kDescriptors + 1) << " sh -c \"$*\"\n";
+    else
+      reach << "export BORA_SECRET_FILE=" << secret << "\nexec nsenter --net=" << files << kDescriptors
+            << " " BORA_COMMAND " agent --reach $address\n";
+    for (int h = 1; h <= kHosts && !aside; ++h) start(h);
   }
   ~CabledHosts() override {
-    for (int h = 1; h <= kHosts; ++h) stop(h);
+    for (int h = 1; h <= kHosts; ++h)
+      if (listeners[static_cast<std::size_t>(h)] != 0) stop(h);
   }
   static std::string name(int h) { return "h" + std::to_string(h); }
   void start(int h) {
@@ -75,11 +85,12 @@ struct CabledHosts : Hosts {
 };
 struct CableTest : HistoryTest {
   std::unique_ptr<CabledHosts> all = {};
+  bool aside = false;
   int sound = 1;  // the host that nothing happens to in this job, so that there always is one
 
   void SetUp() override {
     if (auto why = net::missing(); !why.empty()) GTEST_SKIP() << why;
-    all = std::make_unique<CabledHosts>(folder);
+    all = std::make_unique<CabledHosts>(folder, aside);
   }
   void TearDown() override { wake(); }  // before the hosts are gone
   Hosts& hosts() override { return *all; }
@@ -88,7 +99,7 @@ struct CableTest : HistoryTest {
     std::vector<int> connected;
     for (int h = 1; h <= kHosts; ++h)
       if (h != sound && !all->cut[static_cast<std::size_t>(h)]) connected.push_back(h);
-    auto what = below(10);
+    auto what = aside ? 2 + below(4) : below(10);
     if (connected.empty() || what > 7) return happens_to_ranks(launcher, what == 9, below(4) == 0);
     auto h = one_of(connected);
     auto& cut = all->cut[static_cast<std::size_t>(h)];
@@ -109,12 +120,20 @@ struct CableTest : HistoryTest {
       bool sends = what == 4, hears = what == 3;
       story.back() += sends ? " hears nothing" : hears ? " cannot be heard" : "'s cable is cut";
       hosts.network.cut(h, !sends, !hears);
-      later(30'000, [&cut, &hosts, h] { hosts.network.cut(h, false, false), cut = false; });
+      later(aside ? 60'000 : 30'000, [&cut, &hosts, h] { hosts.network.cut(h, false, false), cut = false; });
     }
   }
 };
+/// Ranks on both sides of a cut cable live, and their launcher reaches all of them: the job goes on on one side.
+struct ApartTest : CableTest {
+  ApartTest() { aside = true; }
+};
 }  // namespace
 
+TEST_F(ApartTest, NoCableOfTheRanksAloneChangesARun) {
+  histories({{"virtual", "--layout dp reproducible=4 elastic.snapshot=5 ", true, true},
+             {"virtual_disk", "--layout dp reproducible=4 ", true, true}});
+}
 TEST_F(CableTest, NoCableChangesARun) {
   histories({{"replicas", "--mesh replica=-1 local=diloco local.every=7 local.replicas=4 elastic.snapshot=4 ", true,
               true},

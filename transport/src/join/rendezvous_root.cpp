@@ -64,7 +64,7 @@ class Root final : public Rendezvous {
       wait_for_news();
       serve();
     }
-    if (!absent.empty()) throw JoinTimeout(text.str());
+    if (!absent.empty()) throw JoinTimeout(text.str(), absent[0]);
     throw ConfigError(text.str());
   }
 
