@@ -11,7 +11,8 @@ void Apart::misses(int rank, int lost) {
   auto n = static_cast<int>(hosts_.size());
   if (rank < 0 || rank >= n || lost < 0 || lost >= n) return;
   auto &by = hosts_[static_cast<std::size_t>(rank)], &whom = hosts_[static_cast<std::size_t>(lost)];
-  if (by != whom) misses_[whom].insert(by);
+  if (rank == lost) misses_[whom].insert(hosts_.begin(), hosts_.end());
+  else if (by != whom) misses_[whom].insert(by);
 }
 std::string Apart::host() const {
   std::string found;

@@ -14,7 +14,8 @@ class Apart {
   void begin();
   void has(const std::string& host_of_rank) { hosts_.push_back(host_of_rank); }
   void reached() { got_further_ = true; }
-  /// The rank has left the epoch, and misses another one; -1: it does not know which.
+  /// The rank has left the epoch, and misses another one; -1: it does not know which. Itself: it cannot meet anybody,
+  /// which its host's network is to blame for.
   void misses(int rank, int lost);
   /// The host that those of the most others miss, of several the last one, if the epoch made no step; else none.
   std::string host() const;

@@ -44,7 +44,7 @@ class RemoteRanks final : public Ranks {
   void serve(RankEvents&) override;
   bool running() const override;
   bool connected() const { return ssh_ > 0; }
-  /// A rank of another host misses this one; if it runs here, the host needs to be silent for a shorter time to be lost.
+  /// A rank of another host misses this one; if it runs here, the host is lost after a shorter silence.
   void miss(int rank);
   std::vector<int> waiting() const override;
   void tell(Message) override;

@@ -12,8 +12,8 @@ namespace {
 struct LossTest : CommandTest {
   /// Four ranks, whose messages are calls to the system.
   std::string words = config + " steps=60 batch=8 reproducible=4 layout=dp transport.carrier=tcp"
-                               " transport.heartbeat=0.5 transport.suspect=1.5 transport.dead=4 transport.join_timeout=10"
-                               " transport.calibrate=off ";
+                               " transport.heartbeat=0.5 transport.suspect=1.5 transport.dead=4"
+                               " transport.join_timeout=10 transport.calibrate=off ";
   struct Window {
     std::string name, words, from;
     int calls;  // of a rank from there on, about

@@ -32,6 +32,15 @@ TEST(Apart, TheHostThatReachesNobodyIsLeftOut) {
             << hosts << " hosts, " << cut;
       }
 }
+TEST(Apart, WhoCannotMeetAnybodyIsLeftOutWhoeverMissesOthers) {
+  for (int self = 0; self < 5; ++self) {
+    Apart a;
+    a.begin();
+    for (auto* host : {"a", "b", "c", "d", "e"}) a.has(host);
+    for (int r = 0, other = (self + 1) % 5; r < 5; ++r) a.misses(r, r == self ? r : r == other ? -1 : other);
+    EXPECT_EQ(a.host(), std::string(1, static_cast<char>('a' + self)));
+  }
+}
 TEST(Apart, NobodyIsWhenTheyHaveMetOrDoNotKnow) {
   auto a = cut_off(3, 2, 2);
   a.reached();
