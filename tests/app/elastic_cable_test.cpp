@@ -38,6 +38,7 @@ struct CabledHosts : Hosts {
     else
       reach << "export BORA_SECRET_FILE=" << secret << "\nexec nsenter --net=" << files << kDescriptors
             << " " BORA_COMMAND " agent --reach $address\n";
+    reach.close();  // before processes inherit it
     for (int h = 1; h <= kHosts && !aside; ++h) start(h);
   }
   ~CabledHosts() override {
