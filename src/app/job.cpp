@@ -1,7 +1,9 @@
 #include "job.h"
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 #include "bora/base/parallel.h"
 #include "bora/nn/pipeline.h"
 #include "bora/train/progress.h"
@@ -126,13 +128,21 @@ void set_threads(const Settings& s, int ranks_here) {
 
 namespace {
 bool may_go_on(const Job& job) { return job.purpose == "train" && launch::can_go_on(); }
-/// Ranks that have met before, or are started beside such ranks, can do so: it is a loss if they do not.
-transport::ContextPtr meet(const Job& job, const transport::Config& config) {
-  try {
+/// Who does not arrive at a job that can go on is lost to it. Ranks that have met before, or are started beside such
+/// ranks, fit together: whatever keeps them from meeting is a loss.
+transport::ContextPtr meet(const Job& job, transport::Config config) {
+  using Clock = std::chrono::steady_clock;
+  auto until = Clock::now() + std::chrono::duration<double>(config.join_timeout_s);
+  for (;;) try {
     return transport::join(config, launch::epoch_is_over);
-  } catch (const transport::RankLost&) { throw; } catch (const Error& e) {
+  } catch (const transport::RankLost&) { throw; } catch (const transport::JoinTimeout& e) {
+    if (!may_go_on(job)) throw;
+    throw transport::RankLost(e.text(), e.rank);
+  } catch (const Error& e) {
     if (!may_go_on(job) || launch::in_first_epoch()) throw;
-    throw transport::RankLost(e.text(), -1);
+    if (Clock::now() > until || !launch::epoch_is_over().empty()) throw transport::RankLost(e.text(), config.rank);
+    config.root_socket = -1;  // it was closed
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // its interface may be down for a while
   }
 }
 int hand_over(const Job& job, const HandOver& f, const std::vector<int>& heirs) {

@@ -156,6 +156,7 @@ void write_file(const std::string& path, const std::string& text, WriteOptions o
     throw;
   }
 }
+void File::cut(std::int64_t size) { [[maybe_unused]] auto done = ::ftruncate(fd_, static_cast<off_t>(size)); }
 void File::drop_pages() const { (void)::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED); }
 void sync_folder(const std::string& path) {
   int fd = open_retried(path.c_str(), O_RDONLY | O_DIRECTORY);

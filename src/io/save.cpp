@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include "bora/base/crc32c.h"
@@ -21,8 +22,8 @@ Box block_of_rank(const Type& type, const Spec& spec, const MeshShape& mesh, int
 
 namespace {
 std::string rank_file(const std::string& folder, std::int64_t rank) { return folder + "/rank-" + std::to_string(rank); }
-std::string temporary(const std::string& root, std::int64_t step) {
-  return root + "/.step-" + std::to_string(step) + ".tmp";
+std::string temporary(const std::string& root, std::int64_t step, const std::string& holder) {
+  return root + "/.step-" + std::to_string(step) + (holder.empty() ? "" : "." + holder) + ".tmp";
 }
 
 /// Writes this rank's file; returns its entries for the manifest.
@@ -52,8 +53,8 @@ std::vector<StoredLeaf> write_blocks(const std::string& path, const std::vector<
 }
 
 /// Renames the folder first, so that a half-removed one is no checkpoint.
-void remove_checkpoint(const std::string& root, const Checkpoint& c) {
-  auto away = temporary(root, c.step);
+void remove_checkpoint(const std::string& root, const Checkpoint& c, const std::string& holder) {
+  auto away = temporary(root, c.step, holder);
   fs::remove_all(away);
   rename_folder(c.folder, away);
   fs::remove_all(away);
@@ -124,30 +125,38 @@ std::string clean_checkpoints(const std::string& root) {
   fs::directory_iterator it(root, error);
   for (; !error && it != fs::directory_iterator(); it.increment(error)) {
     auto name = it->path().filename().string();
-    if (name.starts_with(".step-") && (name.ends_with(".tmp") || name.ends_with(".tmp.old")))
+    if (name.starts_with(".step-") &&
+        (name.ends_with(".tmp") || name.ends_with(".tmp.old") || name.ends_with(".tmp.gone")))
       found.push_back(it->path());
   }
   check<IoError>(!error || error == std::errc::no_such_file_or_directory, "cannot read ", root, ": ", error.message());
   std::string stays;
   for (auto& path : found) {
     auto name = path.filename().string();
-    auto place = root + "/" + name.substr(1, name.find(".tmp") - 1);
+    auto place = root + "/" + name.substr(1, name.find('.', 1) - 1);
     // On file systems without exchange the old folder has no name for a moment.
-    if (name.ends_with(".old") && !fs::exists(place, error)) rename_folder(path, place);
-    else if (fs::remove_all(path, error); error) stays = "cannot remove " + path.string() + ": " + error.message();
+    if (name.ends_with(".old") && !fs::exists(place, error)) {
+      rename_folder(path, place);
+      continue;
+    }
+    // At once: who wrote it, and wakes now, gives it the checkpoint's name either before or never.
+    auto gone = name.ends_with(".gone") ? path : fs::path(path.string() + ".gone");
+    if (gone != path && (fs::remove_all(gone, error), std::rename(path.c_str(), gone.c_str()) != 0)) gone = path;
+    if (fs::remove_all(gone, error); error) stays = "cannot remove " + gone.string() + ": " + error.message();
   }
   return stays;
 }
 
 std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves,
                             const Place& place, const std::map<std::string, std::string>& notes, std::int64_t keep,
-                            std::string* warning) {
-  const auto folder = root + "/step-" + std::to_string(step), unfinished = temporary(root, step);
+                            std::string* warning, const Holder& holder) {
+  const auto folder = root + "/step-" + std::to_string(step), unfinished = temporary(root, step, holder.name);
   const bool first = place.rank == 0;
   auto on_first = [&](auto f) { return first ? error_of(f) : std::string(); };
   auto begin = on_first([&] {
     if (fs::create_directories(root)) sync_folder(fs::path(root).parent_path() / ".");
-    clean_checkpoints(root);
+    if (!holder.check) clean_checkpoints(root);
+    else fs::remove_all(unfinished);  // whatever else there is may be of those who have taken the folder over
     check<IoError>(fs::create_directory(unfinished), "cannot remove ", unfinished,
                    ", which an interrupted save has left");
   });
@@ -163,6 +172,14 @@ std::string save_checkpoint(const std::string& root, std::int64_t step, const st
     throw IoError(text.substr(1));
   }
 
+  // After the folder was made, before it gets its name: see Holder.
+  if (first && holder.check) try {
+      holder.check();
+    } catch (...) {
+      std::error_code ignored;
+      fs::remove_all(unfinished, ignored);
+      throw;
+    }
   auto commit = on_first([&] {
     Manifest m{to_string(place.mesh), notes};
     m.notes["step"] = std::to_string(step);
@@ -186,7 +203,7 @@ std::string save_checkpoint(const std::string& root, std::int64_t step, const st
     fs::remove_all(unfinished);
     auto all = list_checkpoints(root);
     for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < all.size(); ++i)
-      if (all[i].step != step) remove_checkpoint(root, all[i]);
+      if (all[i].step != step) remove_checkpoint(root, all[i], holder.name);
   });
   if (warning && !kept.empty()) *warning = "an old checkpoint stays: " + kept;
   return folder;

@@ -15,6 +15,7 @@
 #include "bora/base/error.h"
 #include "bora/base/text.h"
 #include "bora/transport/transport.h"
+#include "apart.h"
 #include "headway.h"
 #include "newcomers.h"
 #include "outputs.h"
@@ -128,10 +129,21 @@ class Job final : private RankEvents {
     leave_out([](auto& host) { return !host.ready(); });
   }
   /// Goes on without these hosts, and tries them again.
-  template <class F> void leave_out(const F& which) {
+  template <class F> void leave_out(const F& which, std::chrono::seconds pause = std::chrono::seconds(1)) {
     for (auto& host : remote_)
-      if (which(*host)) newcomers_.lack(host->host());
+      if (which(*host)) newcomers_.lack(host->host(), pause);
     std::erase_if(remote_, [&](auto& host) { return which(*host); });
+  }
+  /// Everybody lives, but the ranks of a host and those of others have not met: goes on without it, if that is enough.
+  void leave_out_apart() {
+    auto name = apart_.host();
+    auto is_it = [&](auto& host) { return host.host().name == name; };
+    int slots = 0;
+    for (auto& host : remote_) slots += is_it(*host) ? 0 : host->host().slots;
+    if (name.empty() || options_.elastic.fitting(std::min(slots, options_.ranks)) < options_.elastic.min) return;
+    auto pause = apart_.pause(name);
+    write_all(2, Apart::text(name, pause));
+    leave_out(is_it, pause);
   }
   /// The ranks with which an elastic job goes on, if it gets so many slots more. ConfigError if they are too few.
   int fitting(int more = 0) const {
@@ -143,20 +155,6 @@ class Job final : private RankEvents {
                        " left, and the job needs ", e.min, " to ", e.max,
                        " ranks (elastic.min, elastic.max), in a number that its mesh and batch allow");
     return n;
-  }
-  /// Rank 0's address on its host, as other hosts reach it.
-  std::string root(const RemoteRanks& first) const {
-    if (!options_.root.empty()) return options_.root;
-    if (first.address().empty()) {  // the command that replaces ssh does not report it
-      auto& name = first.host().name;
-      return (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":29650";
-    }
-    auto loopback = [](const RemoteRanks& h) { return is_loopback(h.address().substr(h.address()[0] == '[')); };
-    for (auto& host : remote_)
-      check<ConfigError>(!loopback(first) || (!host->address().empty() && loopback(*host)), first.host().place,
-                         ": ", first.host().name, " is ", first.address(), ", which ", host->host().name,
-                         " cannot reach; give another name or iface=, or set BORA_ROOT=host:port");
-    return first.address();
   }
   /// Starts all ranks, or the next epoch, in which ranks that wait go on. Each has its own name, and its own secret
   /// unless the user gave one: ranks of earlier ones are refused.
@@ -170,7 +168,8 @@ class Job final : private RankEvents {
     for (int left = ranks(); !handing && counts.size() < remote_.size(); left -= counts.back())
       counts.push_back(std::min(remote_[counts.size()]->host().slots, left));
     auto first = std::find_if(counts.begin(), counts.end(), [](int n) { return n > 0; });
-    some.root = remote_.empty() ? root_.address() : root(*remote_[static_cast<std::size_t>(first - counts.begin())]);
+    auto first_host = static_cast<std::size_t>(first - counts.begin());
+    some.root = remote_.empty() ? root_.address() : root_address(options_.root, remote_, first_host);
     some.root_socket = root_.file();
     some.job = std::to_string(::getpid()) + "@" + some.root + (attempt > 0 ? "." + std::to_string(attempt) : "");
     ::winsize window{};
@@ -184,11 +183,12 @@ class Job final : private RankEvents {
     }
     auto variables = environment_for_ranks(environ, options_.variables);
     auto folder = std::filesystem::current_path().string();
+    apart_.begin();
     for (std::size_t h = 0; h < remote_.size(); ++h) {
       auto& host = remote_[h];
       some.count = counts[h];
       for (int r = some.first; r < some.first + some.count; ++r)
-        ranks_[static_cast<std::size_t>(r)].host = host->host().name;
+        apart_.has(ranks_[static_cast<std::size_t>(r)].host = host->host().name);
       host->start(some, variables, folder, kept(some, host.get(), before_.size() == ranks_.size()));
       some.first += some.count;
     }
@@ -203,6 +203,7 @@ class Job final : private RankEvents {
       over_ = !headway.goes_on(loss_, step_);
     }
     if (over_) return false;
+    if (failed_.empty()) leave_out_apart();
     leave_out([](auto& host) { return !host.connected(); });
     for (auto& host : newcomers_.take()) {
       write_all(2, "elastic: host " + host->host().name + " joins\n");
@@ -301,13 +302,15 @@ class Job final : private RankEvents {
     failed_.push_back(r);
     wait_for_others(code != 2);
   }
-  void left(int, int lost, const std::string& why) override {
+  void left(int rank, int lost, const std::string& why) override {
+    apart_.misses(rank, lost);
+    for (auto& host : remote_) host->miss(lost);
     in_order_ = in_order_ || why.empty();
     if (why_.empty()) why_ = why;
     if (lost >= 0 && lost < ranks()) ranks_[static_cast<std::size_t>(lost)].missed = true;
     wait_for_others(true);
   }
-  void reached(std::int64_t step) override { step_ = std::max(step_, step); }
+  void reached(std::int64_t step) override { step_ = std::max(step_, step), apart_.reached(); }
   void wait_for_others(bool to_leave) {
     auto seconds = !elastic() || !to_leave ? options_.grace_s : only_missed() ? seconds_if_missed : seconds_to_leave;
     auto until = Clock::now() + std::chrono::milliseconds(static_cast<int>(seconds * 1000));
@@ -341,6 +344,7 @@ class Job final : private RankEvents {
   std::unique_ptr<LocalRanks> local_ = {};
   std::vector<std::unique_ptr<RemoteRanks>> remote_ = {};
   Newcomers newcomers_;
+  Apart apart_ = {};
   RootSocket root_ = {};
   std::vector<Rank> ranks_, before_ = {};  // of this epoch and, while a new one starts, of the last
   std::vector<int> failed_ = {};           // in the order noticed

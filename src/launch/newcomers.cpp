@@ -4,8 +4,11 @@
 
 namespace bora::launch {
 using std::chrono::seconds;
+namespace {
+constexpr auto kLongestPause = seconds(30);
+}  // namespace
 
-void Newcomers::lack(const Host& host) { missing_.push_back({host, seconds(1), Clock::now() + seconds(1)}); }
+void Newcomers::lack(const Host& host, seconds pause) { missing_.push_back({host, pause, Clock::now() + pause}); }
 void Newcomers::add_files(std::vector<::pollfd>& files) const {
   for (auto& m : missing_)
     if (m.attempt) m.attempt->add_files(files);
@@ -18,7 +21,7 @@ void Newcomers::serve(RankEvents& events) {
                                 (!m.here() && now >= m.next));
     if (failed) {
       m.attempt.reset();
-      m.pause = std::min(2 * m.pause, seconds(30));
+      m.pause = std::min(2 * m.pause, kLongestPause);
       m.next = now + m.pause;
     } else if (!m.attempt && now >= m.next) {
       m.attempt = std::make_unique<RemoteRanks>(m.host, ssh_, agent_);

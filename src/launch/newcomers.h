@@ -13,8 +13,8 @@ inline constexpr auto kMostToConnect = std::chrono::seconds(60);
 class Newcomers {
  public:
   Newcomers(const Reach& ssh, const std::string& agent) : ssh_(ssh), agent_(agent) {}
-  /// From now on the host is tried: after a second, then ever less often, at least twice a minute.
-  void lack(const Host&);
+  /// From now on the host is tried: after the pause, then ever less often, at least twice a minute.
+  void lack(const Host&, std::chrono::seconds pause = std::chrono::seconds(1));
   void add_files(std::vector<::pollfd>&) const;
   void serve(RankEvents&);  // begins attempts that are due, and ends those that have failed
   int slots() const;        // of the hosts that have answered

@@ -1,7 +1,23 @@
 #include "places.h"
 #include <algorithm>
+#include "bora/base/error.h"
 
 namespace bora::launch {
+std::string root_address(const std::string& given, const std::vector<std::unique_ptr<RemoteRanks>>& hosts,
+                         std::size_t first) {
+  auto& root = *hosts[first];
+  if (!given.empty()) return given;
+  if (root.address().empty()) {  // the command that replaces ssh does not report it
+    auto& name = root.host().name;
+    return (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":29650";
+  }
+  auto loopback = [](const RemoteRanks& h) { return is_loopback(h.address().substr(h.address()[0] == '[')); };
+  for (auto& host : hosts)
+    check<ConfigError>(!loopback(root) || (!host->address().empty() && loopback(*host)), root.host().place, ": ",
+                       root.host().name, " is ", root.address(), ", which ", host->host().name,
+                       " cannot reach; give another name or iface=, or set BORA_ROOT=host:port");
+  return root.address();
+}
 std::vector<int> kept(const RanksToStart& some, const Ranks* of, bool same) {
   auto n = static_cast<std::size_t>(some.count);
   std::vector<int> r(n, -1);

@@ -110,6 +110,7 @@ void RemoteRanks::start(const RanksToStart& r, const std::vector<std::string>& e
                         const std::vector<int>& kept) {
   first_ = r.first;
   elastic_ = r.elastic;
+  missed_ = false;
   for (auto* marks : {&ended_, &waits_}) marks->assign(static_cast<std::size_t>(r.count), false);
   ByteWriter fields;
   fields.num<std::int64_t>(++epoch_)
@@ -154,8 +155,8 @@ void RemoteRanks::serve(RankEvents& events) {
     said_ = e.text();
     open = false;
   }
-  if (open && ready_ && silence_.seconds() >= kSilentHost) {
-    said_ = "no sign of life for " + std::to_string(kSilentHost) + " s";
+  if (open && ready_ && silence_.seconds() >= (missed_ ? kSilentIfMissed : kSilentHost)) {
+    said_ = "no sign of life for " + std::to_string(silence_.seconds()) + " s";
     ::kill(ssh_, SIGKILL);
     open = false;
   }
@@ -225,6 +226,9 @@ std::vector<int> RemoteRanks::waiting() const {
   for (std::size_t i = 0; i < waits_.size(); ++i)
     if (waits_[i] && !ended_[i]) r.push_back(first_ + static_cast<int>(i));
   return r;
+}
+void RemoteRanks::miss(int rank) {
+  missed_ = missed_ || (rank >= first_ && rank < first_ + static_cast<int>(ended_.size()));
 }
 void RemoteRanks::tell(Message what) { send(what, {}); }
 void RemoteRanks::end_silent() { send(Message::end_silent, {}); }

@@ -44,6 +44,8 @@ class RemoteRanks final : public Ranks {
   void serve(RankEvents&) override;
   bool running() const override;
   bool connected() const { return ssh_ > 0; }
+  /// A rank of another host misses this one; if it runs here, the host is lost after a shorter silence.
+  void miss(int rank);
   std::vector<int> waiting() const override;
   void tell(Message) override;
   void end_silent() override;
@@ -58,7 +60,7 @@ class RemoteRanks final : public Ranks {
   Host host_;
   ::pid_t ssh_ = 0;
   int in_ = -1, out_ = -1, err_ = -1;  // the agent's stdin, stdout and ssh's stderr
-  bool ready_ = false, ending_ = false;
+  bool ready_ = false, ending_ = false, missed_ = false;
   Silence silence_ = {};  // of the agent
   std::chrono::steady_clock::time_point patience_ = {};  // while ending: when ssh itself is killed
   std::string to_send_ = {}, received_ = {}, said_ = {}, failure_ = {}, address_ = {};

@@ -23,6 +23,8 @@ class Silence {
 };
 /// After so long a host is lost: its agent cannot be reached, or everything there is stopped.
 inline constexpr int kSilentHost = 15;
+/// After so long if ranks of other hosts miss one of it.
+inline constexpr int kSilentIfMissed = 5;
 /// After so long an agent ends its ranks: the launcher is on the other side of a cut cable. Longer, since a launcher
 /// also says nothing while the reader of its output has stopped.
 inline constexpr int kSilentLauncher = 600;

@@ -26,6 +26,7 @@ using std::chrono::seconds;
 constexpr int kHandshake = 10;       // seconds
 constexpr std::size_t kStrangers = 16;  // connections at a time that have not yet proved to know the secret
 constexpr int kReach = 55;           // seconds in which a host may come up
+constexpr int kLate = 60;            // seconds after a good end in which a host that was lost may come back
 constexpr char kAgent = 'A', kEnd = 'E';
 
 void need_secret(const std::string& secret) {
@@ -237,12 +238,23 @@ int reach_agent(const std::string& host, const std::string& secret) {
 }
 void end_listeners(const std::vector<Host>& hosts, const std::string& secret, int code) {
   ::signal(SIGPIPE, SIG_IGN);
-  for (auto& host : hosts) {
-    std::string ignored;
-    int fd = connect_to(host.name, 2000, ignored);
-    if (fd < 0) continue;
+  auto knows = [&](const Host& host) {
+    std::string answer;
+    int fd = connect_to(host.name, 2000, answer);
+    if (fd < 0) return false;
     SecureStream stream(fd, secret, false);
-    if (stream.handshake(2) && stream.write({kEnd, static_cast<char>(code)}, 2)) stream.read(ignored = {}, 1, 2);
-  }
+    answer.clear();
+    if (!stream.handshake(2) || !stream.write({kEnd, static_cast<char>(code)}, 2)) return false;
+    stream.read(answer, 1, 2);  // a host that has heard it may end before it answers
+    return true;
+  };
+  auto left = hosts;
+  std::erase_if(left, knows);
+  if (code != 0 || left.empty()) return;  // after another end all are started again, or none
+  std::string names;
+  for (auto& host : left) names += (names.empty() ? "" : ", ") + host.name;
+  write_all(2, "the job has ended; " + names + " will be told, if they come within " + std::to_string(kLate) + " s\n");
+  for (auto until = Clock::now() + seconds(kLate); !left.empty() && Clock::now() < until; ::poll(nullptr, 0, 500))
+    std::erase_if(left, knows);
 }
 }  // namespace bora::launch

@@ -29,6 +29,7 @@ bool find(const nlohmann::json& object, const std::string& name, double& value) 
 class JsonLines final : public Tracker {
  public:
   JsonLines(const std::string& path, std::int64_t step) : log_(continued(path, step)) {}
+  void follow() override { log_.follow(); }
   void write(std::int64_t step, const Values& values) override {
     JsonWriter w(JsonWriter::Style::spaced);
     w.object()("step", step);

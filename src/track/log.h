@@ -1,23 +1,23 @@
 // log.h -- a file that grows by whole records.
 #pragma once
-#include <filesystem>
 #include "bora/base/file.h"
 
 namespace bora::track {
-/// Appends records. A file that is removed meanwhile is begun anew with `head`, if its folder exists.
+/// Appends records to the file that was there when it began, or followed last.
 class Log {
  public:
   Log(std::string path, std::string head = {})
       : path_(std::move(path)), head_(std::move(head)), file_(File::append(path_)) {
     append(head_);
   }
-  void write(const std::string& record) {
+  /// A file that is removed meanwhile is begun anew with `head`, if its folder exists.
+  void follow() {
     if (file_.removed()) try {
         file_ = File::append(path_);
-        append(head_);
+        if (file_.size() == 0) append(head_);
       } catch (const IoError&) {}  // its folder is gone as well
-    append(record);
   }
+  void write(const std::string& record) { append(record); }
 
  private:
   void append(const std::string& record) {
@@ -25,8 +25,7 @@ class Log {
     try {
       file_.write(record.data(), static_cast<std::int64_t>(record.size()));
     } catch (const IoError&) {  // a part of a record would spoil the next one
-      std::error_code ignored;
-      std::filesystem::resize_file(path_, static_cast<std::uintmax_t>(before), ignored);
+      file_.cut(before);
       throw;
     }
   }

@@ -50,7 +50,7 @@ bool prepare(Run& run) {
   run.watchdog.at("taking the folder " + run.out);
   run.on_first_rank<ConfigError>("run: take the folder", [&] {
     run.folder = std::make_unique<RunFolder>(run.out, UseLeaving::met_before());
-    run.warn(io::clean_checkpoints(run.checkpoints()));
+    for (auto& root : {run.checkpoints(), run.best_checkpoint()}) run.warn(io::clean_checkpoints(root));
   });
   run.watchdog.at("the initialisation of the model");
   run.model.init(random::key(s.seed));

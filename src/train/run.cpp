@@ -36,6 +36,9 @@ void Run::check_folder() const {
         "out: " + out + " belongs to other ranks of this job, which have gone on without this one", -1);
 }
 void Run::record(const track::Values& values) const {
+  // Who takes the folder over says so, and then begins its files anew: what is open when this one looks is either the
+  // file that it may write into, or one that nobody reads.
+  for (auto& tracker : trackers) tracker->follow();
   check_folder();
   for (auto& tracker : trackers) tracker->write(done, values);
 }

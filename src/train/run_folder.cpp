@@ -20,12 +20,11 @@ bool is_taken(const std::string& path) {  // a dangling link counts
   check<IoError>(errno == ENOENT || errno == ENOTDIR, "cannot look for ", path, ": ", std::strerror(errno));
   return false;
 }
-/// Of no other process.
-std::string new_owner() {
+std::string new_id() {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
-  return std::string(host) + " " + std::to_string(::getpid()) + " " +
-         std::to_string(std::chrono::system_clock::now().time_since_epoch().count()) + "\n";
+  return std::string(host) + "-" + std::to_string(::getpid()) + "-" +
+         std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
 }
 }  // namespace
 std::string numbered(const std::string& path) {
@@ -36,7 +35,7 @@ std::string numbered(const std::string& path) {
   }
 }
 
-RunFolder::RunFolder(const std::string& path, bool takes_over) : path_(path) {
+RunFolder::RunFolder(const std::string& path, bool takes_over) : path_(path), id_(new_id()) {
   for (int attempt = 1; !take(takes_over); ++attempt)
     check<ConfigError>(attempt < 100, "out: ", path, " is removed or replaced again and again; choose another out");
 }
@@ -60,7 +59,7 @@ bool RunFolder::take(bool over) {
   }
   if ((!theirs || over) && there()) {
     auto owner = path_ + "/.owner";
-    if (over) write_file(owner, owner_ = new_owner());
+    if (over) write_file(owner, owner_ = id_ + "\n");
     else ::unlink(owner.c_str());  // who was lost has ended: it holds no lock
     return true;
   }

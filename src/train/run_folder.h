@@ -19,10 +19,12 @@ class RunFolder {
   bool there() const;
   /// False: other ranks of the job have taken it over, and this process must not write into it.
   bool mine() const;
+  /// A word that is of no other RunFolder.
+  const std::string& id() const { return id_; }
 
  private:
   bool take(bool over);  // false: it was removed just now
-  std::string path_, owner_ = {};  // owner_: what .owner says while the folder is taken over by this one
+  std::string path_, id_, owner_ = {};  // owner_: what .owner says while the folder is taken over by this one
   int fd_ = -1, file_ = -1;
 };
 /// The path with the first number that makes it free: metrics.jsonl -> metrics.1.jsonl.

@@ -12,6 +12,8 @@ struct Hosts {
   std::string folder;
   std::set<std::string> down = {};
 
+  virtual ~Hosts() = default;
+
   /// `list`: the lines of the file of hosts. `apart`: what ends the command that reaches a host ends nothing there, as
   /// if it could not be reached.
   Hosts(const std::string& below, const std::string& list, bool apart = false) : folder(below + "/hosts") {

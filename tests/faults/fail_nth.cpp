@@ -2,6 +2,9 @@
 // FAULT_CALL: its name; FAULT_NTH: the call that fails; FAULT_LENGTH: how many fail from there on (1); FAULT_ERRNO: the
 // error, 0: it moves one byte of those that it is given (read, pread, write, pwrite, send, recv, sendfile);
 // FAULT_COUNTS: a file of Counts, to which calls are added.
+// FAULT_SIGNAL: instead the process gets this signal at its n-th call of any of them. Of the process with BORA_RANK =
+// FAULT_RANK; counted from the one that names a path with FAULT_FROM in it, or from the first; once: who makes the file
+// FAULT_ONCE gets it.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -32,7 +35,10 @@
 namespace {
 using namespace bora::faults;
 struct Wanted {
-  int call = -1, number = 0, length = 1, error = 0;
+  int call = -1, number = 0, length = 1, error = 0, signal = 0;
+  const char *from = "", *once = "";
+  std::atomic<bool> counting{false};
+  std::atomic<int> calls{0};
   Counts own = {}, *counts = &own;
   Wanted() {
     auto text = [](const char* name) { return std::getenv(name) ? std::getenv(name) : ""; };
@@ -41,6 +47,9 @@ struct Wanted {
     number = std::atoi(text("FAULT_NTH"));
     length = std::max(1, std::atoi(text("FAULT_LENGTH")));
     error = std::atoi(text("FAULT_ERRNO"));
+    from = text("FAULT_FROM"), once = text("FAULT_ONCE");
+    if (std::strcmp(text("FAULT_RANK"), text("BORA_RANK")) == 0) signal = std::atoi(text("FAULT_SIGNAL"));
+    counting = *from == 0;
     auto fd = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, text("FAULT_COUNTS"), O_RDWR, 0));
     if (fd < 0) return;
     auto p = ::syscall(SYS_mmap, nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -52,9 +61,21 @@ Wanted& wanted() {
   static Wanted w;
   return w;
 }
+void get_signal(Wanted& w) {
+  if (!w.counting || w.calls.fetch_add(1) + 1 != w.number) return;
+  auto fd = ::syscall(SYS_openat, AT_FDCWD, w.once, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  ::syscall(SYS_close, fd);
+  ::syscall(SYS_kill, ::getpid(), w.signal);
+}
 /// Counts the call; true if it is to fail, with errno set.
-bool fails(Call c) {
+bool fails(Call c, const char* path = nullptr) {
   auto& w = wanted();
+  if (w.signal != 0) {
+    if (path && *w.from != 0 && std::strstr(path, w.from)) w.counting = true;
+    get_signal(w);
+    return false;
+  }
   auto n = w.counts->of[static_cast<int>(c)].fetch_add(1) + 1;
   if (w.call != static_cast<int>(c) || n < w.number || n >= w.number + w.length) return false;
   errno = w.error;
@@ -127,7 +148,10 @@ FAULTY(int, pipe2, (int* a, int b) noexcept, (a, b))
 FAULTY(pid_t, fork, () noexcept, ())
 FAULTY(int, signalfd, (int a, const sigset_t* b, int c) noexcept, (a, b, c))
 FAULTY(int, rename, (const char* a, const char* b) noexcept, (a, b))
-FAULTY(int, mkdir, (const char* a, mode_t b) noexcept, (a, b))
+extern "C" int mkdir(const char* a, mode_t b) noexcept {
+  static auto* const next = real(&::mkdir, "mkdir");
+  return fails(Call::mkdir, a) ? -1 : next(a, b);
+}
 FAULTY(int, stat, (const char* a, struct stat* b) noexcept, (a, b))
 FAULTY_AS(int, stat64, stat, (const char* a, struct stat64* b) noexcept, (a, b))
 FAULTY(int, lstat, (const char* a, struct stat* b) noexcept, (a, b))
@@ -160,7 +184,7 @@ extern "C" int open(const char* a, int b, ...) {
   auto mode = va_arg(rest, unsigned);
   va_end(rest);
   static auto* const next = real(&::open, "open");
-  return fails(Call::open) ? -1 : next(a, b, mode);
+  return fails(Call::open, a) ? -1 : next(a, b, mode);
 }
 extern "C" int open64(const char* a, int b, ...) {
   va_list rest;

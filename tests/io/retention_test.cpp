@@ -58,9 +58,47 @@ TEST(Checkpoint, AnOldOneThatCannotBeRemovedIsAWarning) {
   }
   EXPECT_EQ(list_checkpoints(f.path).size(), 2U);
   ASSERT_TRUE(!root || ::seteuid(0) == 0);
-  auto stays = fs::exists(f.path + "/.step-5.tmp/locked") ? f.path + "/.step-5.tmp/locked" : locked;
+  auto stays = locked;
+  for (std::string name : {".step-5.tmp", ".step-5.tmp.gone"})
+    if (fs::exists(f.path + "/" + name + "/locked")) stays = f.path + "/" + name + "/locked";
   fs::permissions(stays, fs::perms::owner_all);
   EXPECT_EQ(clean_checkpoints(f.path), "");
-  EXPECT_FALSE(fs::exists(f.path + "/.step-5.tmp"));
+  for (auto& e : fs::directory_iterator(f.path)) EXPECT_TRUE(e.path().filename().string().starts_with("step-"));
+}
+/// A process that sleeps anywhere in a save, while another takes its folder over and saves the same step there, gives
+/// nothing its name and spoils nothing.
+TEST(Checkpoint, WhoWakesTooLateSavesNothing) {
+  for (std::string moment : {"before", "make its folder", "write blocks", "check", "never"}) {
+    SCOPED_TRACE(moment);
+    Folder f;
+    save_on(mesh_of(1, 1), f.path, 5);
+    bool taken = false;
+    auto s = make_state(shapes(), {mesh_of(1, 1)}, true);
+    auto take_over = [&] {
+      taken = true;
+      EXPECT_EQ(clean_checkpoints(f.path), "");
+      EXPECT_EQ(list_checkpoints(f.path).size(), 1U);
+      // It has written a part of that step itself when the other one wakes.
+      fs::create_directories(f.path + "/.step-10.new.tmp/rank-0");
+    };
+    Place slow{mesh_of(1, 1)};
+    slow.exchange = [&](const std::string& mine, std::string_view what) {
+      if (what == "checkpoint: " + moment) take_over();
+      return std::vector<std::string>{mine};
+    };
+    Holder old{.name = "old", .check = [&] {
+                 check<IoError>(!taken, "taken over");
+                 if (moment == "check") take_over();  // behind it
+               }};
+    if (moment == "before") take_over();
+    auto error = error_of<IoError>([&] { save_checkpoint(f.path, 10, s.leaves, slow, {}, 2, nullptr, old); });
+    EXPECT_EQ(error == "no error", moment == "never") << error;
+    std::vector<std::string> names;
+    for (auto& e : fs::directory_iterator(f.path)) names.push_back(e.path().filename());
+    std::sort(names.begin(), names.end());
+    EXPECT_EQ(names, moment == "never" ? (std::vector<std::string>{"step-10", "step-5"})
+                                       : (std::vector<std::string>{".step-10.new.tmp", "step-5"}));
+    EXPECT_EQ(fs::exists(f.path + "/.step-10.new.tmp/rank-0"), moment != "never");
+  }
 }
 }  // namespace retention_test

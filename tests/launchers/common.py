@@ -77,12 +77,14 @@ class Result:
 
 
 def run(command, meanwhile=None, seconds=120, **options):
-    """The command's Result; `meanwhile` gets the process, with what it said() on stdout so far."""
+    """The command's Result; `meanwhile` gets the process, with what it said() on stdout and complained() on
+    stderr so far."""
     begin = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
                                    **options)
         process.said = lambda: os.pread(out.fileno(), 1 << 20, 0).decode(errors="replace")
+        process.complained = lambda: os.pread(err.fileno(), 1 << 20, 0).decode(errors="replace")
         try:
             if meanwhile:
                 meanwhile(process)

@@ -243,6 +243,19 @@ def a_pod_that_replaces_a_lost_one_gets_its_place():
     elastic.same_numbers("pod", r)
 
 
+def a_pod_that_comes_after_the_end_ends_as_the_others():
+    pods = launch("late")
+    elastic.reach("late", 40)
+    pods.lose(3)
+    elastic.reach("late", elastic.STEPS)
+    wait_until("the job has ended", lambda: "the job has ended" in open("out0").read(), 60)
+    pods.replace(3)
+    begin = time.monotonic()
+    r = Said(*pods.codes(60))
+    assert r.codes == [0] * 4 and time.monotonic() - begin < 20, str(r)
+    elastic.same_numbers("late", r)
+
+
 def without_the_first_pod_the_job_starts_again():
     pods = launch("first")
     elastic.reach("first", 40)
@@ -305,5 +318,6 @@ for name, text, mode in (("secret", os.urandom(32).hex(), 0o400),
 machines = Machines([f"train-{i}" for i in range(4)], folder)
 run_all([the_name_of_rank_zero_becomes_known_late, the_name_of_rank_zero_is_that_of_a_pod_that_has_gone,
          a_lost_pod_ends_all_and_they_meet_again, ranks_that_were_not_lost_go_on_in_their_processes,
-         a_pod_that_replaces_a_lost_one_gets_its_place, without_the_first_pod_the_job_starts_again,
-         another_secret_starts_nothing, bad_input_ends_all_pods_with_2, what_is_missing_is_said])
+         a_pod_that_replaces_a_lost_one_gets_its_place, a_pod_that_comes_after_the_end_ends_as_the_others,
+         without_the_first_pod_the_job_starts_again, another_secret_starts_nothing, bad_input_ends_all_pods_with_2,
+         what_is_missing_is_said])

@@ -59,6 +59,12 @@ class Machines:
         """The words that run a command on a machine."""
         return ["nsenter", "-t", str(self.keepers[name].pid), "-n", "-u", "-m", "--wdns=" + os.getcwd(), *command]
 
+    def runs_on(self, name, pid):
+        try:
+            return os.readlink(f"/proc/{pid}/ns/net") == os.readlink(f"/proc/{self.keepers[name].pid}/ns/net")
+        except OSError:
+            return False
+
     def end(self):
         for keeper in self.keepers.values():
             keeper.kill()

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 
+import elastic
 from common import clean_environment, expect, kill_when_ready, need, processes, run, run_all, wait_until
 from machines import Machines, in_namespaces_of_our_own
 from sshd import Ssh
@@ -36,11 +37,11 @@ serve(1)
 command = ssh.command("")
 
 
-def launch(*words, where="h1 slots=2\nh2 slots=2\n", meanwhile=None, **environment):
+def launch(*words, where="h1 slots=2\nh2 slots=2\n", meanwhile=None, seconds=120, **environment):
     env = clean_environment(**environment)
     with open("hosts", "w") as f:
         f.write(where)
-    r = run([bora, "launch", "--hosts", "hosts", "--ssh", command, *words], meanwhile, env=env)
+    r = run([bora, "launch", "--hosts", "hosts", "--ssh", command, *words], meanwhile, seconds, env=env)
     ours = (bora, rank_program)
     wait_until("no process is left", lambda: not [line for _, line in processes(bora) if line.startswith(ours)], 3)
     return r
@@ -131,6 +132,42 @@ def an_elastic_job_goes_on_without_a_lost_host():
     expect(few.code == 86 and "bora: elastic: 2 slots are left, and the job needs 3 to 4 ranks" in few.err, few)
 
 
+def an_elastic_job_goes_on_without_a_cut_cable_and_with_it_again():
+    """The host behind it is lost when the ranks, ssh or the launcher miss its signs of life; its processes end once it
+    is plugged in again, or are told so, and it joins."""
+    words = [*elastic.WORDS, "steps=3000", "checkpoint_every=100"]
+    elastic.write_config(folder)
+    calm = run([bora, "launch", "-n", "4", "train", *words, "out=unplugged"], env=clean_environment(), seconds=300)
+    expect(calm.code == 0, calm)
+
+    def plug(state):
+        subprocess.run("ip link set port1 " + state, shell=True, check=True)
+
+    def cut_and_mend(process):
+        def and_runs(done):
+            assert process.poll() is None, "it has ended"
+            return done
+        elastic.reach("cable", 140)
+        plug("down")
+        cut = time.monotonic()
+        time.sleep(1)   # what was under way
+        at = len(elastic.losses("cable"))
+        wait_until("the others go on", lambda: and_runs(len(elastic.losses("cable")) >= at + 20), 60)
+        cut_and_mend.seconds = time.monotonic() - cut
+        behind = {pid for pid in elastic.ranks(bora) if machines.runs_on("h2", pid)}
+        plug("up")
+        wait_until("h2 joins", lambda: and_runs("elastic: host h2 joins" in process.complained()), 90)
+        wait_until("who was behind the cable has ended", lambda: not behind & elastic.ranks(bora), 60)
+    try:
+        r = launch("--elastic", "2:4", "--", "train", *words, "out=cable", meanwhile=cut_and_mend, seconds=300)
+    finally:
+        plug("up")
+    print(f"the others went on {cut_and_mend.seconds:.1f} s after the cut", flush=True)
+    expect(r.code == 0 and "; going on from step " in r.err and "elastic: 2 ranks instead of 4\n" in r.err
+           and "elastic: host h2 joins\nelastic: 4 ranks instead of 2\n" in r.err and cut_and_mend.seconds < 40, r)
+    expect(elastic.losses("cable") == elastic.losses("unplugged"), r)
+
+
 def a_host_that_has_gone_is_not_bad_input():
     def stop_ssh(process):
         wait_until("4 ranks are ready", lambda: process.said().count("ready\n") == 4)
@@ -166,4 +203,4 @@ def a_cut_cable_ends_all():
 
 run_all([collectives_between_machines, interfaces_and_addresses, training_gives_the_same_bits_as_on_one_machine,
          a_lost_rank_is_named, a_cut_cable_ends_all, an_elastic_job_goes_on_without_a_lost_host,
-         a_host_that_has_gone_is_not_bad_input])
+         an_elastic_job_goes_on_without_a_cut_cable_and_with_it_again, a_host_that_has_gone_is_not_bad_input])

@@ -189,11 +189,24 @@ TEST_P(Trackers, FilesThatAreRemovedMeanwhileAreBegunAnew) {
   auto t = kind->open(folder, -1);
   write(*t, records(0, 3));
   fs::remove_all(path());
+  t->follow();
   write(*t, records(3, 5));
   holds(records(3, 5));
   fs::remove_all(folder);
+  t->follow();
   EXPECT_NO_THROW(write(*t, records(5, 6)));
   EXPECT_FALSE(fs::exists(folder));
+}
+/// Who has not followed writes into what was there, never into what another one has begun since.
+TEST_P(Trackers, WhatAnotherHasBegunAnewIsLeftAlone) {
+  auto t = kind->open(folder, -1);
+  write(*t, records(0, 6));
+  t->follow();
+  auto other = kind->open(folder, 2);
+  write(*t, records(6, 7));
+  if (GetParam() == "jsonl") holds(records(0, 3));
+  write(*other, records(3, 5, 1));
+  holds(joined(records(0, 3), records(3, 5, 1)));
 }
 TEST_P(Trackers, AFolderThatIsMissingIsAnError) {
   for (std::int64_t step : {-1, 3}) EXPECT_THROW(kind->open(folder + "/none", step), IoError);

@@ -72,6 +72,7 @@ class File {
   /// Whether no name leads to it any more.
   bool removed() const;
   void sync() const;
+  void cut(std::int64_t size);  // as far as that is possible
   void drop_pages() const;  // of the page cache; they were synced. A hint, which cannot fail
   void close();  // reports errors, which the destructor cannot do
 

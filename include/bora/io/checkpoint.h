@@ -72,13 +72,20 @@ GoodCheckpoint good_checkpoint(const std::string& root);
 /// `root` may call it. Returns the remains that could not be removed, and why; normally empty.
 std::string clean_checkpoints(const std::string& root);
 
+/// Whose a folder of checkpoints is, where another process takes it over once this one sleeps for too long: who does so
+/// calls clean_checkpoints after `check` throws here, and from then on nothing of this one gets a checkpoint's name.
+struct Holder {
+  std::string name = {};             // no other's, and on all ranks the same: a part of unfinished folders' names
+  std::function<void()> check = {};  // called on rank 0; what it throws, save_checkpoint throws there
+};
+
 /// Writes root/step-<step> and returns its path, then removes checkpoints older than the `keep` newest; if one cannot
 /// be removed it stays, and `warning` says so on rank 0. The manifest's notes include the step. Of the ranks that hold
 /// a block, one writes it. Every rank calls it with the same paths, types and Specs; either all return or all throw the
 /// same error, in which case nothing is left behind. Throws IoError (disk full, not writable), naming file and rank.
 std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves,
                             const Place& place, const std::map<std::string, std::string>& notes = {},
-                            std::int64_t keep = 2, std::string* warning = nullptr);
+                            std::int64_t keep = 2, std::string* warning = nullptr, const Holder& = {});
 
 /// The manifest of a checkpoint. Throws CheckpointError if there is none or it is damaged.
 Manifest read_manifest(const std::string& folder);

@@ -62,10 +62,10 @@ struct Train {
       std::optional<bora::training::UseSnapshots> in_memory;
       if (s.elastic.snapshot > 0 && launch::can_go_on()) in_memory.emplace(snapshots, s.elastic.snapshot);
       loop.hooks.emplace_back([](const StepReport& r, RunView&) { launch::reached(r.step); });
-      bora::training::UseLeaving leaving(launch::asked_to_meet_again,
-                                        launch::can_go_on() && !launch::in_first_epoch());
+      std::optional<bora::training::UseLeaving> may_leave;
+      if (launch::can_go_on()) may_leave.emplace(launch::asked_to_meet_again, !launch::in_first_epoch());
       auto code = run_training(*model, open_data(s, tokenizer, mesh), loop, mesh);
-      return leaving.leaves() ? kMeetAgain : code;
+      return bora::training::UseLeaving::leaves() ? kMeetAgain : code;
     });
   }
 };

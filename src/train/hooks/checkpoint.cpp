@@ -1,11 +1,13 @@
 #include <filesystem>
+#include "bora/base/bytes.h"
 #include "bora/base/text.h"
 #include "train/hooks.h"
+#include "train/leaving.h"
 
 namespace bora::training {
 namespace {
-/// If the run's folder is gone, makes a new one beside it. All ranks.
-void look_after_folder(Run& run) {
+/// If the run's folder is gone, makes a new one beside it. Returns whose it is. All ranks.
+io::Holder look_after_folder(Run& run) {
   run.check_folder();
   run.on_first_rank("run: look after its folder", [&] {
     if (run.folder->there()) return;
@@ -13,7 +15,12 @@ void look_after_folder(Run& run) {
     run.folder = std::make_unique<RunFolder>(run.out);
     run.write_settings();
   });
-  run.out = run.mesh.exchange(run.out, "run: its folder")[0];
+  auto said = ByteWriter().text(run.out).text(run.folder ? run.folder->id() : "").take();
+  auto texts = run.mesh.exchange(said, "run: its folder");
+  ByteReader first(texts[0]);
+  run.out = first.text();
+  if (!UseLeaving::current()) return {};  // nobody takes it over
+  return {.name = first.text(), .check = [&run] { run.check_folder(); }};
 }
 class Checkpoint final : public LoopHook {
  public:
@@ -25,7 +32,8 @@ class Checkpoint final : public LoopHook {
   }
   void end(Run& run) override { write_checkpoint(run); }
 };
-std::string save(Run& run, const std::string& root, std::int64_t keep, std::string& warning) {
+std::string save(Run& run, const io::Holder& holder, const std::string& root, std::int64_t keep,
+                 std::string& warning) {
   auto& s = run.settings;
   run.watchdog.at("writing the checkpoint of step " + std::to_string(run.done) + " into " + root);
   Arrays keep_alive;
@@ -33,24 +41,24 @@ std::string save(Run& run, const std::string& root, std::int64_t keep, std::stri
   std::map<std::string, std::string> notes{{"seed", std::to_string(s.seed)}, {"settings", s.settings}};
   if (run.best.step >= 0) notes["best"] = run.best.note();
   if (!run.base.empty()) notes["base"] = run.base;
-  return io::save_checkpoint(root, run.done, leaves, place_of(run.mesh), notes, keep, &warning);
+  return io::save_checkpoint(root, run.done, leaves, place_of(run.mesh), notes, keep, &warning, holder);
 }
 }  // namespace
 
 void write_checkpoint(Run& run) {
-  look_after_folder(run);
+  auto holder = look_after_folder(run);
   auto& s = run.settings;
   std::string warning;
-  auto folder = save(run, run.checkpoints(), s.checkpoint.keep, warning);
+  auto folder = save(run, holder, run.checkpoints(), s.checkpoint.keep, warning);
   run.say("checkpoint: " + folder);
   run.warn(warning);
   check<IoError>(run.out == s.out, "out: ", s.out, " was moved or removed while this run wrote into it; step ",
                  run.done, " is saved as ", folder, " (--out ", run.out, " continues from there)");
 }
 void write_best(Run& run) {
-  look_after_folder(run);
+  auto holder = look_after_folder(run);
   std::string warning;
-  auto folder = save(run, run.best_checkpoint(), 1, warning);
+  auto folder = save(run, holder, run.best_checkpoint(), 1, warning);
   run.on_first_rank("checkpoint: remove the best one before", [&] {  // of a later step, if the run was set back
     for (auto& other : io::list_checkpoints(run.best_checkpoint()))
       if (other.step != run.done) std::filesystem::remove_all(other.folder);

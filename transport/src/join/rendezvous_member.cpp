@@ -69,7 +69,7 @@ class Member final : public Rendezvous {
     else s << absent << " of " << c_.size << " did not arrive at " << root_.text();
     s << " within " << c_.join_timeout_s << " s";
     if (absent.empty()) s << "; once all its ranks have met it listens no more: was this one started twice?";
-    throw JoinTimeout(s.str());
+    throw JoinTimeout(s.str(), absent.empty() ? 0 : -1);
   }
 };
 }  // namespace

@@ -59,12 +59,13 @@ class Root final : public Rendezvous {
     everybody.insert(everybody.end(), extra_ids_.begin(), extra_ids_.end());
     for (auto& id : everybody)
       if (!id.empty()) tell(id, verdict_);
+    ask({});  // those that have it leave, which must not keep this rank from saying who is missing
     // Ranks that are just arriving get it as well.
     for (auto end = Clock::now() + 200ms; Clock::now() < end;) {
       wait_for_news();
       serve();
     }
-    if (!absent.empty()) throw JoinTimeout(text.str());
+    if (!absent.empty()) throw JoinTimeout(text.str(), absent[0]);
     throw ConfigError(text.str());
   }
 

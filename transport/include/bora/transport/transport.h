@@ -19,9 +19,11 @@ struct RankLost : TransportError {
   RankLost(const std::string& what, int r) : TransportError(what), rank(r) {}
   int rank;
 };
-/// Not every rank arrived within join_timeout; names the missing ones.
+/// Not every rank arrived within join_timeout; names the missing ones. `rank`: the first of them, -1 if this rank does
+/// not know.
 struct JoinTimeout : TransportError {
-  using TransportError::TransportError;
+  explicit JoinTimeout(const std::string& what, int r = -1) : TransportError(what), rank(r) {}
+  int rank;
 };
 
 struct Config {

@@ -1,0 +1,35 @@
+#include "apart.h"
+#include <algorithm>
+
+namespace bora::launch {
+void Apart::begin() {
+  hosts_.clear();
+  misses_.clear();
+  got_further_ = false;
+}
+void Apart::misses(int rank, int lost) {
+  auto n = static_cast<int>(hosts_.size());
+  if (rank < 0 || rank >= n || lost < 0 || lost >= n) return;
+  auto &by = hosts_[static_cast<std::size_t>(rank)], &whom = hosts_[static_cast<std::size_t>(lost)];
+  if (rank == lost) misses_[whom].insert(hosts_.begin(), hosts_.end());
+  else if (by != whom) misses_[whom].insert(by);
+}
+std::string Apart::host() const {
+  std::string found;
+  std::size_t most = 0;
+  for (auto& host : hosts_) {
+    auto by = misses_.find(host);
+    if (got_further_ || by == misses_.end() || by->second.size() < std::max<std::size_t>(most, 1)) continue;
+    most = by->second.size();
+    found = host;
+  }
+  return found;
+}
+std::chrono::seconds Apart::pause(const std::string& host) {
+  return std::chrono::seconds(30) * (1 << std::min(times_[host]++, 4));
+}
+std::string Apart::text(const std::string& host, std::chrono::seconds pause) {
+  return "elastic: without host " + host + " for " + std::to_string(pause.count()) +
+         " s: its ranks and those of other hosts do not reach each other\n";
+}
+}  // namespace bora::launch
