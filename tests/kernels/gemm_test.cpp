@@ -2,6 +2,7 @@
 // classes.
 #include "bora/kernels/gemm.h"
 #include <gtest/gtest.h>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -184,6 +185,26 @@ TYPED_TEST(GemmTest, PartsHaveTheBitsOfTheWhole) {
   gemm(g);
   for (I i = 0; i < 31; ++i)
     EXPECT_EQ(std::memcmp(c.data() + i * 50, whole.data() + (40 + i) * 120 + 60, 50 * sizeof(TypeParam)), 0);
+}
+TYPED_TEST(GemmTest, ABatchHasTheBitsOfItsProducts) {
+  std::mt19937 rng(7);
+  auto draw = [&](I most) { return 1 + static_cast<I>(rng() % static_cast<unsigned>(most)); };
+  for (int t = 0; t < 400; ++t) {
+    Case s{.batch = draw(40), .m = draw(12), .n = draw(12), .k = draw(t % 4 == 0 ? 130 : 20), .ta = rng() % 2 != 0,
+           .tb = rng() % 2 != 0, .pad = static_cast<I>(rng() % 3), .share_b = rng() % 4 == 0};
+    if (t % 3 == 0) s.m = s.n = 1;
+    if constexpr (std::is_floating_point_v<TypeParam>) s.into = std::array{Into::set, Into::add, Into::subtract}[t % 3];
+    Product<TypeParam> p(s);
+    auto whole = p.run(1 + t % 2), one = p.c0;
+    for (I b = 0; b < s.batch; ++b) {
+      auto g = p.g;
+      g.batch = 1;
+      g.a = p.a.data() + b * g.a_batch, g.b = p.b.data() + b * g.b_batch, g.c = one.data() + b * g.c_batch;
+      gemm(g);
+    }
+    ASSERT_EQ(std::memcmp(one.data(), whole.data(), one.size() * sizeof(TypeParam)), 0)
+        << s.batch << " x " << s.m << " " << s.n << " " << s.k << " " << s.ta << s.tb;
+  }
 }
 template <class T> void expect_same_on_both_classes() {
   if (!__builtin_cpu_supports("x86-64-v4")) GTEST_SKIP() << "this CPU has no AVX-512";

@@ -8,7 +8,7 @@
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
-constexpr I kLeastProducts = 8, kMostWork = 512, kMostSteps = 160;
+constexpr I kLeastProducts = 8, kMostWork = 216, kMostOfVectors = 512, kMostSteps = 160;
 constexpr double kMultiplyAdd = 0.1, kStart = 4;  // ns
 
 /// outer x N elements of a product, N next to each other in registers: sum over k of x[outer, k] y[k, N].
@@ -83,7 +83,8 @@ template <class T> void run(const Gemm& g) {
 
 bool gemm_tiny(const Gemm& g) {
   const bool fits = (g.dtype == Dtype::f32 || g.dtype == Dtype::f64) && g.batch >= kLeastProducts &&
-                    std::min(g.m, g.n) <= 8 && g.m * g.n * g.k <= kMostWork && slab_count(g.dtype, g.k) == 1;
+                    std::min(g.m, g.n) <= 8 && slab_count(g.dtype, g.k) == 1 &&
+                    g.m * g.n * g.k <= (std::min(g.m, g.n) == 1 ? kMostOfVectors : kMostWork);
   // One product after the other waits for its chains, for four cycles a step.
   if (!fits || (g.m * g.n > 1 && (in_rows(g) ? g.m : g.n) * g.k > kMostSteps)) return false;
   g.dtype == Dtype::f64 ? run<double>(g) : run<float>(g);
