@@ -26,7 +26,7 @@ using std::chrono::seconds;
 constexpr int kHandshake = 10;       // seconds
 constexpr std::size_t kStrangers = 16;  // connections at a time that have not yet proved to know the secret
 constexpr int kReach = 55;           // seconds in which a host may come up
-constexpr int kLate = 60;            // seconds after a good end in which a host that was lost may come back
+constexpr int kLate = 60;            // seconds after the last end in which a host may come, or come back
 constexpr char kAgent = 'A', kEnd = 'E';
 
 void need_secret(const std::string& secret) {
@@ -250,7 +250,7 @@ void end_listeners(const std::vector<Host>& hosts, const std::string& secret, in
   };
   auto left = hosts;
   std::erase_if(left, knows);
-  if (code != 0 || left.empty()) return;  // after another end all are started again, or none
+  if ((code != 0 && code != 2) || left.empty()) return;  // after another end all are started again, or none
   std::string names;
   for (auto& host : left) names += (names.empty() ? "" : ", ") + host.name;
   write_all(2, "the job has ended; " + names + " will be told, if they come within " + std::to_string(kLate) + " s\n");

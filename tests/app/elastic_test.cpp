@@ -210,7 +210,7 @@ TEST_F(ElasticTest, OthersGoOnWithoutAStoppedRank) {
 /// A host whose processes are all stopped, and that no signal of the launcher's reaches, as behind a cut cable or while
 /// its virtual machine is moved: the others go on. Once its processes wake they end, and write nothing.
 TEST_F(ElasticTest, AHostThatWakesLateWritesNothing) {
-  auto words = settings + "steps=1000 transport.heartbeat=0.5 transport.suspect=1.5 transport.dead=4 ";
+  auto words = settings + "steps=4000 transport.heartbeat=0.5 transport.suspect=1.5 transport.dead=4 ";
   auto undisturbed = run("launch -n 4 --layout dp --out " + folder + "/calm train " + words);
   ASSERT_EQ(undisturbed.code, 0) << undisturbed.err;
   Hosts hosts(folder, "h1 slots=2\nh2 slots=2\n", true);

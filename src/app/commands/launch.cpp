@@ -13,6 +13,7 @@
 #include "app/job.h"
 #include "app/local_every.h"
 #include "app/options.h"
+#include "bora/base/text.h"
 #include "bora/transport/transport.h"
 #include "launch/allocation.h"
 #include "launch/tunnel.h"
@@ -213,9 +214,11 @@ int Launch::run() const {
   if (pods && among->listens) return launch::listen_for_launcher(secret, bora, {.launcher = among->hosts[0].name});
   try {
     return run_here(bora, among);
-  } catch (const Error&) {  // as bad input
-    if (pods) launch::end_listeners(among->hosts, secret, 2);
-    throw;
+  } catch (const Error& e) {  // as bad input
+    if (!pods) throw;
+    ::dprintf(2, "bora: %s\n", one_line(e.text()).c_str());  // the other pods may not listen yet: it takes a while
+    launch::end_listeners({among->hosts.begin() + 1, among->hosts.end()}, secret, 2);
+    return 2;
   }
 }
 int Launch::run_here(const std::string& bora, const std::optional<launch::Allocation>& among) const {
