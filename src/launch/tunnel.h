@@ -22,7 +22,7 @@ int listen_for_launcher(const std::string& secret, const std::string& agent, con
 /// Connects stdin and stdout with an agent behind listen_for_launcher on this host, which is tried again for a while.
 /// Returns 0 once the agent has ended, 255 with a line on stderr if it cannot be reached.
 int reach_agent(const std::string& host, const std::string& secret);
-/// Tells hosts that listen how the job has ended, as far as they answer at once. When it has ended well, or by bad input
-/// (often found before they listen), the others are waited for, up to a minute: they would listen in vain.
+/// Tells hosts that listen how the job has ended, as far as they answer at once. When it has ended well, or by bad
+/// input (often found before they listen), the others are waited for, up to a minute: they would listen in vain.
 void end_listeners(const std::vector<Host>&, const std::string& secret, int code);
 }  // namespace bora::launch
