@@ -146,7 +146,8 @@ class Fuser {
     return keep;
   }
   /// Would the loop of both compute much once per row, one value at a time, where rows are short? A loop of its own
-  /// computes a vector of such values in the same time. Values made of the sums of rows wait for these anyway.
+  /// computes a vector of such values in the same time. Values made of the sums of rows wait for these anyway; only in
+  /// small arrays of very short rows do they wait longer than a loop takes.
   bool waits(int a, int b) const {
     if (sets_[idx(a)].group.elements > sets_[idx(b)].group.elements) std::swap(a, b);
     auto &small = sets_[idx(a)].group, &large = sets_[idx(b)].group;
@@ -158,7 +159,7 @@ class Fuser {
       for (int v : scene_.items[idx(m)].code->in)
         for (int made : scene_.read(v).bottoms) behind = behind || set_making(made) == b;
     }
-    if (behind && large.columns > 8) return false;
+    if (behind && (large.columns > 8 || large.elements > kLittle)) return false;
     return small.elements * cost >= kCall && large.elements / small.elements <= 16 * cost;
   }
   static std::optional<Group> united(const Group& a, const Group& b) {
