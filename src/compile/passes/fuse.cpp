@@ -131,10 +131,10 @@ class Fuser {
     auto& x = sets_[idx(a)];
     auto& y = sets_[idx(b)];
     auto g = united(x.group, y.group);
-    why_ = !g                         ? "neither has a value for each element, or for each row, of the other"
-           : waits(a, b) ? "computing a value in each of its short rows takes longer than an array of them"
-           : path_outside(a, b)      ? "a kernel between them needs the one and is needed by the other"
-                                     : nullptr;
+    why_ = !g                   ? "neither has a value for each element, or for each row, of the other"
+           : waits(a, b)        ? "computing a value in each of its short rows takes longer than an array of them"
+           : path_outside(a, b) ? "a kernel between them needs the one and is needed by the other"
+                                : nullptr;
     if (why_ || !make_loop(scene_, *g, why_, false)) return b;
     auto keep = x.order > y.order ? a : b, gone = keep == a ? b : a;
     auto &k = sets_[idx(keep)], &o = sets_[idx(gone)];

@@ -1,7 +1,6 @@
 #include "kernels/gemm/tiny.h"
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include "bora/base/parallel.h"
 #include "kernels/gemm/block.h"
 

@@ -287,6 +287,8 @@ const jit::LoopCode* code_for(const LoopKernel& k, const Grid& g, std::int64_t t
   const jit::LoopCode* code = k.code(elements * k.cost * kNanosecondsPerCost);
   return code != nullptr && code->takes(k, g) ? code : nullptr;
 }
+/// Do rows fit half of an AVX-512 vector? Then vectors of 256 bits are faster: k.halves().
+bool fits_halves(const LoopKernel& k, const Grid& g) { return k.isa == Isa::v4 && g.columns <= (k.wide ? 4 : 8); }
 }  // namespace
 
 void run_in_turn(const LoopKernel& k, const LoopArgs& a, std::int64_t times, std::span<const std::int64_t> step) {
@@ -295,7 +297,7 @@ void run_in_turn(const LoopKernel& k, const LoopArgs& a, std::int64_t times, std
     const Grid g(k, a);
     const bool alone = g.rows == 1 && static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost < kWorthAThread;
     if (const auto* code = alone ? code_for(k, g, times) : nullptr) {
-      const auto* half = k.isa == Isa::v4 && g.columns <= (k.wide ? 4 : 8) ? code_for(k.halves(), g, times) : nullptr;
+      const auto* half = fits_halves(k, g) ? code_for(k.halves(), g, times) : nullptr;
       return (half != nullptr ? half : code)->run_in_turn(a, g, times, step);
     }
   }
@@ -317,8 +319,8 @@ void run(const LoopKernel& k, const LoopArgs& a) {
   if (is_narrow(k, g)) return run_narrow(k, a, g);
   if (strided != 0) return run_strided(k, a, strided);
   if (const auto* code = code_for(k, g, 1)) {
-    const bool short_rows = k.isa == Isa::v4 && g.rows > 1 && g.columns <= (k.wide ? 4 : 8);
-    if (const auto* half = short_rows ? code_for(k.halves(), g, 1) : nullptr) return half->run(k.halves(), a, g);
+    const auto* half = g.rows > 1 && fits_halves(k, g) ? code_for(k.halves(), g, 1) : nullptr;
+    if (half != nullptr) return half->run(k.halves(), a, g);
     return code->run(k, a, g);
   }
   const std::int64_t block = kBlockBytes / k.element_bytes;

@@ -122,7 +122,7 @@ class Blocks {
       bytes += block_bytes(spreads_.back(), rows);
     }
     memory_ = allocate(bytes);
-    std::memset(memory_.get(), 0, bytes);  // numbers between the rows
+    if (pitch > g.columns) std::memset(memory_.get(), 0, bytes);  // numbers between the rows
     auto* at = static_cast<char*>(memory_.get());
     for (auto& s : spreads_) s.block = std::exchange(at, at + block_bytes(s, rows));
   }
