@@ -8,7 +8,7 @@
 #include "compile/testing.h"
 #include "laws/laws.h"
 
-namespace bora::laws::absorb_test {
+namespace bora::laws::sink_absorb_test {
 namespace {
 constexpr std::int64_t kRows = 64, kColumns = 1024;  // a slice of f32: 256 KiB
 constexpr std::size_t kSlice = kRows * kColumns * 4;
@@ -20,7 +20,7 @@ class Work {
     reverse_ = below(2) == 1;
     carries_ = below(2);
   }
-  /// A scalar, a row, a number for each iteration, the scan's constant and carry, what it runs over, and others like it.
+  /// A scalar, a row, a number for each iteration, the scan's constant and carry, what it runs over, others like it.
   Types in() const {
     return {{{}, f32}, {{kColumns}, f32}, {{length_}, f32}, slice_type(), slice_type(),
             stacked(), stacked(), stacked(), stacked()};
@@ -143,8 +143,8 @@ TEST(Absorb, GivesTheBitsOfWorkBehindTheScan) {
   EXPECT_GT(stayed, seeds / 10);
 }
 
-/// Training of stacked layers: the gradients of all of them are never in memory at once, not even where parts of a batch
-/// are added up; and the new state takes the memory of the old one.
+/// Training of stacked layers: the gradients of all of them are never in memory at once, not even where parts of a
+/// batch are added up; and the new state takes the memory of the old one.
 TEST(Absorb, GradientsOfLayersAreUsedOneByOne) {
   constexpr std::int64_t layers = 6, n = 256;
   auto loss = [](const Array& w, const Array& x) {
@@ -186,4 +186,4 @@ TEST(Absorb, GradientsOfLayersAreUsedOneByOne) {
   }
 }
 }  // namespace
-}  // namespace bora::laws::absorb_test
+}  // namespace bora::laws::sink_absorb_test

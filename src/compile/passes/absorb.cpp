@@ -1,7 +1,7 @@
-// absorb.cpp -- elementwise work behind a scan on results that it stacks moves into its body: an optimizer's update of a
-// layer runs while the layer's gradient is in cache, and the gradients of all layers are never in memory at once. The
-// new values take the memory of old ones that the scan reads for the last time (plan.cpp). Every element is computed
-// by the same operations as before, so the bits stay.
+// absorb.cpp -- elementwise work behind a scan on results that it stacks moves into its body: an optimizer's update of
+// a layer runs while the layer's gradient is in cache, and the gradients of all layers are never in memory at once. The
+// new values take the memory of old ones that the scan reads for the last time (plan.cpp). Every element is computed by
+// the same operations as before, so the bits stay.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -239,15 +239,19 @@ ProgramPtr absorb(const ProgramPtr& p) {
   for (auto& i : r->code) i.primitive = with_programs(i.primitive, absorb);
   for (std::size_t k = 0; k < r->code.size(); ++k) {
     auto held = r->code[k].primitive;
-    auto* s = as<ops::Scan>(held);
-    // Behind collectives that are on their way nothing may follow in the same iteration.
-    if (!s || s->length < 2 || std::any_of(s->body->code.begin(), s->body->code.end(), communicates)) continue;
-    Absorber absorber(*r, k, *s);
-    auto with_work = absorber.run();
-    if (!with_work) continue;
-    r = with_work;
-    k += absorber.moved();
-    any = true;
+    ops::visit_control(
+        *held,
+        [&](const ops::Scan& s) {
+          // Behind collectives that are on their way nothing may follow in the same iteration.
+          if (s.length < 2 || std::any_of(s.body->code.begin(), s.body->code.end(), communicates)) return;
+          Absorber absorber(*r, k, s);
+          auto with_work = absorber.run();
+          if (!with_work) return;
+          r = with_work;
+          k += absorber.moved();
+          any = true;
+        },
+        [](const ops::Cond&) {}, [](const ops::While&) {});
   }
   return any ? sweep(*r, true) : r;
 }

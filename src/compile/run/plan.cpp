@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include "bora/compile/control.h"
 #include "compile/run/plan_steps.h"
 
 namespace bora::exec {
@@ -103,26 +104,29 @@ class Planner {
   bool may_take(const Buffer& input, const Buffer& by) const {
     if (by.output < 0 || by.input >= 0) return false;
     int allowed = may_take_[idx(input.input)];
-    return allowed == kAnyOutput || allowed == by.output || (allowed < kAnyOutput && by.output >= any_from(0) - allowed);
+    if (allowed < kAnyOutput) return by.output >= any_from(0) - allowed;
+    return allowed == kAnyOutput || allowed == by.output;
   }
   /// Of each operand of a scan that it slices and nobody reads later: the results that may be written over it.
   std::vector<int> sliced_last(std::size_t t) {
     auto& n = g_.nodes[t];
-    auto* s = n.kind == Node::Kind::eval ? as<ops::Scan>(n.primitive) : nullptr;
-    if (!s) return {};
-    std::vector<int> r(n.in.size(), kNever);
-    for (auto i = idx(s->consts + s->carries); i < n.in.size(); ++i) {
-      auto from = g_.at(n.in[i]);
-      if (buffer_of_[from] < 0 || reads_[from] != at(t)) continue;
-      auto& x = buffers_[idx(buffer_of_[from])];
-      for (auto k = idx(s->carries); k < n.out.size(); ++k) {
-        auto& y = buffer(n.out[k]);
-        if (x.bytes != y.bytes || (x.input >= 0 && !may_take(x, y))) continue;
-        bool only = x.input >= 0 && may_take_[idx(x.input)] >= 0;
-        r[i] = only ? static_cast<int>(k) : any_from(idx(s->carries));
-        break;
+    if (!n.primitive || n.kind != Node::Kind::eval) return {};
+    std::vector<int> r;
+    auto scan = [&](const ops::Scan& s) {
+      r.assign(n.in.size(), kNever);
+      for (auto i = idx(s.consts + s.carries); i < n.in.size(); ++i) {
+        auto from = g_.at(n.in[i]);
+        if (buffer_of_[from] < 0 || reads_[from] != at(t)) continue;
+        auto& x = buffers_[idx(buffer_of_[from])];
+        for (auto k = idx(s.carries); k < n.out.size() && r[i] == kNever; ++k) {
+          auto& y = buffer(n.out[k]);
+          if (x.bytes != y.bytes || (x.input >= 0 && !may_take(x, y))) continue;
+          bool only = x.input >= 0 && may_take_[idx(x.input)] >= 0;
+          r[i] = only ? static_cast<int>(k) : any_from(idx(s.carries));
+        }
       }
-    }
+    };
+    ops::visit_control(*n.primitive, scan, [](const ops::Cond&) {}, [](const ops::While&) {});
     return r;
   }
   void merge(std::size_t from, std::size_t into) {  // variable `from` joins the buffer of variable `into`
