@@ -71,7 +71,9 @@ class Work {
     }
   }
   Array next(const Arrays& a, const Arrays& y, const Array& x) {
-    switch (below(8)) {
+    switch (below(10)) {
+      case 8: return x / sqrt(mean(square(x), {1, 2}, {.keepdims = true}) + 1e-3);  // of a layer
+      case 9: return reshape(reshape(x, {length_, kColumns, kRows}) * 0.5, x.shape());
       case 0: return x * operand(a, y);
       case 1: return operand(a, y) - x;
       case 2: return accumulate(operand(a, y), x);
@@ -88,10 +90,11 @@ class Work {
       x = next(a, y, x);
       if (below(4) == 0) out.push_back(x);
     }
-    switch (below(6)) {
+    switch (below(7)) {
       case 0: out.push_back(sum(square(x), {1, 2})); break;
       case 1: out.push_back(amax(x, {2})); break;
       case 2: out.push_back(sum(x, {1}) * 2.0); break;
+      case 5: out.push_back(reshape(x, {length_ * kRows, kColumns}) + a[1]); break;  // across iterations
       case 3: out.push_back(sum(square(x), {0})); break;
       case 4: {  // Adam's form: three old values, three new ones
         auto m = a[6] * 0.9 + x * (a[0] * 0.1), v = a[7] * 0.99 + square(x) * 0.01;

@@ -64,6 +64,7 @@ class Absorber {
     auto role = i.primitive->traits.loop;
     return (role == LoopRole::op || role == LoopRole::cast) && i.out.size() == 1;
   }
+  static bool reshapes(const Instruction& i) { return i.primitive->traits.view && i.primitive->traits.sized; }
   /// Do all operands have the result's shape?
   bool alike(const Instruction& i) const {
     return std::all_of(i.in.begin(), i.in.end(), [&](int v) { return type(v).shape == type(i.out[0]).shape; });
@@ -74,12 +75,16 @@ class Absorber {
     for (std::size_t j = k_ + 1; j < p_.code.size(); ++j) {
       auto& i = p_.code[j];
       if (std::none_of(i.in.begin(), i.in.end(), [&](int v) { return member(v); })) continue;
-      auto* r = reduction(i);
-      bool fits = r ? std::find(r->dims.begin(), r->dims.end(), 0) == r->dims.end()
-                    : elementwise(i) && alike(i) &&
-                          std::all_of(i.in.begin(), i.in.end(), [&](int v) { return member(v) || available(v); });
-      if (fits) group_.insert(j);
+      if (each(i)) group_.insert(j);
     }
+  }
+  /// Does an iteration's slice of the result come from its slices of the operands, which the body can have?
+  bool each(const Instruction& i) const {
+    if (auto* r = reduction(i)) return std::find(r->dims.begin(), r->dims.end(), 0) == r->dims.end();
+    if (auto* b = broadcast(i)) return begins(*b, i.in[0]) && stacked(i.out[0]);
+    if (reshapes(i)) return stacked(i.in[0]) && stacked(i.out[0]);
+    return elementwise(i) && alike(i) &&
+           std::all_of(i.in.begin(), i.in.end(), [&](int v) { return member(v) || available(v); });
   }
   /// Can the body have its slices of v, which does not come from the scan?
   bool available(int v) const {
@@ -154,7 +159,8 @@ class Absorber {
       Dims dims;
       for (auto d : b->dims)
         if (d > 0) dims.push_back(d - 1);
-      auto from = first(*b) ? scanned(i->in[0]) : constant(i->in[0]);
+      auto u = i->in[0];
+      auto from = member(u) ? inner(u) : first(*b) ? scanned(u) : constant(u);
       r = add(primitive(ops::BroadcastInDim{slice(b->shape), dims}), {from}, i->source);
     } else if (m < static_cast<int>(k_)) {
       return scanned(v);
@@ -166,6 +172,8 @@ class Absorber {
         auto shorter = *reduce;
         for (auto& d : shorter.dims) --d;
         changed = primitive(shorter);
+      } else if (reshapes(*i)) {
+        changed = primitive(ops::Reshape{slice(type(v).shape)});
       }
       r = add(changed, in, i->source);
     }
