@@ -58,13 +58,15 @@ class Work {
   /// An operand of the work: some are there before the scan, some come from such, some from the scan.
   Array operand(const Arrays& a, const Arrays& y) {
     auto &old = a[5 + below(4)], &shape = a[5];
-    switch (below(9)) {
+    switch (below(11)) {
       case 0: return broadcast_to(a[0], shape.shape());
       case 1: return broadcast_to(a[1], shape.shape());
       case 2: return broadcast_to(reshape(a[2], {length_, 1, 1}), shape.shape());
       case 3: return old * (a[0] * 0.5 + 1.0);                                  // computed behind the scan
       case 4: return broadcast_to(reshape(exp(a[2]), {length_, 1, 1}), shape.shape());
       case 5: return y[1 + below(3)];
+      case 10: return broadcast_to(reshape(sort(a[2]) * 2.0, {length_, 1, 1}), shape.shape());
+      case 9: return old * sqrt(mean(square(old), {1, 2}, {.keepdims = true}));  // a layer's own size
       case 6: return broadcast_to(sum(y[1 + below(3)]), shape.shape());       // of all iterations
       case 7: return flip(old, 0);                                              // of other iterations
       default: return old;

@@ -75,25 +75,24 @@ class Absorber {
     for (std::size_t j = k_ + 1; j < p_.code.size(); ++j) {
       auto& i = p_.code[j];
       if (std::none_of(i.in.begin(), i.in.end(), [&](int v) { return member(v); })) continue;
-      if (each(i)) group_.insert(j);
+      if (each(i, [&](int v) { return member(v) || available(v); })) group_.insert(j);
     }
   }
-  /// Does an iteration's slice of the result come from its slices of the operands, which the body can have?
-  bool each(const Instruction& i) const {
-    if (auto* r = reduction(i)) return std::find(r->dims.begin(), r->dims.end(), 0) == r->dims.end();
-    if (auto* b = broadcast(i)) return begins(*b, i.in[0]) && stacked(i.out[0]);
-    if (reshapes(i)) return stacked(i.in[0]) && stacked(i.out[0]);
-    return elementwise(i) && alike(i) &&
-           std::all_of(i.in.begin(), i.in.end(), [&](int v) { return member(v) || available(v); });
+  /// Does an iteration's slice of the result come from its slices of operands, of which `has` says the body can have
+  /// them?
+  template <class F> bool each(const Instruction& i, const F& has) const {
+    if (auto* r = reduction(i)) return std::find(r->dims.begin(), r->dims.end(), 0) == r->dims.end() && has(i.in[0]);
+    if (auto* b = broadcast(i)) return begins(*b, i.in[0]) && stacked(i.out[0]) && has(i.in[0]);
+    if (reshapes(i)) return stacked(i.in[0]) && stacked(i.out[0]) && has(i.in[0]);
+    return elementwise(i) && alike(i) && std::all_of(i.in.begin(), i.in.end(), has);
   }
   /// Can the body have its slices of v, which does not come from the scan?
   bool available(int v) const {
-    auto m = maker_[idx(v)];
-    if (m < static_cast<int>(k_)) return true;
+    if (early(v)) return true;
     if (depends_[idx(v)]) return false;
-    auto& i = p_.code[idx(m)];
-    if (auto* b = broadcast(i)) return (begins(*b, i.in[0]) || !first(*b)) && early(i.in[0]);
-    return elementwise(i) && alike(i) && std::all_of(i.in.begin(), i.in.end(), [&](int u) { return available(u); });
+    auto& i = p_.code[idx(maker_[idx(v)])];
+    if (auto* b = broadcast(i); b && !first(*b)) return early(i.in[0]);
+    return each(i, [&](int u) { return available(u); });
   }
   /// Does the broadcast make the first dimension of its result from one of its operand's?
   static bool first(const ops::BroadcastInDim& b) {
@@ -160,9 +159,9 @@ class Absorber {
       for (auto d : b->dims)
         if (d > 0) dims.push_back(d - 1);
       auto u = i->in[0];
-      auto from = member(u) ? inner(u) : first(*b) ? scanned(u) : constant(u);
+      auto from = !first(*b) ? constant(u) : member(u) || !early(u) ? inner(u) : scanned(u);
       r = add(primitive(ops::BroadcastInDim{slice(b->shape), dims}), {from}, i->source);
-    } else if (m < static_cast<int>(k_)) {
+    } else if (!member(v) && early(v)) {
       return scanned(v);
     } else {
       std::vector<int> in;
