@@ -100,8 +100,8 @@ std::vector<std::int32_t> by_target(const std::int32_t* indices, I m, I n) {
 }
 
 /// Many scalar updates: each thread scans all indices and collects, block by block, the updates of its own targets. So
-/// it can prefetch the lines of the targets, and no branch depends on an index. One thread whose targets are near enough
-/// updates them at once.
+/// it can prefetch the lines of the targets, and no branch depends on an index. One thread whose targets are near
+/// enough updates them at once.
 constexpr I kManyNumbers = 1 << 13;
 constexpr std::size_t kNear = 1 << 18;  // bytes of targets that need no prefetching
 template <class Op, class T> void scatter_numbers(const std::int32_t* indices, const T* updates, T* out, I n, I m) {
