@@ -71,7 +71,7 @@ inline void transpose8x4(float* to, std::int64_t step, const float* from, std::i
 template <class T>
 void turn_dense(const T* from, std::int64_t row, T* to, std::int64_t step, std::int64_t rows, std::int64_t columns) {
   using I = std::int64_t;
-  if constexpr (sizeof(T) >= 4) {
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
     using Real = std::conditional_t<sizeof(T) == 4, float, double>;  // bits are moved, nothing is computed
     const auto* in = reinterpret_cast<const Real*>(from);
     auto* out = reinterpret_cast<Real*>(to);

@@ -130,7 +130,8 @@ template <class T, class In> inline void copy_row(T* to, const In* from, I n) {
   for (; i + S::width <= n; i += S::width) S::store(to + i, load_wide(from + i));
   for (; i < n; ++i) to[i] = wide(from[i]);
 }
-/// Packs k rows of b into panels of `panel` columns, [whole][panel] each; columns beyond n are zero.
+/// Packs k rows of b into panels of `panel` columns, [whole][panel] each; columns beyond n are zero as far as
+/// a tile reads them.
 template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, I n, I whole) {
   using S = Simd<T>;
   constexpr I panel = 2 * S::width;
@@ -148,8 +149,9 @@ template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, 
       continue;
     }
     if (w < panel) {
+      const I whole_vectors = w > S::width ? panel : S::width;  // what a tile reads
       for (I p = 0; p < k; ++p)
-        for (I i = w; i < panel; ++i) to[p * panel + i] = T(0);
+        for (I i = w; i < whole_vectors; ++i) to[p * panel + i] = T(0);
       if constexpr (std::is_same_v<T, In>)
         if (row == 1) {
           kernels::turn_dense(from, col, to, panel, w, k);
