@@ -183,7 +183,7 @@ class ShortRows::Maker {
 class ShortRows::Tile {
  public:
   Tile(const ShortRows& s, const LoopArgs& a, const Grid& g, I rows)
-      : s_(s), a_(a), g_(g), pitch_((rows + kFoldedRows - 1) / kFoldedRows * kFoldedRows), filled_(s.buffers_.size()) {
+      : s_(s), a_(a), g_(g), pitch_((rows + kFoldedRows - 1) / kFoldedRows * kFoldedRows) {
     std::size_t bytes = 0;
     std::vector<std::size_t> starts;
     for (const Buffer& b : s.buffers_) {
@@ -264,7 +264,7 @@ class ShortRows::Tile {
   const LoopArgs& a_;
   const Grid& g_;
   const I pitch_;
-  std::vector<I> filled_;  // rows that are in their buffer for every tile
+  I filled_[kMaxOperands] = {};  // rows that are in their buffer for every tile
   std::vector<char*> at_;
   std::shared_ptr<void> memory_;
   LoopArgs args_;
