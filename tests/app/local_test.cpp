@@ -91,6 +91,12 @@ TEST_F(LocalTest, ARunKeepsItsReplicas) {
       << other.err;
   EXPECT_EQ(plain.code, 2) << plain.err;
   EXPECT_NE(plain.err.find("holds 2 replicas that make local steps"), plain.err.npos) << plain.err;
+  auto another = run("train " + local + "local.replicas=2 local.outer.momentum=0" + out);
+  EXPECT_EQ(another.code, 2) << another.err;
+  EXPECT_NE(another.err.find("other meetings of replicas: it has "), another.err.npos) << another.err;
+  EXPECT_NE(another.err.find("keep its settings of local"), another.err.npos) << another.err;
+  auto lion = run("train " + local + "local.replicas=2 optimizer=lion" + out);
+  EXPECT_NE(lion.err.find("is of another optimizer: "), lion.err.npos) << lion.err;
   auto fresh = " --out " + folder + "/fresh";
   ASSERT_EQ(run("train " + config + " batch=12 steps=4" + fresh).code, 0);
   auto late = run("train " + local + "local.replicas=2" + fresh);
