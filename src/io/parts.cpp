@@ -38,6 +38,16 @@ std::string pack_part(const std::vector<Leaf>& leaves, const Place& place) {
   return part;
 }
 
+bool has_part_of(const std::vector<Leaf>& leaves, const MeshShape& mesh, int rank, int of) {
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    auto& leaf = leaves[i];
+    auto box = block_of_rank(leaf.type, leaf.spec, mesh, of);
+    if (size_of(leaf, box) == 0 || writer_of(leaf.spec, i, {mesh, of}) != of) continue;
+    if (block_of_rank(leaf.type, leaf.spec, mesh, rank) != box) return false;
+  }
+  return true;
+}
+
 PartCut::PartCut(std::string_view part, const std::vector<Leaf>& leaves, const MeshShape& mesh, int rank) {
   ByteReader fields(part, "a snapshot's part");
   auto stored = unpack(fields.text());

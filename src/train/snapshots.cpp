@@ -23,30 +23,43 @@ transport::Group everyone(const Mesh& mesh) {
   std::iota(all.begin(), all.end(), 0);
   return {all, "snapshot"};
 }
-/// Every rank's part to the rank that holds its copy; returns the parts that this rank gets.
-std::map<int, std::string> exchanged(const Mesh& mesh, const std::string& mine, const std::vector<int>& holders,
-                                     const std::vector<std::int64_t>& sizes) {
+/// The parts of which this rank holds the copies: of what it has itself, too, as where nothing is split, it makes them;
+/// the others are sent. Of a rank alone: its own part.
+std::map<int, std::string> copies(const Mesh& mesh, const std::string& mine, const std::vector<io::Leaf>& leaves,
+                                  const std::vector<int>& holders, const std::vector<std::int64_t>& sizes) {
   auto n = static_cast<std::size_t>(mesh.size()), me = static_cast<std::size_t>(mesh.rank());
+  std::map<int, std::string> parts;
   CollectiveCall call{.kind = CollectiveKind::all_to_all, .dtype = Dtype::u8};
   call.send_counts.assign(n, 0);
   call.recv_counts.assign(n, 0);
-  call.send_counts[static_cast<std::size_t>(holders[me])] = sizes[me];
-  for (std::size_t r = 0; r < n; ++r)
-    if (static_cast<std::size_t>(holders[r]) == me) call.recv_counts[r] = sizes[r];
+  bool any = false;  // is sent, by whomever
+  for (std::size_t r = 0; r < n; ++r) {
+    auto holder = static_cast<std::size_t>(holders[r]);
+    bool has = io::has_part_of(leaves, mesh.shape(), holders[r], static_cast<int>(r));
+    any = any || !has;
+    if (holder == me && has)
+      parts[static_cast<int>(r)] = io::pack_part(leaves, {mesh.shape(), static_cast<int>(r)});
+    if (holder == me && !has) call.recv_counts[r] = sizes[r];
+    if (r == me && !has) call.send_counts[holder] = sizes[me];
+  }
+  if (!any) return parts;
   std::string received(static_cast<std::size_t>(std::reduce(call.recv_counts.begin(), call.recv_counts.end())), '\0');
   call.in = mine.data();
   call.out = received.data();
   mesh.context().run(everyone(mesh), call);
-  std::map<int, std::string> parts;
   std::size_t at = 0;
   for (std::size_t r = 0; r < n; ++r) {
     auto size = static_cast<std::size_t>(call.recv_counts[r]);
-    if (static_cast<std::size_t>(holders[r]) == me) parts[static_cast<int>(r)] = received.substr(at, size);
+    if (size > 0) parts[static_cast<int>(r)] = received.substr(at, size);
     at += size;
   }
   return parts;
 }
-/// How many bytes each rank needs of each part: [part][rank]. All ranks; their owners know.
+bool holds(const Snapshots::Found& found, std::size_t part, int rank) {
+  auto& by = found.holders[part];
+  return std::find(by.begin(), by.end(), rank) != by.end();
+}
+/// How many bytes each rank needs of each part, and does not hold: [part][rank]. All ranks; their owners know.
 std::vector<std::vector<std::int64_t>> needs_of(const Mesh& mesh, const std::map<int, std::string>* parts,
                                                 const Snapshots::Found& found, const std::vector<io::Leaf>& leaves) {
   std::vector<std::vector<std::int64_t>> needs(found.owners.size());
@@ -54,7 +67,8 @@ std::vector<std::vector<std::int64_t>> needs_of(const Mesh& mesh, const std::map
   std::string problem;
   for (std::size_t r = 0; r < needs.size(); ++r)
     for (int to = 0; found.owners[r] == mesh.rank() && to < mesh.size(); ++to) try {
-        mine.num(io::PartCut(parts->at(static_cast<int>(r)), leaves, mesh.shape(), to).size());
+        mine.num(holds(found, r, to) ? 0
+                                     : io::PartCut(parts->at(static_cast<int>(r)), leaves, mesh.shape(), to).size());
       } catch (const Error& e) { problem = e.text(); }
   io::agree<CheckpointError>(place_of(mesh), problem, "snapshot: its parts that are left");
   std::vector<ByteReader> fields;
@@ -64,6 +78,48 @@ std::vector<std::vector<std::int64_t>> needs_of(const Mesh& mesh, const std::map
     for (int to = 0; to < mesh.size(); ++to)
       needs[r].push_back(fields[static_cast<std::size_t>(found.owners[r])].num<std::int64_t>());
   return needs;
+}
+/// Whether so many ranks need so much of a part that one broadcast of it to all is better than a cut for each.
+bool most_need(const std::vector<std::int64_t>& needs, std::int64_t size) {
+  auto others = static_cast<std::int64_t>(needs.size() - 1);
+  return 2 * std::reduce(needs.begin(), needs.end()) > std::max<std::int64_t>(3, others) * size;
+}
+/// What this rank needs of these parts, all at once: each rank sends and receives at the same time.
+std::vector<std::string> cuts(const Mesh& mesh, const std::map<int, std::string>* parts, const Snapshots::Found& found,
+                              const std::vector<io::Leaf>& leaves, const std::vector<std::vector<std::int64_t>>& needs,
+                              const std::vector<bool>& of) {
+  auto n = static_cast<std::size_t>(mesh.size()), me = static_cast<std::size_t>(mesh.rank());
+  CollectiveCall call{.kind = CollectiveKind::all_to_all, .dtype = Dtype::u8};
+  call.send_counts.assign(n, 0);
+  call.recv_counts.assign(n, 0);
+  std::string sent;
+  std::vector<std::vector<std::int64_t>> received(n);  // of each rank, part by part
+  bool any = false;
+  for (std::size_t to = 0; to < n; ++to)
+    for (std::size_t r = 0; r < of.size(); ++r) {
+      auto size = of[r] ? needs[r][to] : 0;
+      auto owner = static_cast<std::size_t>(found.owners[r]);
+      any = any || size > 0;
+      if (size == 0) continue;
+      if (owner == me) {
+        call.send_counts[to] += size;
+        sent += io::PartCut(parts->at(static_cast<int>(r)), leaves, mesh.shape(), static_cast<int>(to)).bytes();
+      }
+      if (to == me) call.recv_counts[owner] += size, received[owner].push_back(size);
+    }
+  if (!any) return {};
+  std::string all(static_cast<std::size_t>(std::reduce(call.recv_counts.begin(), call.recv_counts.end())), '\0');
+  call.in = sent.data();
+  call.out = all.data();
+  mesh.context().run(everyone(mesh), call);
+  std::vector<std::string> each;
+  std::size_t at = 0;
+  for (auto& from : received)
+    for (auto size : from) {
+      each.push_back(all.substr(at, static_cast<std::size_t>(size)));
+      at += static_cast<std::size_t>(size);
+    }
+  return each;
 }
 }  // namespace
 
@@ -87,11 +143,9 @@ std::vector<int> holders_of_copies(const std::vector<std::string>& host_of_rank)
 
 void Snapshots::take(const Mesh& mesh, std::int64_t step, tree::Node state, const std::string& note) {
   Held now{.step = step, .groups = groups_of_residuals(state), .ranks = mesh.size(), .note = note};
-  std::string mine;
-  {
-    Arrays keep;
-    mine = io::pack_part(io::leaves_of(state, "", keep), place_of(mesh));
-  }
+  Arrays keep;
+  auto leaves = io::leaves_of(state, "", keep);
+  auto mine = io::pack_part(leaves, place_of(mesh));
   static std::atomic<int> taken{0};
   auto said = ByteWriter()
                   .text(std::to_string(::getpid()) + "@" + host_name() + " " + std::to_string(++taken))
@@ -107,8 +161,7 @@ void Snapshots::take(const Mesh& mesh, std::int64_t step, tree::Node state, cons
     hosts.push_back(fields.text());
     sizes.push_back(fields.num<std::int64_t>());
   }
-  auto holders = holders_of_copies(hosts);
-  now.parts = exchanged(mesh, mine, holders, sizes);
+  now.parts = copies(mesh, mine, leaves, holders_of_copies(hosts), sizes);
   now.parts[mesh.rank()] = std::move(mine);
   held_.push_back(std::move(now));
   // From here on each rank has both; who learns that all have forgets the one before.
@@ -142,9 +195,11 @@ Snapshots::Found Snapshots::find(const Mesh& mesh) const {
       auto ranks = static_cast<std::size_t>(fields.num<std::int64_t>());
       f.owners.resize(ranks, -1);
       f.sizes.resize(ranks, 0);
+      f.holders.resize(ranks);
       for (auto parts = fields.num<std::int64_t>(); parts > 0; --parts) {
         auto rank = static_cast<std::size_t>(fields.num<std::int64_t>());
         f.sizes.at(rank) = fields.num<std::int64_t>();
+        f.holders.at(rank).push_back(static_cast<int>(r));
         // Rather the rank of that number: of the same mesh it needs it itself.
         if (f.owners.at(rank) < 0 || rank == r) f.owners.at(rank) = static_cast<int>(r);
       }
@@ -217,42 +272,31 @@ void Snapshots::hand_over(const Mesh& mesh, const std::vector<int>& heirs) {
 std::string Snapshots::restore(const Mesh& mesh, const Found& found, tree::Node state) {
   auto* mine = find(found.id);
   auto place = place_of(mesh);
-  auto ranks = static_cast<std::size_t>(mesh.size());
   std::string problem;
   io::replace_leaves(state, "", [&](const std::vector<io::Leaf>& leaves) {
     auto needs = needs_of(mesh, mine ? &mine->parts : nullptr, found, leaves);
     io::PartsReader reader(leaves, place);
-    for (std::size_t r = 0; r < found.owners.size(); ++r) {
-      auto owner = static_cast<std::size_t>(found.owners[r]);
-      auto* whole = found.owners[r] == mesh.rank() ? &mine->parts.at(static_cast<int>(r)) : nullptr;
-      auto of_all = std::reduce(needs[r].begin(), needs[r].end(), -needs[r][owner]);
-      std::string part;
-      CollectiveCall call{.kind = CollectiveKind::broadcast, .dtype = Dtype::u8};
-      if (2 * of_all > static_cast<std::int64_t>(ranks - 1) * found.sizes[r]) {
-        part.resize(static_cast<std::size_t>(found.sizes[r]));
-        if (whole) call.in = whole->data();
-        call.send_counts = {found.sizes[r]};
-        call.root = found.owners[r];
-        call.out = part.data();
-        mesh.context().run(everyone(mesh), call);
-      } else {
-        std::string cuts;
-        call.kind = CollectiveKind::all_to_all;
-        call.send_counts.assign(ranks, 0);
-        call.recv_counts.assign(ranks, 0);
-        if (whole) call.send_counts = needs[r];
-        for (std::size_t to = 0; whole && to < ranks; ++to)
-          cuts += io::PartCut(*whole, leaves, mesh.shape(), static_cast<int>(to)).bytes();
-        call.recv_counts[owner] = needs[r][static_cast<std::size_t>(mesh.rank())];
-        part.resize(static_cast<std::size_t>(call.recv_counts[owner]));
-        call.in = cuts.data();
-        call.out = part.data();
-        mesh.context().run(everyone(mesh), call);
-      }
+    auto read = [&](std::string_view part) {
       try {
         if (problem.empty()) reader.read(part);
       } catch (const Error& e) { problem = e.text(); }
+    };
+    if (mine)
+      for (auto& [r, part] : mine->parts) read(part);
+    std::vector<bool> cut(found.owners.size());
+    for (std::size_t r = 0; r < cut.size(); ++r) {
+      cut[r] = !most_need(needs[r], found.sizes[r]);
+      if (cut[r]) continue;
+      std::string part(static_cast<std::size_t>(found.sizes[r]), '\0');
+      CollectiveCall call{.kind = CollectiveKind::broadcast, .dtype = Dtype::u8};
+      if (found.owners[r] == mesh.rank()) call.in = mine->parts.at(static_cast<int>(r)).data();
+      call.send_counts = {found.sizes[r]};
+      call.root = found.owners[r];
+      call.out = part.data();
+      mesh.context().run(everyone(mesh), call);
+      if (!holds(found, r, mesh.rank())) read(part);
     }
+    for (auto& part : cuts(mesh, mine ? &mine->parts : nullptr, found, leaves, needs, cut)) read(part);
     try {
       if (problem.empty()) reader.finish();
     } catch (const Error& e) { problem = e.text(); }

@@ -11,7 +11,8 @@ namespace bora::training {
 /// if there is one. It outlives the mesh. With one rank lost, all blocks exist among the others.
 ///
 /// A snapshot takes the place of the one before it once all ranks have both parts of it. Memory of a rank: five times
-/// its share of the state while one is taken, twice otherwise.
+/// its share of the state while one is taken, twice otherwise. A copy of what its holder has itself, as with layout dp,
+/// is made there, and only the others are sent.
 class Snapshots {
  public:
   /// Of the state after `step`. All ranks. Throws RankLost: then the one before it is still there.
@@ -21,6 +22,7 @@ class Snapshots {
     std::int64_t step = -1, groups = 0;
     std::string id = {};
     std::vector<int> owners = {};          // the rank that gives each part
+    std::vector<std::vector<int>> holders = {};  // all ranks that hold it
     std::vector<std::int64_t> sizes = {};  // of the parts
     /// Of a newer snapshot whose parts are not all left: a line that says so.
     std::string lost = {};

@@ -1,6 +1,8 @@
 // Snapshots in memory: after one rank is lost, whichever, the others have all blocks, for a mesh of any size.
 #include "train/snapshots.h"
 #include <gtest/gtest.h>
+#include <algorithm>
+#include <atomic>
 #include "bora/bora.h"
 #include "bora/train/trainer.h"
 
@@ -29,11 +31,15 @@ const AxisMapping kSplit{{"rows", "data"}, {"long", "data"}};
 std::vector<float> expected(float base) { return numbers(state(base)); }
 
 /// What a rank of the next mesh brings along: the process of a rank before, or a new one (-1).
-void each_rank(const std::vector<Snapshots*>& held, const std::function<void(const Mesh&, Snapshots&)>& f) {
+void each_rank(const std::vector<Snapshots*>& held, const AxisMapping& split,
+               const std::function<void(const Mesh&, Snapshots&)>& f) {
   local_mesh({{"data", static_cast<int>(held.size())}}, [&](const Mesh& mesh) {
-    UseMapping split(kSplit);
+    UseMapping by(split);
     f(mesh, *held[static_cast<std::size_t>(mesh.rank())]);
   });
+}
+void each_rank(const std::vector<Snapshots*>& held, const std::function<void(const Mesh&, Snapshots&)>& f) {
+  each_rank(held, kSplit, f);
 }
 void take(std::vector<Snapshots>& of, std::int64_t step, float base) {
   std::vector<Snapshots*> held;
@@ -68,6 +74,42 @@ TEST(Snapshots, EveryLostRankIsMadeGoodOnEveryMesh) {
           EXPECT_EQ(numbers(s), wanted);
         });
       }
+}
+/// With layout dp a rank makes the copy of another one's part from what it has itself, and after a loss gets what it
+/// lacks, once.
+TEST(Snapshots, WhatARankHasIsNotSentToIt) {
+  auto wanted = expected(7);
+  auto tall = static_cast<std::uint64_t>(kLong.size) * sizeof(float);  // all of the state but some numbers
+  constexpr std::uint64_t few = 20'000;
+  for (std::size_t lost = 0; lost < 3; ++lost) {
+    SCOPED_TRACE("rank " + std::to_string(lost));
+    std::vector<Snapshots> before(3);
+    std::atomic<std::uint64_t> sent = 0, received = 0, lack = 0;
+    each_rank({&before[0], &before[1], &before[2]}, {}, [&](const Mesh& mesh, Snapshots& mine) {
+      auto s = state(7);
+      auto already = mesh.context().traffic().bytes_sent;
+      mine.take(mesh, 10, tree::node(s), "");
+      sent += mesh.context().traffic().bytes_sent - already;
+    });
+    EXPECT_LT(sent, few);
+    std::vector<Snapshots*> held;
+    for (std::size_t r = 0; r < 3; ++r)
+      if (r != lost) held.push_back(&before[r]);
+    each_rank(held, {}, [&](const Mesh& mesh, Snapshots& mine) {
+      auto found = mine.find(mesh);
+      for (std::size_t part = 0; part < 3; ++part) {
+        auto& by = found.holders[part];
+        bool has = std::find(by.begin(), by.end(), mesh.rank()) != by.end();
+        if (static_cast<std::uint64_t>(found.sizes[part]) > tall && !has) ++lack;
+      }
+      auto s = state(0);
+      auto already = mesh.context().traffic().bytes_received;
+      mine.restore(mesh, found, tree::node(s));
+      received += mesh.context().traffic().bytes_received - already;
+      EXPECT_EQ(numbers(s), wanted);
+    });
+    EXPECT_LT(received, lack * tall + few);
+  }
 }
 TEST(Snapshots, WithoutARankAndItsCopyNoneIsWhole) {
   std::vector<Snapshots> before(4);

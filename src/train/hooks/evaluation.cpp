@@ -110,7 +110,10 @@ track::Values measured(Trainable& model, const data::Datasets& data, const LoopS
 }
 class Evaluation final : public LoopHook {
  public:
-  void begin(Run& run) override {  // of a new run a small one; a continued run has this step's in its record
+  /// Of a new run a small one. A continued run has this step's in its record, and tells it once more to who started it;
+  /// ranks that go on after a loss have other things to do.
+  void begin(Run& run) override {
+    if (run.continued && UseLeaving::met_before()) return;
     auto loss = run.continued ? measure(run, false) : measure(run, true, kFirstBatches * run.settings.batch);
     run.say("val loss: " + loss);
   }
