@@ -20,6 +20,9 @@ Flag Flags::add(const std::string& name, int& value, const std::string& help) {
 Flag Flags::add(const std::string& name, std::optional<int>& value, const std::string& help) {
   return Flag(app_.add_option(name, value, help));
 }
+Flag Flags::add(const std::string& name, std::optional<std::string>& value, const std::string& help) {
+  return Flag(app_.add_option(name, value, help));
+}
 Flag Flags::add(const std::string& name, std::int64_t& value, const std::string& help) {
   return Flag(app_.add_option(name, value, help));
 }

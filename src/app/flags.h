@@ -39,6 +39,7 @@ class Flags {
   Flag add(const std::string& name, std::string& value, const std::string& help);
   Flag add(const std::string& name, int& value, const std::string& help);
   Flag add(const std::string& name, std::optional<int>& value, const std::string& help);
+  Flag add(const std::string& name, std::optional<std::string>& value, const std::string& help);
   Flag add(const std::string& name, std::int64_t& value, const std::string& help);
   Flag add(const std::string& name, double& value, const std::string& help);
   Flag add(const std::string& name, std::vector<std::string>& values, const std::string& help);

@@ -57,8 +57,9 @@ std::int64_t stages_of(const Settings& s, const MeshShape& mesh) {
 std::int64_t row_ranks(const Settings& s, const MeshShape& mesh) {
   auto compute = mappings_of(s.mesh, mesh).compute;
   auto stages = placement_of({{nn::kLayers, 1}}, compute, mesh).spec[0];
+  auto batch = placement_of({{nn::kBatch, 1}}, compute, mesh).spec[0];
   std::int64_t n = 1;
-  for (auto& axis : placement_of({{nn::kBatch, 1}}, compute, mesh).spec[0])
+  for (auto& axis : batch)
     if (!stages.has(axis)) n *= mesh.axis_size(axis);
   return n;
 }

@@ -16,12 +16,12 @@ std::optional<double> with_unit(const std::string& text,
 }
 }  // namespace
 
-Links read_link(const std::string& text) {
+Links read_link(const std::string& text, std::string_view key) {
   auto comma = text.find(',');
   auto rate = with_unit(text.substr(0, comma), {{"G", 1e9}, {"M", 1e6}});
   auto latency = comma == text.npos ? std::optional(100e-6)
                                     : with_unit(text.substr(comma + 1), {{"us", 1e-6}, {"ms", 1e-3}});
-  check<ConfigError>(rate && latency, "--link: '", text,
+  check<ConfigError>(rate && latency, key, ": '", text,
                      "' is no link; expected the rate of an Ethernet port and, if it is known, the time of a message: "
                      "1G, 10G, 25G, 100M or 1G,50us");
   return {.bytes_per_s = *rate / 8 * (*rate >= 10e9 ? 0.85 : 0.90), .latency_s = *latency};

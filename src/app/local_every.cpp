@@ -1,4 +1,5 @@
 #include "app/local_every.h"
+#include <algorithm>
 #include <filesystem>
 #include "app/job.h"
 #include "app/link.h"
@@ -21,15 +22,19 @@ Settings without_auto(Settings s) {
 std::int64_t planned_every(const Settings& s, const text::Tokenizer& tokenizer, int ranks, Resume resume) {
   auto file = s.out + "/config.yaml";
   if (resume != Resume::none && std::filesystem::exists(file) && !io::list_checkpoints(s.out + "/checkpoints").empty())
-    if (auto before = load_settings(file, {}); before.local->on() && !before.local->automatic())
-      return before.local->options(1.0, 0).every;
-  auto links = read_link(s.local->link());
+    if (auto before = load_settings(file, {}); before.local->on() && !before.local->automatic()) {
+      auto kept = s;
+      kept.local.edit().set_every(before.local->options(1.0, 0).every);
+      check_settings_without_data(kept);  // other fragments or another delay may not fit
+      return kept.local->options(1.0, 0).every;
+    }
+  auto links = read_link(s.local->link(), "local.link");
   links.ranks_per_host = 1;
   auto run = plan_run(without_auto(s), tokenizer, mesh_axes(s, tokenizer, ranks), links, true, 0);
   auto p = meetings_of(s, run, links, {});
   check<ConfigError>(p.every > 0, "local.every: auto: on local.link ", s.local->link(),
                      " no number of steps makes 90 % of the time compute; without meetings it is ",
                      static_cast<int>(100 * p.alone), " %; set a number");
-  return p.every;
+  return std::max(p.every, s.local->least_every());
 }
 }  // namespace bora::app

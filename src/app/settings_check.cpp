@@ -10,6 +10,7 @@
 #include "bora/base/text.h"
 #include "bora/transport/forecast.h"
 #include "config_file.h"
+#include "link.h"
 #include "settings.h"
 #include "train/run_folder.h"
 
@@ -76,7 +77,10 @@ void Settings::check() const {
   check_rule_axes(mesh.rules.storage, "mesh.rules.storage", *model);
   check_rule_axes(mesh.rules.compute, "mesh.rules.compute", *model);
 }
-void check_settings_without_data(const Settings& s) { config::check_all(s); }
+void check_settings_without_data(const Settings& s) {
+  config::check_all(s);
+  if (auto link = s.local->link(); !link.empty()) (void)read_link(link, "local.link");
+}
 void check_settings(const Settings& s) {
   check_settings_without_data(s);
   check<ConfigError>(!data_paths(s).empty(), "data: no text given; set data=FILE, or a folder of text files");

@@ -143,7 +143,17 @@ struct Corpus {
     return "data: " + s.path() + (tags.empty() ? "" : tags + ")") + " is not evaluated: " + counted +
            (held > 0 ? ", too few for one row of " + std::to_string(positions) + " (model.positions)" : "") +
            "; raise data.hold_out (" + config::print_value(hold_out) + ")" +
-           (held > 0 ? ", or set data.pack=first_fit" : "");
+           (held > 0 ? or_shared(positions) : "");
+  }
+  /// What may make rows of documents that are too short for one, where the task can.
+  std::string or_shared(std::int64_t positions) const {
+    auto shared = pack;
+    shared.how = Sharing::first_fit;
+    if (pack.how == Sharing::first_fit || pack.how == Sharing::best_fit) return "";
+    try {
+      (void)task->shape(positions, shared);
+    } catch (const ConfigError&) { return ""; }
+    return ", or set data.pack=first_fit";
   }
   Mix mix(std::int64_t batch) const {
     std::set<std::int64_t> steps{0};
@@ -199,13 +209,14 @@ struct Corpus {
       part.rows = task->rows(train, materials);
       bora::check<ConfigError>(part.rows->size() > 0, "data: ", s->path(), " has ", part.facts.documents,
                                " documents, from which no row of ", o.positions,
-                               " tokens (model.positions) can be made to train on; give more text, or set "
-                               "data.pack=first_fit or model.positions");
+                               " tokens (model.positions) can be made to train on; give more text, set "
+                               "model.positions",
+                               or_shared(o.positions));
       part.facts.filled = part.rows->filled();
       parts.push_back(std::move(part));
     }
     bora::check<ConfigError>(!held_out.empty(), "data: too few documents are held out for one row of ", o.positions,
-                             " (model.positions); raise data.hold_out (", hold_out, "), or set data.pack=first_fit");
+                             " (model.positions); raise data.hold_out (", hold_out, ")", or_shared(o.positions));
     for (auto& line : unseen) o.crew.say(line);
     auto held = held_out.size() == 1 ? held_out[0] : std::make_shared<Concatenated>(std::move(held_out));
     if (std::all_of(sets.begin(), sets.end(), [](auto& set) { return set.tags.empty(); })) sets.clear();

@@ -112,9 +112,14 @@ void give_names(Manifest& m, const std::vector<Leaf>& wanted, const Rename& rena
 void check_leaves(const std::string& folder, const Manifest& m, const std::vector<Leaf>& wanted,
                   const std::string& subtree) {
   auto differs = [&](const std::string& path, auto&... words) {
-    bool state = path.starts_with("optimizer.");  // as every training state has it
-    fail<CheckpointError>("checkpoint ", folder, " is of another ", state ? "optimizer: " : "model: ", words...,
-                          state ? "; keep its settings of optimizer, freeze and loss_scale, or begin another run" : "");
+    // As every training state has it, and that of replicas.
+    bool state = path.starts_with("optimizer.") || path.starts_with("replicas.optimizer.");
+    bool outer = path.starts_with("outer.");
+    fail<CheckpointError>("checkpoint ", folder, " is of ", outer ? "other meetings of replicas: "
+                          : state ? "another optimizer: " : "another model: ", words...,
+                          outer ? "; keep its settings of local, or begin another run"
+                          : state ? "; keep its settings of optimizer, freeze and loss_scale, or begin another run"
+                          : "");
   };
   for (auto& leaf : wanted) {
     auto stored = m.find(leaf.path);

@@ -1,5 +1,6 @@
 // Reductions by segment: a scatter into segments that begin with the reduction's neutral element.
 #include "bora/ops/segment.h"
+#include <limits>
 #include "bora/ops/creation.h"
 #include "ops/composed.h"
 
@@ -26,8 +27,9 @@ Array reduced(std::string_view what, const Array& data, const Array& ids, std::o
   };
   auto n = num_segments ? *num_segments : largest() + 1;
   check<ValueError>(n >= 0, what, ": num_segments must not be negative, got ", n);
-  auto wide = ids.astype(i64);  // no number wraps into a segment
-  auto place = where(wide >= 0 && wide < n, wide, n).astype(i32);
+  const bool wide = dtype_size(ids.dtype()) == 8 || ids.dtype() == u32 || n > std::numeric_limits<std::int32_t>::max();
+  auto exact = ids.astype(wide ? i64 : i32);  // no number wraps into a segment
+  auto place = where(exact >= 0 && exact < n, exact, n).astype(i32);
   auto shape = data.shape();
   shape[0] = n;
   return scatter(broadcast_to(empty, shape), place, data, 0);

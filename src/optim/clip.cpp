@@ -4,9 +4,21 @@
 #include "bora/optim/optim.h"
 
 namespace bora::optim {
+namespace {
+/// Each element of the first dimension by itself, where these are large: so a layer's part needs no other layer's
+/// gradient.
+Array sum_of_squares(const Array& a) {
+  constexpr std::int64_t large = 4096;
+  auto squares = square(a.astype(f32));
+  if (a.ndim() < 2 || a.size() < large * a.shape()[0]) return sum(squares);
+  Dims others;
+  for (int d = 1; d < a.ndim(); ++d) others.push_back(d);
+  return sum(sum(squares, others));
+}
+}  // namespace
 Array global_norm_of(const Arrays& arrays) {
   Array total = constant(0.0, f32);
-  for (auto& a : arrays) total = total + sum(square(a.astype(f32)));
+  for (auto& a : arrays) total = total + sum_of_squares(a);
   return sqrt(total);
 }
 namespace {

@@ -1,4 +1,5 @@
 #include "bora/train/local_settings.h"
+#include <algorithm>
 
 namespace bora::training {
 namespace {
@@ -104,6 +105,11 @@ template <class T> struct LocalOf final : config::Of<T, LocalKind> {
   }
   std::int64_t fragments() const override {
     if constexpr (requires(const T& t) { t.fragments; }) return this->fields.fragments;
+    else return 1;
+  }
+  std::int64_t least_every() const override {
+    if constexpr (requires(const T& t) { t.fragments; })
+      return std::max(this->fields.fragments > 1 ? this->fields.fragments + 1 : 1, this->fields.delay + 1);
     else return 1;
   }
   bool automatic() const override {

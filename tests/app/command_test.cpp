@@ -60,6 +60,8 @@ TEST_F(CommandTest, BadInputIsOneLineAndExitCodeTwo) {
                "at most 65536 ranks; the mesh has 4294967296");
   for (std::string link : {"1X", "G", "-1G", "1G,fast"})
     is_bad_input("plan " + config + " --mesh data=2 --link " + link, "--link: '" + link + "' is no link");
+  is_bad_input("plan " + config + " --mesh data=2 --link ''", "--link: '' is no link");
+  is_bad_input("plan " + config + " --mesh data=2 --json ''", "--json: no file given");
   is_bad_input("plan " + config + " --mesh data=0 --link 1G", "the size of axis 'data' must be 1 or more");
   is_bad_input("plan " + config + " --mesh data=3 --link 1G --ranks-per-host 2", "ranks cannot be spread");
   is_bad_input("plan " + config + " --mesh data=2 --link 1G --cores -4", "--cores: expected a number above 0, got -4");

@@ -91,6 +91,12 @@ TEST_F(LocalTest, ARunKeepsItsReplicas) {
       << other.err;
   EXPECT_EQ(plain.code, 2) << plain.err;
   EXPECT_NE(plain.err.find("holds 2 replicas that make local steps"), plain.err.npos) << plain.err;
+  auto another = run("train " + local + "local.replicas=2 local.outer.momentum=0" + out);
+  EXPECT_EQ(another.code, 2) << another.err;
+  EXPECT_NE(another.err.find("other meetings of replicas: it has "), another.err.npos) << another.err;
+  EXPECT_NE(another.err.find("keep its settings of local"), another.err.npos) << another.err;
+  auto lion = run("train " + local + "local.replicas=2 optimizer=lion" + out);
+  EXPECT_NE(lion.err.find("is of another optimizer: "), lion.err.npos) << lion.err;
   auto fresh = " --out " + folder + "/fresh";
   ASSERT_EQ(run("train " + config + " batch=12 steps=4" + fresh).code, 0);
   auto late = run("train " + local + "local.replicas=2" + fresh);
@@ -114,6 +120,15 @@ TEST_F(LocalTest, EveryFollowsFromTheNetwork) {
   auto more = run("launch -n 2" + words + "steps=5 local.every=auto local.link=100G");
   ASSERT_EQ(more.code, 0) << more.err;
   EXPECT_EQ(every(), first);
+  // What needs more steps than the network gets them.
+  auto parts = run("launch -n 2 --mesh replica=2 --out " + folder + "/parts train " + config +
+                   " steps=2 batch=96 local=diloco local.every=auto local.link=9999G,1us local.fragments=2 "
+                   "local.delay=400");
+  ASSERT_EQ(parts.code, 0) << parts.err;
+  EXPECT_NE(slurp(folder + "/parts/config.yaml").find("every: \"401\""), std::string::npos);
+  auto shorter = run("launch -n 2" + words + "steps=6 local.every=auto local.link=100G local.delay=100000");
+  EXPECT_EQ(shorter.code, 2) << shorter.err;
+  EXPECT_NE(shorter.err.find("local.delay: must be from 0 to below local.every ("), std::string::npos) << shorter.err;
   auto plan = run("plan " + config + " batch=96 --mesh replica=2 local=diloco --link 100M,1us");
   EXPECT_EQ(plan.code, 0) << plan.err;
   EXPECT_NE(plan.out.find("a meeting of the replicas takes"), plan.out.npos) << plan.out;
@@ -159,7 +174,8 @@ TEST_F(LocalTest, BadInputIsOneLine) {
   is_bad_input(diloco + "local.every=auto", "local.every: auto follows from the speed of the network; set local.link");
   is_bad_input(diloco + "local.every=auto local.link=1G", "local.every: auto is for replicas on ranks of their own");
   auto on_two = "launch -n 2 --mesh replica=2" + out + config + " local=diloco ";
-  is_bad_input(on_two + "local.every=auto local.link=fast", "'fast'");
+  for (auto every : {"auto", "3"})
+    is_bad_input(on_two + "local.link=fast local.every=" + every, "local.link: 'fast' is no link");
   is_bad_input("launch --elastic 1:2 --mesh replica=-1" + out + config + " local=diloco checkpoint_every=2",
                "elastic: a run keeps its replicas, whatever the number of ranks; set local.replicas=N");
   is_bad_input(on_two + "local.fragments=3",

@@ -321,7 +321,18 @@ TEST_F(Corpora, ASourceWithoutARowToEvaluateIsSaid) {
             std::vector<std::string>{"data: " + few + " is not evaluated: 1 of its 8 documents are held out, too few "
                                                       "for one row of 12 (model.positions); raise data.hold_out (0.1), "
                                                       "or set data.pack=first_fit"});
-  EXPECT_TRUE(said_of(30, "", "").empty());
+  EXPECT_TRUE(said_of(200, "", "").empty());
+  // Sharing rows is advised where the task can, and where they are not shared yet.
+  for (auto& [task, pack, tokenizer, can] :
+       {std::tuple{"lm", "concat", "type=bytes", true}, {"lm", "first_fit", "type=bytes", false},
+        {"spans", "automatic", "type=bpe path=", false}}) {
+    Sample s{"few", "type: corpus\nsources: [{type: jsonl, path: FOLDER/few.jsonl}]\nhold_out: 0.001\ntask: {type: " +
+                        std::string(task) + "}\npack: {how: " + pack + "}\n"};
+    if (std::string(tokenizer).ends_with("=")) s.tokenizer = tokenizer + kGolden + "tokenizer_gpt2.json";
+    auto said = error_of([&] { open(s); });
+    EXPECT_NE(said.find("too few documents are held out"), said.npos) << said;
+    EXPECT_EQ(said.find("set data.pack=first_fit") != said.npos, can) << said;
+  }
 }
 TEST_F(Corpora, TokensAroundATextStandOnceAroundADocument) {
   using Ids = std::vector<std::int32_t>;

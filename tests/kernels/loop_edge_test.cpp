@@ -1,5 +1,8 @@
 // What a fused loop refuses, and integers at the edge of what the machine can do.
 #include <gtest/gtest.h>
+#include <limits>
+#include <random>
+#include <type_traits>
 #include "bora/base/error.h"
 #include "loop_build.h"
 
@@ -67,6 +70,42 @@ TEST(Loop, IntegerDivisionNeverTraps) {
   EXPECT_EQ(std::vector<std::int32_t>(sh, sh + 4), (std::vector<std::int32_t>{0x7ffffffc, 1, 0, 0}));
   apply("shl", i32, {g, h}, sh, 4);
   EXPECT_EQ(std::vector<std::int32_t>(sh, sh + 4), (std::vector<std::int32_t>{-16, 0, 0, 0}));
+}
+/// Every pair of numbers near powers of 2, multiples and the ends, and random ones, as C divides them.
+template <class T> void divisions(Dtype d) {
+  std::mt19937_64 g(3);
+  std::vector<T> near{0, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()}, x, y;
+  for (unsigned k = 0; k < 8 * sizeof(T); ++k)
+    for (std::uint64_t away : {-1, 0, 1})
+      for (std::uint64_t sign : {1, -1}) near.push_back(static_cast<T>(sign * ((std::uint64_t{1} << k) + away)));
+  for (T a : near)
+    for (T b : near) x.push_back(a), y.push_back(b);
+  for (int i = 0; i < 300000; ++i) {
+    const auto p = g() >> g() % 64, q = g() >> g() % 64;
+    x.push_back(static_cast<T>(i % 2 ? p : p * q + static_cast<std::uint64_t>(i % 3 - 1)));
+    y.push_back(static_cast<T>(q));
+  }
+  std::vector<T> quotient(x.size()), rest(x.size());
+  for (Isa which : {Isa::v3, Isa::v4}) {
+    if (which > isa()) continue;
+    const auto n = static_cast<std::int64_t>(x.size());
+    apply("div", d, {x.data(), y.data()}, quotient.data(), n, which);
+    apply("rem", d, {x.data(), y.data()}, rest.data(), n, which);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const bool wraps = std::is_signed_v<T> && y[i] == static_cast<T>(-1), none = y[i] == 0;
+      const T q = none ? static_cast<T>(-1) : wraps ? static_cast<T>(0 - std::make_unsigned_t<T>(x[i]))
+                                                    : static_cast<T>(x[i] / y[i]);
+      const T r = none || wraps ? T{0} : static_cast<T>(x[i] % y[i]);
+      ASSERT_TRUE(quotient[i] == q && rest[i] == r) << +x[i] << " by " << +y[i] << ": " << +quotient[i] << " and "
+                                                    << +rest[i] << ", not " << +q << " and " << +r;
+    }
+  }
+}
+TEST(Loop, IntegersDivideAsInC) {
+  divisions<std::int32_t>(i32);
+  divisions<std::uint32_t>(u32);
+  divisions<std::uint8_t>(u8);
+  divisions<std::int64_t>(i64);
 }
 }  // namespace
 }  // namespace bora::kernels::test::loop_edge_test

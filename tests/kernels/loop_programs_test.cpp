@@ -221,7 +221,8 @@ Memory memory_for(const Loop& loop, Random& g, bool short_rows = false) {
   a.extent[0] = 1 + static_cast<std::int64_t>(g() % 3), a.extent[1] = 1 + static_cast<std::int64_t>(g() % 5);
   a.extent[2] = pick(columns, g);
   if (short_rows) {
-    a.extent[1] = pick(std::vector<std::int64_t>{32, 47, 100, 300, 1100}, g);
+    if (g() % 3) a.extent[1] = pick(std::vector<std::int64_t>{32, 47, 100, 300, 1100}, g);
+    else a.extent[0] = 8 + static_cast<std::int64_t>(g() % 200), a.extent[1] = 2 + static_cast<std::int64_t>(g() % 30);
     a.extent[2] = pick(std::vector<std::int64_t>{2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 24, 31, 32}, g);
   }
   std::vector<char> stored(loop.operands.size());
@@ -230,8 +231,8 @@ Memory memory_for(const Loop& loop, Random& g, bool short_rows = false) {
   for (std::size_t k = 0; k < loop.operands.size(); ++k) {
     const Operand& o = loop.operands[k];
     const auto gap = static_cast<std::int64_t>(g() % 3 == 0 ? g() % 7 : 0), row = (o.columns ? a.extent[2] : 1) + gap;
-    const auto style = stored[k] != 0 ? 0 : g() % 4;  // 1: one row for all
-    a.stride[k][0] = style == 1 ? 0 : row * a.extent[1] + gap;
+    const auto style = stored[k] != 0 ? 0 : g() % 4;  // 1: one row for all; 3: the same in each round of rows
+    a.stride[k][0] = style == 1 || style == 3 ? 0 : row * a.extent[1] + gap;
     a.stride[k][1] = style == 1 || style == 2 ? 0 : row;
     a.stride[k][2] = o.columns ? 1 : 0;
     const auto elements = static_cast<std::size_t>(a.extent[0] * (row * a.extent[1] + gap) + 8);

@@ -1,5 +1,9 @@
 // Complex numbers: JAX's values, its derivatives, its promotion, what is refused, and what survives files and text.
 #include <unistd.h>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
 #include "bora/base/parallel.h"
 #include "laws/complex_table.h"
 
@@ -242,6 +246,43 @@ TEST(Complex, ProgramsAndRanks) {
       close({gather(jit([&](const Array& a) { return grad(loss)(a); })(z))}, {g}, 1e-12, "sharded");
       close({gather(matmul(transpose(z), z)), gather(sum(z))}, {matmul(transpose(x), x), sum(x)}, 1e-12, "sums");
     });
+}
+/// |z| of parts of any size beside each other, in any number: within 1 ulp, without overflow or underflow on the way.
+template <class T> void magnitudes(Dtype d, int least, int most) {
+  std::mt19937_64 g(1);
+  std::uniform_real_distribution<double> part(1, 2);
+  std::uniform_int_distribution<int> power(least, most), beside(-60, 60);
+  std::vector<T> x, y;
+  for (int i = 0; i < 200001; ++i) {
+    const int e = power(g);
+    x.push_back(static_cast<T>(std::ldexp(i % 2 ? part(g) : -part(g), e)));
+    y.push_back(static_cast<T>(std::ldexp(part(g), i % 3 ? e + i % 5 - 2 : std::clamp(e + beside(g), least, most))));
+    if (i % 8 > 5) std::swap(x.back(), y.back());
+  }
+  const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+  const T ends[] = {0, -T(0), 1, inf, -inf, nan, std::numeric_limits<T>::max() / 2, std::numeric_limits<T>::min(),
+                    std::numeric_limits<T>::denorm_min()};
+  for (T a : ends)
+    for (T b : ends) x.push_back(a), y.push_back(b);
+  for (std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{7}, x.size()}) {
+    const auto from = [&](const std::vector<T>& v) {
+      return asarray(std::vector<T>(v.end() - static_cast<std::ptrdiff_t>(n), v.end()));
+    };
+    const auto z = bora::complex(from(x), from(y));
+    ASSERT_EQ(real(z).dtype(), d);
+    const auto got = abs(z).template to_vector<T>();
+    for (std::size_t i = 0; i < n; ++i) {
+      const T a = x[x.size() - n + i], b = y[x.size() - n + i];
+      const long double exact = std::hypot(static_cast<long double>(a), static_cast<long double>(b));
+      const T want = static_cast<T>(exact), step = std::nextafter(want, inf) - want;
+      ASSERT_TRUE(std::isnan(want) ? std::isnan(got[i]) : want == got[i] || std::abs(got[i] - exact) <= step)
+          << "|" << a << " + " << b << " i|: " << got[i] << ", not " << want;
+    }
+  }
+}
+TEST(Complex, MagnitudesOfAnySize) {
+  magnitudes<float>(f32, -148, 125);
+  magnitudes<double>(f64, -1073, 1021);
 }
 }  // namespace
 }  // namespace bora::laws::complex_test

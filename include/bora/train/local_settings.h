@@ -11,6 +11,7 @@ struct LocalKind : config::Chosen {
   virtual std::int64_t replicas() const { return 0; }   // 0: as many as the mesh axis has ranks
   virtual std::int64_t fragments() const { return 1; }  // of the layers
   virtual bool automatic() const { return false; }      // `every` is auto, until set_every()
+  virtual std::int64_t least_every() const { return 1; }  // with which fragments and delay fit
   virtual void set_every(std::int64_t) {}
   virtual std::string link() const { return {}; }       // the network, for auto
   virtual Wire wire() const { return {}; }              // of a meeting

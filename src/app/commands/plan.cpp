@@ -19,7 +19,7 @@ struct Plan {
   ConfigWords config = {};
   bool pipeline = true;
   std::int64_t ranks_per_host = 0;
-  std::string link = {}, json = {};
+  std::optional<std::string> link = {}, json = {};
   double cores = 0, gflops = 0, memory = 0, spread = 3, mtbf = 5000;
 
   void declare(Flags& flags) {
@@ -45,14 +45,15 @@ struct Plan {
     in("--memory", memory, memory >= 0 && memory < 1e9);
     in("--spread", spread, spread >= 0 && spread < 1e3);
     in("--mtbf", mtbf, mtbf > 0);
+    check<ConfigError>(!json || !json->empty(), "--json: no file given; leave it out, or name one");
   }
-  bool predicts() const { return !link.empty() || cores > 0 || gflops > 0 || memory > 0 || !json.empty(); }
+  bool predicts() const { return link || cores > 0 || gflops > 0 || memory > 0 || json; }
   Links links(std::int64_t ranks) const {
-    auto l = link.empty() ? Links{} : read_link(link);
+    auto l = link ? read_link(*link) : Links{};
     check<ConfigError>(ranks_per_host == 0 || ranks % ranks_per_host == 0, "--ranks-per-host: ", ranks,
                        " ranks cannot be spread over hosts of ", ranks_per_host);
     // A link is between hosts: with one, and nothing said of hosts, each rank is one.
-    l.ranks_per_host = static_cast<int>(ranks_per_host == 0 && !link.empty() ? 1 : ranks_per_host);
+    l.ranks_per_host = static_cast<int>(ranks_per_host == 0 && link ? 1 : ranks_per_host);
     if (l.ranks_per_host == ranks) l.ranks_per_host = 0;
     return l;
   }
@@ -86,7 +87,7 @@ struct Plan {
                   m.every > 0 ? ("every " + std::to_string(m.every) + " steps it leaves 90 % for compute").c_str()
                               : "no number of steps between meetings leaves 90 % for compute");
     }
-    if (!json.empty()) write_file(json, prediction.json(p.classes));
+    if (json) write_file(*json, prediction.json(p.classes));
     return 0;
   }
   static constexpr std::int64_t kMost = 65536;

@@ -23,6 +23,10 @@ std::vector<int> exec::inline_into(Program& to, const Program& from, const std::
       for (std::size_t k = 0; k < out.size(); ++k) number[idx(i.out[k])] = out[k];
       continue;
     }
+    if (i.primitive->traits.view && i.out.size() == 1 && from.vars[idx(i.out[0])] == from.vars[idx(i.in[0])]) {
+      number[idx(i.out[0])] = args[0];  // the same value: a sharding that is in place, for one
+      continue;
+    }
     Instruction j{with_programs(i.primitive, flatten), std::move(args), {}, i.source};
     for (int v : i.out) j.out.push_back(fresh(v));
     to.code.push_back(std::move(j));

@@ -105,6 +105,8 @@ ProgramPtr components(const ProgramPtr&);
 ProgramPtr stepwise(const ProgramPtr&);
 /// Sums over ranks of stacked results move into the bodies of their scans.
 ProgramPtr sink(const ProgramPtr&);
+/// Elementwise work on stacked results moves into the bodies of their scans.
+ProgramPtr absorb(const ProgramPtr&);
 /// Instructions -> nodes. nested: every output becomes a variable of its own that a node defines. fused: elementwise
 /// operations and row reductions are gathered into loops. sections: first instructions of new sections; code in front
 /// of the first belongs to the next iteration, code from the last on to the one before; no loop crosses sections.

@@ -103,6 +103,7 @@ ExecutablePtr executable(const ProgramPtr& p, const Mask& donated) {
   return p->memo.get<ExecutablePtr>(key, [&]() -> ExecutablePtr {
     auto flat = exec::components(exec::stepwise(exec::shifted(exec::narrow(exec::hoist(exec::prune(flatten(p)))))));
     if (p->compile.pipeline) flat = exec::sink(flat);
+    if (p->compile.fuse) flat = exec::absorb(flat);
     flat = coalesce(flat);
     return std::make_shared<const exec::Planned>(*flat, p->compile, donated);
   });

@@ -127,6 +127,7 @@ struct Runner {
     }
     base(b.slab) = s.at(x.workspace);
     bind(x.consts);
+    for (auto& c : x.copies) (*this)(c);
     for (auto& c : x.carries) {
       char* result = s.at(c.result);
       if (c.in_place) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include "bora/compile/control.h"
 #include "compile/run/plan_steps.h"
 
 namespace bora::exec {
@@ -40,13 +41,13 @@ class Planner {
     table_.bases += static_cast<int>(g_.in.size());
     b->out = table_.bases;
     table_.bases += static_cast<int>(g_.out.size());
-    for (auto& n : g_.nodes) held_.push_back(hold(n, table_));
+    find_lives();
+    for (std::size_t t = 0; t < g_.nodes.size(); ++t) held_.push_back(hold(g_.nodes[t], sliced_last(t), table_));
     for (auto& n : g_.nodes) {
       if (n.kind == Node::Kind::start) ++handles_;
       n.handle += table_.handles;
     }
     table_.handles += handles_;
-    find_lives();
     share();
     for (std::size_t t = 0; t < g_.nodes.size(); ++t)
       for (auto bytes : held_[t].workspaces) workspace_[t].push_back(add({bytes, at(t), at(t)}));
@@ -103,7 +104,30 @@ class Planner {
   bool may_take(const Buffer& input, const Buffer& by) const {
     if (by.output < 0 || by.input >= 0) return false;
     int allowed = may_take_[idx(input.input)];
+    if (allowed < kAnyOutput) return by.output >= any_from(0) - allowed;
     return allowed == kAnyOutput || allowed == by.output;
+  }
+  /// Of each operand of a scan that it slices and nobody reads later: the results that may be written over it.
+  std::vector<int> sliced_last(std::size_t t) {
+    auto& n = g_.nodes[t];
+    if (!n.primitive || n.kind != Node::Kind::eval) return {};
+    std::vector<int> r;
+    auto scan = [&](const ops::Scan& s) {
+      r.assign(n.in.size(), kNever);
+      for (auto i = idx(s.consts + s.carries); i < n.in.size(); ++i) {
+        auto from = g_.at(n.in[i]);
+        if (buffer_of_[from] < 0 || reads_[from] != at(t)) continue;
+        auto& x = buffers_[idx(buffer_of_[from])];
+        for (auto k = idx(s.carries); k < n.out.size() && r[i] == kNever; ++k) {
+          auto& y = buffer(n.out[k]);
+          if (x.bytes != y.bytes || (x.input >= 0 && !may_take(x, y))) continue;
+          bool only = x.input >= 0 && may_take_[idx(x.input)] >= 0;
+          r[i] = only ? static_cast<int>(k) : any_from(idx(s.carries));
+        }
+      }
+    };
+    ops::visit_control(*n.primitive, scan, [](const ops::Cond&) {}, [](const ops::While&) {});
+    return r;
   }
   void merge(std::size_t from, std::size_t into) {  // variable `from` joins the buffer of variable `into`
     int a = buffer_of_[from], b = buffer_of_[into];
@@ -280,6 +304,8 @@ BlockPtr compile_block(const Program& p, bool nested, const std::vector<int>& ma
 BlockPtr compile_body(const ops::Scan& s, std::vector<int> may_take, Table& t) {
   auto g = t.options.pipeline ? pipelined(s, t.options.fuse) : std::nullopt;
   if (!g) return compile_block(*s.body, true, may_take, t);
+  // Iterations overlap: slices of operands may still be read, or results come late.
+  may_take.resize(idx(s.consts + s.carries));
   may_take.resize(g->in.size(), kNever);
   return plan(std::move(*g), may_take, t);
 }

@@ -70,7 +70,8 @@ struct ScanStep {
   bool reverse;
   std::vector<Bound> consts;
   std::vector<Carry> carries;
-  std::vector<Slice> slices;  // xs and ys
+  std::vector<CopyStep> copies;  // of xs whose slices are overwritten by those of ys: nothing where the memory is one
+  std::vector<Slice> slices;     // xs and ys
   std::vector<Handed> handed = {};
   std::vector<std::int64_t> steps = {};  // a body of one loop: bytes by which each operand advances; else empty
 };
@@ -131,8 +132,10 @@ struct Block {
   std::vector<int> out_same;
 };
 
-/// Values of `may_take`: an input may be overwritten never, or by any output (a number: by that output).
+/// Values of `may_take`: an input may be overwritten never, or by any output (a number: by that output; the value of
+/// any_from(n): by any output from n on).
 inline constexpr int kNever = -1, kAnyOutput = -2;
+constexpr int any_from(std::size_t n) { return kAnyOutput - 1 - static_cast<int>(n); }
 
 /// Shared by all blocks of an Executable while they are planned.
 struct Table {
@@ -142,7 +145,6 @@ struct Table {
   std::size_t inputs = 0, outputs = 0, loops = 0, handles = 0;
   Place constant(std::uint64_t bits);
 };
-/// `may_take[i]`: kNever, kAnyOutput or an output's number.
 BlockPtr plan(Graph, const std::vector<int>& may_take, Table&);
 /// lower, schedule, plan.
 BlockPtr compile_block(const Program&, bool nested, const std::vector<int>& may_take, Table&);

@@ -14,19 +14,22 @@ std::vector<int> carries_in_place(std::size_t inputs, std::size_t first, std::si
   for (std::size_t i = 0; i < carries; ++i) r[first + i] = static_cast<int>(i);
   return r;
 }
-bool stays(const Block& body, std::size_t carry) { return body.out_input[carry] >= 0; }
+/// Does the output take the memory of an input?
+bool stays(const Block& body, std::size_t output) { return body.out_input[output] >= 0; }
 void add_others(Held& h, const Block& body, const Program& p, std::size_t carries) {
   for (std::size_t i = 0; i < carries; ++i) h.workspaces.push_back(stays(body, i) ? 0 : p.vars[idx(p.out[i])].nbytes());
 }
 std::size_t carries_of(const ops::While& w) { return w.body->out.size(); }
 }  // namespace
 
-Held hold(const Node& n, Table& t) {
+Held hold(const Node& n, const std::vector<int>& may_take, Table& t) {
   Held h;
   if (n.fused && !n.fused->sums.empty()) h.workspaces = {partial_bytes(*n.fused)};
   if (!n.primitive || n.kind != Node::Kind::eval) return h;
   auto scan = [&](const ops::Scan& s) {
-    h.first = compile_body(s, carries_in_place(s.body->in.size(), idx(s.consts), idx(s.carries)), t);
+    auto may = carries_in_place(s.body->in.size(), idx(s.consts), idx(s.carries));
+    std::copy(may_take.begin() + s.consts + s.carries, may_take.end(), may.begin() + s.consts + s.carries);
+    h.first = compile_body(s, std::move(may), t);
     h.workspaces = {h.first->bytes};
     add_others(h, *h.first, *s.body, idx(s.carries));
     if (h.first->ahead)
@@ -86,6 +89,8 @@ std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node& n, const H
     auto scan = [&](const ops::Scan& s) {
       for (std::size_t i = 0; i < idx(s.carries); ++i)
         if (stays(*h.first, i) || s.length % 2 == 0) pair(idx(s.consts) + i, i);
+      for (auto k = idx(s.carries); k < n.out.size(); ++k)
+        if (stays(*h.first, k)) pair(idx(h.first->out_input[k]), k);
     };
     auto loop = [&](const ops::While& w) {
       for (std::size_t i = 0; i < carries_of(w); ++i) pair(idx(w.cond_consts + w.body_consts) + i, i);
@@ -136,14 +141,21 @@ struct Maker {
     return r;
   }
   Step scan(const ops::Scan& s) {
-    ScanStep r{std::move(h.first), work[0], s.length, s.reverse, {}, {}, {}};
+    ScanStep r{std::move(h.first), work[0], s.length, s.reverse, {}, {}, {}, {}};
     auto& b = *r.body;
     auto ahead = b.ahead.get();
     auto nc = idx(s.consts), nk = idx(s.carries);
     for (std::size_t i = 0; i < nc; ++i) r.consts.push_back({b.in + static_cast<int>(i), in(i)});
     r.carries = carries(b, nc, nc, nk, 1);
-    for (std::size_t i = nc + nk; i < n.in.size(); ++i)
-      r.slices.push_back({b.in + static_cast<int>(i), in(i), b.vars[idx(b.in_vars[i])].nbytes()});
+    for (std::size_t i = nc + nk; i < n.in.size(); ++i) {
+      auto place = in(i);
+      for (auto k = nk; k < n.out.size(); ++k)
+        if (b.out_input[k] == static_cast<int>(i)) {  // results over operands, slice by slice
+          r.copies.push_back({place, out(k), bytes(k)});
+          place = out(k);
+        }
+      r.slices.push_back({b.in + static_cast<int>(i), place, b.vars[idx(b.in_vars[i])].nbytes()});
+    }
     for (std::size_t k = nk; k < n.out.size(); ++k)
       r.slices.push_back({b.out + static_cast<int>(k), out(k), b.vars[idx(b.out_vars[k])].nbytes(),
                           ahead && ahead->late[k] ? -1 : 0});

@@ -8,7 +8,8 @@ struct Held {
   BlockPtr first, second;  // body | on_true, on_false | cond, body
   std::vector<std::size_t> workspaces;
 };
-Held hold(const Node&, Table&);
+/// may_take: of each operand that a scan slices, and null for others: kNever, or the results that may take its memory.
+Held hold(const Node&, const std::vector<int>& may_take, Table&);
 /// The kind of a node's results in an Arena: the primitive's name, "loops", "products", "collectives", "stacked" (by
 /// scans).
 std::string kind_of(const Node&);

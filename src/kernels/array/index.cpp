@@ -83,10 +83,10 @@ struct Multiply {
   }
 };
 struct Min {
-  template <class A> static A apply(A a, A x) { return x < a || x != x ? x : a; }
+  template <class A> static A apply(A a, A x) { return bool(int{x < a} | int{x != x}) ? x : a; }
 };
 struct Max {
-  template <class A> static A apply(A a, A x) { return x > a || x != x ? x : a; }
+  template <class A> static A apply(A a, A x) { return bool(int{x > a} | int{x != x}) ? x : a; }
 };
 
 /// Positions m with a valid index, sorted by index, then by m (needed where a target row is rounded once).
@@ -100,15 +100,24 @@ std::vector<std::int32_t> by_target(const std::int32_t* indices, I m, I n) {
 }
 
 /// Many scalar updates: each thread scans all indices and collects, block by block, the updates of its own targets. So
-/// it can prefetch the lines of the targets, and no branch depends on an index.
+/// it can prefetch the lines of the targets, and no branch depends on an index. One thread whose targets are near
+/// enough updates them at once.
 constexpr I kManyNumbers = 1 << 13;
+constexpr std::size_t kNear = 1 << 18;  // bytes of targets that need no prefetching
 template <class Op, class T> void scatter_numbers(const std::int32_t* indices, const T* updates, T* out, I n, I m) {
   constexpr I block = 512, ahead = 24;
   parallel_for(n, grain_for(kRead * static_cast<double>(m) / static_cast<double>(n)), [&](I r0, I r1) {
-    std::uint32_t at[block + ahead] = {};
-    T x[block];
     const auto first = static_cast<std::uint32_t>(r0), count = static_cast<std::uint32_t>(r1 - r0);
     T* to = out + r0;
+    if (r1 - r0 == n && static_cast<std::size_t>(n) * sizeof(T) <= kNear) {
+      for (I i = 0; i < m; ++i) {
+        const auto k = static_cast<std::uint32_t>(indices[i]);
+        if (k < count) to[k] = Op::template apply<T>(to[k], updates[i]);
+      }
+      return;
+    }
+    std::uint32_t at[block + ahead] = {};
+    T x[block];
     for (I i = 0; i < m; i += block) {
       I kept = 0;
       for (I j = i; j < std::min(m, i + block); ++j) {

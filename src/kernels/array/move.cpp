@@ -11,6 +11,7 @@
 #include "bora/base/parallel.h"
 #include "kernels/array/short_copy.h"
 #include "kernels/array/stream.h"
+#include "kernels/array/transpose.h"
 
 namespace bora::kernels {
 namespace {
@@ -57,32 +58,9 @@ template <class T> void transpose_plain(T* dst, I to, const T* src, I from, I nj
       for (I j = j0; j < std::min(nj, j0 + tile); ++j)
         for (I i = i0; i < std::min(ni, i0 + tile); ++i) dst[j * to + i] = src[j + i * from];
 }
-void transpose_8x8(std::uint32_t* dst, I to, const std::uint32_t* src, I from) {
-  __m256 r[8], t[8];
-  for (int i = 0; i < 8; ++i) r[i] = _mm256_loadu_ps(reinterpret_cast<const float*>(src + i * from));
-  for (int i = 0; i < 4; ++i) {
-    t[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
-    t[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
-  }
-  for (int i = 0; i < 2; ++i) {
-    r[4 * i] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0x44);
-    r[4 * i + 1] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0xee);
-    r[4 * i + 2] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0x44);
-    r[4 * i + 3] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0xee);
-  }
-  for (int i = 0; i < 4; ++i) {
-    _mm256_storeu_ps(reinterpret_cast<float*>(dst + i * to), _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
-    _mm256_storeu_ps(reinterpret_cast<float*>(dst + (i + 4) * to), _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
-  }
-}
 template <class T> void transpose_block(T* dst, I to, const T* src, I from, I nj, I ni) {
-  if constexpr (sizeof(T) == 4) {
-    I fj = nj / 8 * 8, fi = ni / 8 * 8;
-    for (I i = 0; i < fi; i += 8)
-      for (I j = 0; j < fj; j += 8) transpose_8x8(dst + j * to + i, to, src + j + i * from, from);
-    transpose_plain(dst + fi, to, src + fi * from, from, fj, ni - fi);
-    transpose_plain(dst + fj * to, to, src + fj, from, nj - fj, ni);
-  } else transpose_plain(dst, to, src, from, nj, ni);
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) turn_dense(src, from, dst, to, ni, nj);
+  else transpose_plain(dst, to, src, from, nj, ni);
 }
 
 /// A block is transposed in L1 first: rows of src and dst that lie powers of two apart would evict each other from it.

@@ -3,6 +3,8 @@
 // time, and a tile of c of kRows x two vectors stays in registers over a whole slab. bf16 becomes f32 when packed.
 // Each type of operands is a file of isa/.
 #pragma once
+#include <type_traits>
+#include "kernels/array/transpose.h"
 #include "kernels/gemm/block.h"
 #include "kernels/gemm/simd.h"
 #include "kernels/gemm/windows.h"
@@ -128,7 +130,8 @@ template <class T, class In> inline void copy_row(T* to, const In* from, I n) {
   for (; i + S::width <= n; i += S::width) S::store(to + i, load_wide(from + i));
   for (; i < n; ++i) to[i] = wide(from[i]);
 }
-/// Packs k rows of b into panels of `panel` columns, [whole][panel] each; columns beyond n are zero.
+/// Packs k rows of b into panels of `panel` columns, [whole][panel] each; columns beyond n are zero as far as
+/// a tile reads them.
 template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, I n, I whole) {
   using S = Simd<T>;
   constexpr I panel = 2 * S::width;
@@ -145,8 +148,21 @@ template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, 
       }
       continue;
     }
+    if (w < panel) {
+      const I whole_vectors = w > S::width ? panel : S::width;  // what a tile reads
+      for (I p = 0; p < k; ++p)
+        for (I i = w; i < whole_vectors; ++i) to[p * panel + i] = T(0);
+      if constexpr (std::is_same_v<T, In>)
+        if (row == 1) {
+          kernels::turn_dense(from, col, to, panel, w, k);
+          continue;
+        }
+      for (I p = 0; p < k; ++p)
+        for (I i = 0; i < w; ++i) to[p * panel + i] = wide(from[p * row + i * col]);
+      continue;
+    }
     I turned = 0;
-    if (row == 1 && w == panel)
+    if (row == 1)
       for (constexpr I turn = 16 / sizeof(T); turned + turn <= k; turned += turn)
 #pragma GCC unroll 2
         for (int v = 0; v < 2; ++v) {
@@ -156,7 +172,7 @@ template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, 
           for (int i = 0; i < turn; ++i) S::store(to + (turned + i) * panel + v * S::width, x[i]);
         }
     for (I p = turned; p < k; ++p)
-      for (I i = 0; i < panel; ++i) to[p * panel + i] = i < w ? wide(from[p * row + i * col]) : T(0);
+      for (I i = 0; i < panel; ++i) to[p * panel + i] = wide(from[p * row + i * col]);
   }
 }
 /// Packs rows [k0, k0 + k) of a matrix b that lies in parts.

@@ -57,7 +57,9 @@ class Assembler : public Encoder {
     copy(offsetof(Call, columns), kColumns);
     for (int f = 0; f < 4; ++f) {
       if (s_.forms[f].low < 0) continue;
-      copy(offsetof(Call, form_at) + 8u * static_cast<unsigned>(f), kFormAt + 8 * f);
+      const auto form_at = static_cast<int>(offsetof(Call, form_at)) + 8 * f;
+      if (form_in_register(f)) mov(form_register(f), ptr[rdi + form_at]);
+      else copy(static_cast<std::size_t>(form_at), kFormAt + 8 * f);
       copy(offsetof(Call, form_column) + 8u * static_cast<unsigned>(f), kFormColumn + 8 * f);
       fill_steps(f);
     }
@@ -91,7 +93,7 @@ class Assembler : public Encoder {
     for (int f = 0; f < 4; ++f) {
       if (s_.forms[f].low < 0) continue;
       mov(rdx, ptr[rdi + static_cast<int>(offsetof(Call, form_row)) + 8 * f]);
-      add(ptr[rsp + kFormAt + 8 * f], rdx);
+      form_in_register(f) ? add(form_register(f), rdx) : add(ptr[rsp + kFormAt + 8 * f], rdx);
     }
   }
   void patch_frame() {

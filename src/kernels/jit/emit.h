@@ -66,6 +66,10 @@ class Emitter : public Xbyak::CodeGenerator {
     const Xbyak::Reg64 r[kPointers] = {rsi, r8, r9, r10, r11, r12, r13, r14, r15, rbx};
     return r[k];
   }
+  /// A linear form at the first column of this row: in a register that no operand has, else in the frame. There an
+  /// addition for each row would wait for the store of the one before.
+  bool form_in_register(int f) const { return operands() < kPointers - f; }
+  Xbyak::Reg64 form_register(int f) const { return pointer(kPointers - 1 - f); }  // a call of a host function keeps it
   /// Base register of an operand; rdx, loaded here, for operands without one of their own.
   Xbyak::Reg64 base(int operand) {
     if (operand < kPointers) return pointer(operand);

@@ -236,7 +236,7 @@ class Encoder : public Emitter {
     const int f = static_cast<int>(m.imm), first = mode_ == Mode::main ? m.copy * lanes() : 0;
     lea(rdx, ptr[rax + first]);
     imul(rdx, ptr[rsp + kFormColumn + 8 * f]);
-    add(rdx, ptr[rsp + kFormAt + 8 * f]);
+    form_in_register(f) ? add(rdx, form_register(f)) : add(rdx, ptr[rsp + kFormAt + 8 * f]);
     if (m.op == P::form_high) shr(rdx, 32);
     m.wide ? vmovq(X(m.out), rdx) : vmovd(X(m.out), edx);
     m.wide ? vpbroadcastq(v(m.out), X(m.out)) : vpbroadcastd(v(m.out), X(m.out));

@@ -287,8 +287,12 @@ const jit::LoopCode* code_for(const LoopKernel& k, const Grid& g, std::int64_t t
   const jit::LoopCode* code = k.code(elements * k.cost * kNanosecondsPerCost);
   return code != nullptr && code->takes(k, g) ? code : nullptr;
 }
-/// Do rows fit half of an AVX-512 vector? Then vectors of 256 bits are faster: k.halves().
-bool fits_halves(const LoopKernel& k, const Grid& g) { return k.isa == Isa::v4 && g.columns <= (k.wide ? 4 : 8); }
+/// Do rows fit half of an AVX-512 vector? Then vectors of 256 bits are faster (k.halves()), but those of AVX2 store a
+/// part of one piece by piece: elementwise they pay for whole ones.
+bool fits_halves(const LoopKernel& k, const Grid& g) {
+  const std::int64_t half = k.wide ? 4 : 8;
+  return k.isa == Isa::v4 && (k.has_reduction ? g.columns <= half : g.columns == half);
+}
 }  // namespace
 
 void run_in_turn(const LoopKernel& k, const LoopArgs& a, std::int64_t times, std::span<const std::int64_t> step) {

@@ -1,5 +1,4 @@
 #include "kernels/loop/fold.h"
-#include <immintrin.h>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,45 +11,6 @@ namespace bora::kernels {
 namespace {
 using I = std::int64_t;
 
-/// to[j * to_row + i] = from[i * from_row + j] for a block of 4 x 4.
-void turn_quarter(const float* from, I from_row, float* to, I to_row) {
-  __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + from_row), c = _mm_loadu_ps(from + 2 * from_row),
-         d = _mm_loadu_ps(from + 3 * from_row);
-  _MM_TRANSPOSE4_PS(a, b, c, d);
-  _mm_storeu_ps(to, a), _mm_storeu_ps(to + to_row, b);
-  _mm_storeu_ps(to + 2 * to_row, c), _mm_storeu_ps(to + 3 * to_row, d);
-}
-void turn_quarter(const double* from, I from_row, double* to, I to_row) {
-  __m256d r[4], t[4];
-  for (int i = 0; i < 4; ++i) r[i] = _mm256_loadu_pd(from + i * from_row);
-  t[0] = _mm256_unpacklo_pd(r[0], r[1]), t[1] = _mm256_unpackhi_pd(r[0], r[1]);
-  t[2] = _mm256_unpacklo_pd(r[2], r[3]), t[3] = _mm256_unpackhi_pd(r[2], r[3]);
-  for (int i = 0; i < 2; ++i) {
-    _mm256_storeu_pd(to + i * to_row, _mm256_permute2f128_pd(t[i], t[i + 2], 0x20));
-    _mm256_storeu_pd(to + (i + 2) * to_row, _mm256_permute2f128_pd(t[i], t[i + 2], 0x31));
-  }
-}
-/// to[j * to_row + i] = from[i * from_row + j], i < rows, j < columns. The rest beside whole blocks one by one.
-template <class T> void turn_dense(const T* from, I from_row, T* to, I to_row, I rows, I columns) {
-  I i = 0;
-  if constexpr (std::is_floating_point_v<T>)
-    for (; i + 4 <= rows; i += 4) {
-      I j = 0;
-      bool eight = std::is_same_v<T, float> && i + 8 <= rows;
-      if constexpr (std::is_same_v<T, float>)
-        for (; eight && j + 8 <= columns; j += 8)
-          transpose8(to + j * to_row + i, to_row, from + i * from_row + j, from_row);
-      const I height = eight ? 8 : 4;
-      for (; j + 4 <= columns; j += 4)
-        for (I h = 0; h < height; h += 4)
-          turn_quarter(from + (i + h) * from_row + j, from_row, to + j * to_row + i + h, to_row);
-      for (; j < columns; ++j)
-        for (I h = 0; h < height; ++h) to[j * to_row + i + h] = from[(i + h) * from_row + j];
-      if (eight) i += 4;
-    }
-  for (; i < rows; ++i)
-    for (I j = 0; j < columns; ++j) to[j * to_row + i] = from[i * from_row + j];
-}
 template <class T> void turn_as(Matrix from, Matrix to, I rows, I columns) {
   const T* in = static_cast<const T*>(from.at);
   T* out = static_cast<T*>(to.at);
@@ -60,6 +20,8 @@ template <class T> void turn_as(Matrix from, Matrix to, I rows, I columns) {
     turn_dense(in, from.row, out, to.column, rows, columns);
   } else if (from.row == 1 && to.column == 1) {
     turn_dense(in, from.column, out, to.row, columns, rows);
+  } else if (from.row == 0 && to.row == 1) {
+    for (I c = 0; c < columns; ++c) std::fill_n(out + c * to.column, rows, in[c * from.column]);
   } else {
     for (I c = 0; c < columns; ++c)
       for (I r = 0; r < rows; ++r) out[r * to.row + c * to.column] = in[r * from.row + c * from.column];

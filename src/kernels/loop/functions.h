@@ -3,6 +3,7 @@
 // (f64), own weighted least squares at 60 digits (erf; e^2r of tanh), own Chebyshev interpolation at 60 digits (erfc,
 // cbrt).
 #pragma once
+#include <type_traits>
 #include "kernels/loop/error_functions.h"
 #include "kernels/loop/host_math.h"
 
@@ -111,18 +112,54 @@ template <class X> BORA_INLINE X power(X x, X y) {
   if constexpr (requires { sqrt(x); }) return float_power(x, y);
   else return whole_power(x, y);
 }
+/// Magnitudes of 32-bit lanes as floats, to nearest, and whole floats below 2^32 as magnitudes. Those of signed lanes
+/// end at 2^31, those of bytes at 255.
+BORA_INLINE F float_of(U x, S) { return absolute(to_float(as_signed(x))); }
+BORA_INLINE F float_of(U x, B) { return to_float(as_signed(x)); }
+BORA_INLINE F float_of(U x, U) {
+  return fma(to_float(as_signed(x >> 16)), F(65536.f), to_float(as_signed(x & U(0xffffu))));
+}
+BORA_INLINE U whole_of(F x, S) { return as_unsigned(to_int(x)); }
+BORA_INLINE U whole_of(F x, B) { return as_unsigned(to_int(x)); }
+BORA_INLINE U whole_of(F x, U) {
+  F high = trunc(x * F(0x1p-16f));
+  return (as_unsigned(to_int(high)) << 16) + as_unsigned(to_int(fnma(high, F(65536.f), x)));
+}
+BORA_INLINE U magnitude(S x) { return as_unsigned(absolute(x)); }
+BORA_INLINE U magnitude(U x) { return x; }
+BORA_INLINE U magnitude(B x) { return word(x); }
+template <class X> BORA_INLINE X of_word(U x) {
+  if constexpr (std::is_same_v<X, S>) return as_signed(x);
+  else if constexpr (std::is_same_v<X, B>) return as_byte(x);
+  else return x;
+}
+/// a / b and what remains of magnitudes of 32-bit lanes, exactly, by floats; of no use where b is 0. An estimate is
+/// lowered by more than its error, so nothing is ever negative: the first one leaves less than b (2^12 + 2), the second
+/// one less than 2 b.
+template <class Kind> BORA_INLINE U quotient(U a, U b, U& rest, Kind kind) {
+  F inverse = F(0x1.fffff8p-1f) / float_of(b, kind);
+  U q = whole_of(trunc(float_of(a, kind) * inverse), kind), r = a - q * b;
+  U more = whole_of(trunc(float_of(r, kind) * inverse), kind);
+  q = q + more, r = r - more * b;
+  auto once = b <= r;
+  rest = select(once, r - b, r);
+  return select(once, q + U(1u), q);
+}
 /// Integers: x / 0 is all ones and the smallest by -1 wraps, as in XLA.
 template <class X> BORA_INLINE X divide(X a, X b) {
+  using E = typename X::Storage;
   if constexpr (requires { sqrt(a); }) return a / b;
-  else {
-    using E = typename X::Storage;
+  else if constexpr (sizeof(E) == 4) {
+    U rest, q = quotient(magnitude(a), magnitude(b), rest, a);
+    if constexpr (static_cast<E>(-1) < E{0}) q = select((a ^ b) < X(E{0}), U(0u) - q, q);
+    return of_word<X>(select(b == X(E{0}), U(~0u), q));
+  } else
     return each(a, b, [](E x, E y) -> E {
       if (y == 0) return static_cast<E>(-1);
       if constexpr (static_cast<E>(-1) < E{0})
         if (y == -1) return static_cast<E>(0u - static_cast<unsigned long long>(x));
       return static_cast<E>(x / y);
     });
-  }
 }
 /// C's fmod (the sign of x, exact); integers: x % 0 is 0, as in NumPy.
 template <class X> BORA_INLINE X remainder(X x, X y) {
@@ -137,14 +174,18 @@ template <class X> BORA_INLINE X remainder(X x, X y) {
     r = patch(
         hard, r, [](E u, E v) { return fmod_exact(u, v); }, a, b);
     return select(is_finite(x) & (y != same<X>(0)) & (y == y), with_sign(r, x), same<X>(__builtin_nan("")));
-  } else {
+  } else if constexpr (sizeof(E) == 4) {
+    U rest;
+    quotient(magnitude(x), magnitude(y), rest, x);
+    if constexpr (static_cast<E>(-1) < E{0}) rest = select(x < X(E{0}), U(0u) - rest, rest);
+    return of_word<X>(select(y == X(E{0}), U(0u), rest));
+  } else
     return each(x, y, [](E u, E v) -> E {
       if (v == 0) return 0;
       if constexpr (static_cast<E>(-1) < E{0})
         if (v == -1) return 0;
       return static_cast<E>(u % v);
     });
-  }
 }
 /// Threefry-2x32-20 (Salmon et al. 2011): counter (x0, x1) in, the two output words back in their place.
 BORA_INLINE void threefry(U k0, U k1, U& x0, U& x1) {

@@ -127,6 +127,7 @@ BORA_INLINE D real(L a) { return D(reinterpret_cast<D::V>(a.v)); }
 BORA_INLINE U as_unsigned(S a) { return U(reinterpret_cast<U::V>(a.v)); }
 BORA_INLINE L as_unsigned(L a) { return a; }
 BORA_INLINE S as_signed(U a) { return S(reinterpret_cast<S::V>(a.v)); }
+BORA_INLINE U word(B a) { return U(a.v); }
 BORA_INLINE B as_byte(U a) { return B(a.v & 0xffu); }
 
 #define BORA_FLOAT(X, s)                                                                    \

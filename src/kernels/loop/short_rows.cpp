@@ -11,6 +11,7 @@ namespace {
 using I = std::int64_t;
 using Kind = Instr::Kind;
 constexpr I kMostColumns = 31, kLeastRows = 32, kLeastElements = 512;
+constexpr I kLeastRound = 4, kLeastOfRound = 40;  // rows that lie equally far apart, and their elements
 constexpr I kTileBytes = 24 * 1024, kMostTileRows = 1024;
 constexpr int kDear = 8;         // cost of an operation whose result is kept rather than computed again
 constexpr double kMoved = 0.5;  // ns, to transpose an element
@@ -181,34 +182,23 @@ class ShortRows::Maker {
 /// The buffers of one thread.
 class ShortRows::Tile {
  public:
-  Tile(const ShortRows& s, const LoopArgs& a, const Grid& g, I rows) : s_(s), a_(a), g_(g), pitch_(rows) {
+  Tile(const ShortRows& s, const LoopArgs& a, const Grid& g, I rows)
+      : s_(s), a_(a), g_(g), pitch_((rows + kFoldedRows - 1) / kFoldedRows * kFoldedRows) {
     std::size_t bytes = 0;
     std::vector<std::size_t> starts;
     for (const Buffer& b : s.buffers_) {
       starts.push_back(bytes);
-      bytes += (static_cast<std::size_t>(rows * (b.columns ? g.columns : 1)) * dtype_size(b.dtype) + 63) / 64 * 64 + 64;
+      const auto elements = static_cast<std::size_t>(pitch_ * (b.columns ? g.columns : 1));
+      bytes += (elements * dtype_size(b.dtype) + 63) / 64 * 64 + 64;
     }
     memory_ = allocate(bytes);
     for (auto start : starts) at_.push_back(static_cast<char*>(memory_.get()) + start);
   }
+  /// Rows [row, row + rows), which begin anew with the last outer dimension where they are of several of its rounds.
   void run(I row, I rows) {
+    move(row, rows, false);
     I at[kMaxDims] = {};
     g_.coordinates(row, at);
-    const auto offset = [&](const I* strides) {
-      I r = 0;
-      for (int d = 0; d + 1 < g_.ndim; ++d) r += at[d] * strides[d];
-      return r;
-    };
-    const auto memory = [&](int o) {
-      const auto size = static_cast<I>(dtype_size(s_.buffers_[static_cast<std::size_t>(o)].dtype));
-      return static_cast<char*>(a_.pointer[o]) + offset(g_.stride[o]) * size;
-    };
-    for (int o = 0; o < g_.operands; ++o)
-      if (s_.read_[static_cast<std::size_t>(o)]) {
-        const Buffer& b = s_.buffers_[static_cast<std::size_t>(o)];
-        turn({memory(o), g_.stride[o][last()], b.columns ? g_.stride[o][last() + 1] : 0},
-             {at_[static_cast<std::size_t>(o)], 1, pitch_}, rows, b.columns ? g_.columns : 1, dtype_size(b.dtype));
-      }
     for (const Stage& stage : s_.stages_) {
       if (stage.kernel) {
         args_.ndim = stage.columns ? 2 : 1;
@@ -222,7 +212,7 @@ class ShortRows::Tile {
         }
         for (int f = 0; f < g_.forms; ++f) {
           const LinearForm& l = g_.linear[f];
-          args_.linear[f].base = l.base + offset(l.stride);
+          args_.linear[f].base = l.base + offset(at, l.stride);
           args_.linear[f].stride[0] = l.stride[last() + 1];
           args_.linear[f].stride[args_.ndim - 1] = l.stride[last()];
         }
@@ -233,22 +223,48 @@ class ShortRows::Tile {
         fold(f.kind, s_.buffers_[out].dtype, at_[in], s_.buffers_[in].columns ? pitch_ : 0, at_[out], g_.columns, rows);
       }
     }
-    for (int o = 0; o < g_.operands; ++o)
-      if (s_.written_[static_cast<std::size_t>(o)]) {
-        const Buffer& b = s_.buffers_[static_cast<std::size_t>(o)];
-        turn({at_[static_cast<std::size_t>(o)], 1, pitch_},
-             {memory(o), g_.stride[o][last()], b.columns ? g_.stride[o][last() + 1] : 0}, rows,
-             b.columns ? g_.columns : 1, dtype_size(b.dtype));
-      }
+    move(row, rows, true);
   }
 
  private:
+  I offset(const I (&at)[kMaxDims], const I* strides) const {
+    I r = 0;
+    for (int d = 0; d + 1 < g_.ndim; ++d) r += at[d] * strides[d];
+    return r;
+  }
+  /// Operands into their buffers, or results back, as many rows at a time as lie equally far apart.
+  void move(I row, I rows, bool back) {
+    const auto& which = back ? s_.written_ : s_.read_;
+    for (I r = 0; r < rows;) {
+      I at[kMaxDims] = {};
+      g_.coordinates(row + r, at);
+      const I some = std::min(rows - r, g_.inner() - at[last()]);
+      for (int o = 0; o < g_.operands; ++o) {
+        const auto k = static_cast<std::size_t>(o);
+        if (!which[k] || (!back && filled_[k] >= r + some)) continue;
+        const Buffer& b = s_.buffers_[k];
+        const auto size = static_cast<I>(dtype_size(b.dtype));
+        const Matrix memory{static_cast<char*>(a_.pointer[o]) + offset(at, g_.stride[o]) * size, g_.stride[o][last()],
+                            b.columns ? g_.stride[o][last() + 1] : 0},
+            tile{at_[k] + r * size, 1, pitch_};
+        turn(back ? tile : memory, back ? memory : tile, some, b.columns ? g_.columns : 1, dtype_size(b.dtype));
+        if (!back && repeats(o)) filled_[k] = r + some;
+      }
+      r += some;
+    }
+  }
+  /// Is an operand the same in every round of the last outer dimension, with which every tile begins?
+  bool repeats(int o) const {
+    if (s_.written_[static_cast<std::size_t>(o)] || !s_.spans(g_)) return false;
+    return std::all_of(g_.stride[o], g_.stride[o] + last(), [](I stride) { return stride == 0; });
+  }
   int last() const { return g_.ndim - 2; }  // the dimension of the tile's rows
 
   const ShortRows& s_;
   const LoopArgs& a_;
   const Grid& g_;
   const I pitch_;
+  I filled_[kMaxOperands] = {};  // rows that are in their buffer for every tile
   std::vector<char*> at_;
   std::shared_ptr<void> memory_;
   LoopArgs args_;
@@ -259,15 +275,19 @@ std::shared_ptr<const ShortRows> ShortRows::make(const LoopKernel& k, Code mode)
   if (!Maker(k, mode, *r).make()) return nullptr;
   return r;
 }
+bool ShortRows::spans(const Grid& g) { return g.forms == 0 && g.inner() < kLeastRows; }
 bool ShortRows::pays(const LoopKernel& k, const Grid& g) {
-  return k.has_reduction && g.columns > 1 && g.columns <= kMostColumns && g.inner() >= kLeastRows &&
-         g.rows * g.columns >= kLeastElements;
+  return k.has_reduction && g.columns > 1 && g.columns <= kMostColumns && g.rows * g.columns >= kLeastElements &&
+         (g.inner() >= kLeastRows || (spans(g) && g.inner() >= kLeastRound && g.inner() * g.columns >= kLeastOfRound &&
+           g.rows >= kLeastRows));
 }
 void ShortRows::run(const LoopKernel& k, const LoopArgs& a, const Grid& g) const {
   I bytes = 0;
   for (const Buffer& b : buffers_) bytes += static_cast<I>(dtype_size(b.dtype)) * (b.columns ? g.columns : 1);
-  const I most = std::clamp<I>(kTileBytes / bytes / kFoldedRows * kFoldedRows, kFoldedRows, kMostTileRows);
-  const I inner = g.inner(), groups = (inner + most - 1) / most;
+  I most = std::clamp<I>(kTileBytes / bytes / kFoldedRows * kFoldedRows, kFoldedRows, kMostTileRows);
+  const bool several = spans(g);
+  if (several) most = std::max<I>(most / g.inner(), 1) * g.inner();
+  const I inner = several ? g.rows : g.inner(), groups = (inner + most - 1) / most;
   const auto grain = grain_for(static_cast<double>(std::min(most, inner) * g.columns) *
                                (k.cost * kNanosecondsPerCost / 2 + kMoved));
   parallel_for(g.rows / inner * groups, grain, [&](I begin, I end) {

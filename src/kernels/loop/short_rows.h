@@ -16,6 +16,8 @@ class ShortRows {
   static std::shared_ptr<const ShortRows> make(const LoopKernel&, Code);
   /// Does it pay for rows like these?
   static bool pays(const LoopKernel&, const Grid&);
+  /// Are tiles of several rounds of the last outer dimension, which is short?
+  static bool spans(const Grid&);
   void run(const LoopKernel&, const LoopArgs&, const Grid&) const;
 
  private:
