@@ -135,7 +135,7 @@ transport::ContextPtr meet(const Job& job, transport::Config config) {
   using Clock = std::chrono::steady_clock;
   auto until = Clock::now() + std::chrono::duration<double>(config.join_timeout_s);
   for (;;) try {
-    return transport::join(config, launch::epoch_is_over);
+    return transport::join(config, {launch::epoch_is_over, launch::host_is_silent});
   } catch (const transport::RankLost&) { throw; } catch (const transport::JoinTimeout& e) {
     if (!may_go_on(job)) throw;
     throw transport::RankLost(e.text(), e.rank);

@@ -113,7 +113,8 @@ void run_job(const std::string& interface_name, Reporter& to) {
       auto fields = f->fields();
       if (f->type == Message::signal_all && ranks) ranks->signal(count(fields, 65));
       if (f->type == Message::end_silent && ranks) ranks->end_silent();
-      if ((f->type == Message::meet_again || f->type == Message::over) && ranks) ranks->tell(f->type);
+      bool passed_on = f->type == Message::meet_again || f->type == Message::over || f->type == Message::silent;
+      if (passed_on && ranks) ranks->tell(f->type, f->payload);
       if (f->type != Message::job) continue;
       auto start = read_job(fields, to);
       std::vector<int> kept(static_cast<std::size_t>(start.count));

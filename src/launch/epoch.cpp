@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <sstream>
 #include <utility>
 #include "bora/base/text.h"
@@ -14,6 +16,7 @@ namespace bora::launch {
 namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto between_steps = std::chrono::milliseconds(100);
+constexpr auto silence_holds = std::chrono::milliseconds(2500);  // the launcher says so each second
 
 int epochs = 0;  // behind this process
 void enter(const Place& p) {
@@ -31,12 +34,14 @@ void enter(const Place& p) {
   ::unsetenv("BORA_SECRET_FD");
   if (!p.secret.empty()) set("BORA_SECRET_FD", std::to_string(secret_file(p.secret)));
 }
-/// To the launcher. All of it is of the thread that trains.
+/// To the launcher. All of it is of the thread that trains; what the launcher says while a mesh lives any thread reads.
 struct Channel {
+  std::mutex reading = {};
   int fd = -1;
   bool first = true;  // this process was started with its job
   std::string received = {}, heirs = {};
   bool meet_again = false, over = false;  // in this epoch
+  std::map<int, Clock::time_point> silent = {};  // ranks whose host is: when the launcher said so
   std::int64_t step = -1;                 // made, and not yet told
   Clock::time_point told = {};
 
@@ -77,6 +82,11 @@ struct Channel {
   void listen() {
     if (fd < 0 || !receive(false)) return;
     while (auto f = next_frame(received)) {
+      if (f->type == Message::silent) {
+        auto fields = f->fields();
+        auto first = count(fields, 1 << 20);
+        for (int r = first + count(fields, 1 << 20); r-- > first;) silent[r] = Clock::now();
+      }
       meet_again = meet_again || f->type == Message::meet_again;
       over = over || f->type == Message::over;
     }
@@ -102,6 +112,7 @@ Place unpacked_place(ByteReader& fields) {
 bool next_epoch(const std::string& why, int lost) {
   auto& c = channel();
   if (c.fd < 0) return false;
+  std::lock_guard lock(c.reading);
   if (c.step >= 0 && !c.send(Message::reached, ByteWriter().num(c.step).take())) return false;
   c.step = -1;
   if (!c.send(Message::left, ByteWriter().num<std::int64_t>(lost + 1).take() + one_line(why))) return false;
@@ -113,6 +124,7 @@ bool next_epoch(const std::string& why, int lost) {
       c.heirs = place.heirs;
       enter(place);
       c.meet_again = c.over = false;
+      c.silent.clear();
       ++epochs;
       return true;
     }
@@ -137,10 +149,19 @@ void reached(std::int64_t step) {
   c.send(Message::reached, ByteWriter().num(std::exchange(c.step, -1)).take());
 }
 bool asked_to_meet_again() {
+  std::lock_guard lock(channel().reading);
   channel().listen();
   return channel().meet_again;
 }
+bool host_is_silent(int rank) {
+  std::unique_lock lock(channel().reading, std::try_to_lock);
+  if (!lock) return false;
+  channel().listen();
+  auto said = channel().silent.find(rank);
+  return said != channel().silent.end() && Clock::now() - said->second < silence_holds;
+}
 std::string epoch_is_over() {
+  std::lock_guard lock(channel().reading);
   channel().listen();
   return channel().over ? "the launcher has lost a rank that was to come" : "";
 }

@@ -34,4 +34,6 @@ void reached(std::int64_t step);
 bool asked_to_meet_again();
 /// Why a rank that still waits for the others of its epoch need not: the launcher has lost one. Else empty.
 std::string epoch_is_over();
+/// Whether the launcher hears nothing of the host of this rank of the epoch. From any thread.
+bool host_is_silent(int rank);
 }  // namespace bora::launch

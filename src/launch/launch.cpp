@@ -310,6 +310,7 @@ class Job final : private RankEvents {
     if (lost >= 0 && lost < ranks()) ranks_[static_cast<std::size_t>(lost)].missed = true;
     wait_for_others(true);
   }
+  void silent(const std::string& ranks) override { each([&](Ranks& some) { some.tell(Message::silent, ranks); }); }
   void reached(std::int64_t step) override { step_ = std::max(step_, step), apart_.reached(); }
   void wait_for_others(bool to_leave) {
     auto seconds = !elastic() || !to_leave ? options_.grace_s : only_missed() ? seconds_if_missed : seconds_to_leave;

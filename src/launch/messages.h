@@ -9,7 +9,7 @@
 
 namespace bora::launch {
 // Separates the agent's messages from output of a login shell. The number changes with the message format.
-inline constexpr std::string_view kGreeting = "\nbora agent 4\n";
+inline constexpr std::string_view kGreeting = "\nbora agent 5\n";
 inline constexpr std::size_t kMostBytes = 1 << 20;  // of a message
 enum class Message : char {
   handshake = 'H',
@@ -27,7 +27,8 @@ enum class Message : char {
   // To one.
   place = 'N',
   meet_again = 'M',  // all leave their epoch in order, after the next step
-  over = 'O'         // its epoch: another rank was lost, and those that still wait for it leave
+  over = 'O',        // its epoch: another rank was lost, and those that still wait for it leave
+  silent = 'I'       // a host's ranks (first, count), while it gives no sign of life: each second
 };
 std::string frame(Message type, std::string_view payload);
 struct Frame {

@@ -281,8 +281,8 @@ std::vector<int> LocalRanks::waiting() const {
     if (rank.waits && !rank.ended && rank.channel >= 0) r.push_back(rank.number);
   return r;
 }
-void LocalRanks::tell(Message what) {
-  auto message = frame(what, {});
+void LocalRanks::tell(Message what, std::string_view payload) {
+  auto message = frame(what, payload);
   for (auto& rank : ranks_)  // a few bytes; a rank whose socket is full has not listened for long and will not now
     if (!rank.ended && !rank.waits && rank.channel >= 0)
       [[maybe_unused]] auto sent = ::send(rank.channel, message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

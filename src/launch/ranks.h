@@ -26,6 +26,8 @@ struct RankEvents {
   /// empty), and waits for a place in the next. `lost`: the rank that it misses, or -1.
   virtual void left(int rank, int lost, const std::string& why) = 0;
   virtual void reached(std::int64_t step) = 0;  // of an elastic job: a rank has made this step
+  /// Of an elastic job: nothing is heard of these ranks' host (Message::silent). Those that others miss, too, are lost.
+  virtual void silent(const std::string&) {}
 };
 /// The descriptor of a rank's channel to its launcher, in an elastic job, and what it is started for: the number of the
 /// epoch, and its heirs, "9:3:" or "9:3:0,2".
@@ -40,7 +42,8 @@ class Ranks {
   virtual void signal(int) = 0;
   virtual void end() = 0;  // kills the ranks and all their processes
   virtual std::vector<int> waiting() const = 0;  // ranks that have left their epoch, in order
-  virtual void tell(Message) = 0;                // meet_again or over: to those that have not
+  /// meet_again, over or silent: to those that have not.
+  virtual void tell(Message, std::string_view payload = {}) = 0;
   virtual void end_silent() = 0;                 // kills those that have not
 };
 
@@ -72,7 +75,7 @@ class LocalRanks final : public Ranks {
   void signal(int) override;
   void end() override;
   std::vector<int> waiting() const override;
-  void tell(Message) override;
+  void tell(Message, std::string_view payload) override;
   void end_silent() override;
   /// The next epoch: rank first + i is the process of the waiting rank kept[i], or a new one if that is -1 or has
   /// ended. Waiting ranks that are not among them are killed.

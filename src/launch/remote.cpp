@@ -148,7 +148,11 @@ void RemoteRanks::serve(RankEvents& events) {
   auto before = received_.size();
   bool open = read_some(out_, received_);
   if (received_.size() > before) silence_.heard();
-  if (silence_.tick() && ready_) send(Message::alive, {});
+  if (silence_.tick() && ready_) {
+    send(Message::alive, {});
+    if (elastic_ && silence_.seconds() >= kSilentIfMissed && !ended_.empty())
+      events.silent(ByteWriter().num<std::int64_t>(first_).num(static_cast<std::int64_t>(ended_.size())).take());
+  }
   try {
     take_frames(events);
   } catch (const TransportError& e) {
@@ -230,7 +234,7 @@ std::vector<int> RemoteRanks::waiting() const {
 void RemoteRanks::miss(int rank) {
   missed_ = missed_ || (rank >= first_ && rank < first_ + static_cast<int>(ended_.size()));
 }
-void RemoteRanks::tell(Message what) { send(what, {}); }
+void RemoteRanks::tell(Message what, std::string_view payload) { send(what, payload); }
 void RemoteRanks::end_silent() { send(Message::end_silent, {}); }
 void RemoteRanks::signal(int s) { send(Message::signal_all, ByteWriter().num<std::int64_t>(s).take()); }
 void RemoteRanks::end() {

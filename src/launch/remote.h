@@ -47,7 +47,7 @@ class RemoteRanks final : public Ranks {
   /// A rank of another host misses this one; if it runs here, the host is lost after a shorter silence.
   void miss(int rank);
   std::vector<int> waiting() const override;
-  void tell(Message) override;
+  void tell(Message, std::string_view payload) override;
   void end_silent() override;
   void signal(int) override;
   void end() override;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <numeric>
 #include <utility>
 #include "bora/base/bytes.h"
@@ -50,7 +51,8 @@ std::map<int, std::string> copies(const Mesh& mesh, const std::string& mine, con
   std::size_t at = 0;
   for (std::size_t r = 0; r < n; ++r) {
     auto size = static_cast<std::size_t>(call.recv_counts[r]);
-    if (size > 0) parts[static_cast<int>(r)] = received.substr(at, size);
+    if (size == received.size() && size > 0) parts[static_cast<int>(r)] = std::move(received);  // the only one: no copy
+    else if (size > 0) parts[static_cast<int>(r)] = received.substr(at, size);
     at += size;
   }
   return parts;
@@ -84,15 +86,19 @@ bool most_need(const std::vector<std::int64_t>& needs, std::int64_t size) {
   auto others = static_cast<std::int64_t>(needs.size() - 1);
   return 2 * std::reduce(needs.begin(), needs.end()) > std::max<std::int64_t>(3, others) * size;
 }
-/// What this rank needs of these parts, all at once: each rank sends and receives at the same time.
-std::vector<std::string> cuts(const Mesh& mesh, const std::map<int, std::string>* parts, const Snapshots::Found& found,
-                              const std::vector<io::Leaf>& leaves, const std::vector<std::vector<std::int64_t>>& needs,
-                              const std::vector<bool>& of) {
+/// Reads what this rank needs of these parts, all at once: each rank sends and receives at the same time.
+void read_cuts(const Mesh& mesh, const std::map<int, std::string>* parts, const Snapshots::Found& found,
+               const std::vector<io::Leaf>& leaves, const std::vector<std::vector<std::int64_t>>& needs,
+               const std::vector<bool>& of, const std::function<void(std::string_view)>& read) {
   auto n = static_cast<std::size_t>(mesh.size()), me = static_cast<std::size_t>(mesh.rank());
   CollectiveCall call{.kind = CollectiveKind::all_to_all, .dtype = Dtype::u8};
   call.send_counts.assign(n, 0);
   call.recv_counts.assign(n, 0);
   std::string sent;
+  std::int64_t to_send = 0;
+  for (std::size_t r = 0; r < of.size(); ++r)
+    if (of[r] && found.owners[r] == mesh.rank()) to_send += std::reduce(needs[r].begin(), needs[r].end());
+  sent.reserve(static_cast<std::size_t>(to_send));
   std::vector<std::vector<std::int64_t>> received(n);  // of each rank, part by part
   bool any = false;
   for (std::size_t to = 0; to < n; ++to)
@@ -107,19 +113,17 @@ std::vector<std::string> cuts(const Mesh& mesh, const std::map<int, std::string>
       }
       if (to == me) call.recv_counts[owner] += size, received[owner].push_back(size);
     }
-  if (!any) return {};
+  if (!any) return;
   std::string all(static_cast<std::size_t>(std::reduce(call.recv_counts.begin(), call.recv_counts.end())), '\0');
   call.in = sent.data();
   call.out = all.data();
   mesh.context().run(everyone(mesh), call);
-  std::vector<std::string> each;
   std::size_t at = 0;
   for (auto& from : received)
     for (auto size : from) {
-      each.push_back(all.substr(at, static_cast<std::size_t>(size)));
+      read(std::string_view(all).substr(at, static_cast<std::size_t>(size)));
       at += static_cast<std::size_t>(size);
     }
-  return each;
 }
 }  // namespace
 
@@ -296,7 +300,7 @@ std::string Snapshots::restore(const Mesh& mesh, const Found& found, tree::Node 
       mesh.context().run(everyone(mesh), call);
       if (!holds(found, r, mesh.rank())) read(part);
     }
-    for (auto& part : cuts(mesh, mine ? &mine->parts : nullptr, found, leaves, needs, cut)) read(part);
+    read_cuts(mesh, mine ? &mine->parts : nullptr, found, leaves, needs, cut, read);
     try {
       if (problem.empty()) reader.finish();
     } catch (const Error& e) { problem = e.text(); }

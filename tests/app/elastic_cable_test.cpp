@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <array>
 #include <atomic>
+#include <cstring>
 #include "elastic_history.h"
 #include "net/network.h"
 
@@ -134,6 +135,29 @@ struct ApartTest : CableTest {
 TEST_F(ApartTest, NoCableOfTheRanksAloneChangesARun) {
   histories({{"virtual", "--layout dp reproducible=4 elastic.snapshot=5 ", true, true},
              {"virtual_disk", "--layout dp reproducible=4 ", true, true}});
+}
+/// The launcher hears nothing of the host either, so the ranks need not wait for `transport.dead`.
+TEST_F(CableTest, WhatTheLauncherMissesTooIsLostSooner) {
+  auto out = folder + "/sooner";
+  double seconds = 0;
+  constexpr std::int64_t far = 10'000;
+  auto words = config + " batch=8 checkpoint_every=1000 transport.heartbeat=0.5 transport.suspect=1.5 transport.dead=60 "
+               "transport.calibrate=off layout=dp reproducible=4 elastic.snapshot=5 steps=" + std::to_string(far);
+  auto r = run("launch --elastic 1:4 " + all->words() + "--out " + out + " train " + words, [&](pid_t launcher) {
+    ASSERT_TRUE(soon(launcher, [&] { return step_of(out) >= 20; }));
+    all->network.cut(3, true, true);
+    auto begin = std::chrono::steady_clock::now();
+    auto at = step_of(out) + 3;  // what was under way
+    EXPECT_TRUE(soon(launcher, [&] { return step_of(out) > at; }));
+    seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    ::kill(launcher, SIGTERM);
+  });
+  all->network.cut(3, false, false);
+  auto said = r.err.find("no sign of life for ");
+  ASSERT_NE(said, r.err.npos) << r.err;
+  EXPECT_LE(std::atoi(r.err.c_str() + said + std::strlen("no sign of life for ")), 8) << r.err;
+  EXPECT_EQ(r.code, 130) << r.err;
+  std::cout << "further after " << seconds << " s\n";
 }
 TEST_F(CableTest, NoCableChangesARun) {
   histories({{"replicas", "--mesh replica=-1 local=diloco local.every=7 local.replicas=4 elastic.snapshot=4 ", true,

@@ -130,9 +130,10 @@ void ControlPlane::tick(Clock::time_point now, Sink& sink) {
     if (silence > options_.suspect_s && !suspected_[i])
       std::fprintf(stderr, "warning: %s has been silent for %.1f s\n", who(r).c_str(), silence);
     suspected_[i] = silence > options_.suspect_s;
-    if (silence <= options_.dead_s) continue;
+    bool missed = suspected_[i] && options_.misses && options_.misses(r);
+    if (silence <= options_.dead_s && !missed) continue;
     char text[64];
-    std::snprintf(text, sizeof text, "no heartbeat for %.1f s", silence);
+    std::snprintf(text, sizeof text, "no heartbeat for %.1f s%s", silence, missed ? ", nor one of its host" : "");
     gone(r, text, sink);
   }
 }

@@ -1,6 +1,7 @@
 // control_plane.h -- the control plane: ZeroMQ connections of all ranks with rank 0, heartbeats on them, and the
 // coordinator beside rank 0.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@ namespace bora::transport {
 struct ControlOptions {
   int rank = 0, size = 1;
   double heartbeat_s = 1, suspect_s = 3, dead_s = 10;
+  std::function<bool(int rank)> misses = {};  // Witness
 };
 /// The sockets that joining opened for the control plane.
 struct ControlSockets {

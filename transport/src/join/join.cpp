@@ -23,8 +23,8 @@ void calibrate(Engine& engine, const std::string& key) {
 }
 }  // namespace
 
-ContextPtr join(const Config& c) { return join(c, {}); }
-ContextPtr join(const Config& c, const std::function<std::string()>& given_up) {
+ContextPtr join(const Config& c) { return join(c, Witness{}); }
+ContextPtr join(const Config& c, const Witness& witness) {
   check<ConfigError>(c.size >= 1 && c.rank >= 0 && c.rank < c.size, "rank ", c.rank, " of ", c.size,
                      " ranks: ranks count from 0 to size - 1");
   check<ConfigError>(c.join_timeout_s > 0,
@@ -42,10 +42,11 @@ ContextPtr join(const Config& c, const std::function<std::string()>& given_up) {
   read_algorithms(c.algorithms);  // a wrong one ends every rank at once
   auto strangers = check_limits(c);
   auto rendezvous = c.rank == 0 ? make_root_rendezvous(c, strangers) : make_member_rendezvous(c, strangers);
-  rendezvous->ask(given_up);
+  rendezvous->ask(witness.given_up);
   rendezvous->run();
   auto link = make_net_link(
-      {.rank = c.rank, .size = c.size, .heartbeat_s = c.heartbeat_s, .suspect_s = c.suspect_s, .dead_s = c.dead_s},
+      {.rank = c.rank, .size = c.size, .heartbeat_s = c.heartbeat_s, .suspect_s = c.suspect_s, .dead_s = c.dead_s,
+       .misses = witness.misses},
       rendezvous->take());
   auto engine = std::make_shared<Engine>(rendezvous->options(), std::move(link));
   if (engine->options().tuning.measure) calibrate(*engine, rendezvous->links());

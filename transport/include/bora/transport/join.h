@@ -1,11 +1,19 @@
-// join.h -- joining a job whose launcher may know, sooner than the ranks that meet, that one of them will not come.
+// join.h -- joining a job whose launcher may know, sooner than the ranks, that one of them will not come, or is lost.
 #pragma once
 #include <functional>
 #include <string>
 #include "bora/transport/transport.h"
 
 namespace bora::transport {
-/// As join(). While ranks are missing `given_up` is asked, some 20 times a second, on this thread: a text that is not
-/// empty ends the wait with RankLost of that text.
-ContextPtr join(const Config&, const std::function<std::string()>& given_up);
+/// What else knows of a job's ranks: their launcher.
+struct Witness {
+  /// While ranks are missing this is asked, some 20 times a second, on this thread: a text that is not empty ends the
+  /// wait with RankLost of that text.
+  std::function<std::string()> given_up = {};
+  /// Whether the rank's host is silent to the witness, too. Asked, on the progress thread, while the rank has been silent
+  /// for suspect_s: then it is lost, dead_s or not.
+  std::function<bool(int rank)> misses = {};
+};
+/// As join().
+ContextPtr join(const Config&, const Witness&);
 }  // namespace bora::transport
