@@ -141,8 +141,9 @@ TEST_F(CableTest, WhatTheLauncherMissesTooIsLostSooner) {
   auto out = folder + "/sooner";
   double seconds = 0;
   constexpr std::int64_t far = 10'000;
-  auto words = config + " batch=8 checkpoint_every=1000 transport.heartbeat=0.5 transport.suspect=1.5 transport.dead=60 "
-               "transport.calibrate=off layout=dp reproducible=4 elastic.snapshot=5 steps=" + std::to_string(far);
+  auto words = config + " batch=8 checkpoint_every=1000 transport.heartbeat=0.5 transport.suspect=1.5 "
+               "transport.dead=60 transport.calibrate=off layout=dp reproducible=4 elastic.snapshot=5 steps=" +
+               std::to_string(far);
   auto r = run("launch --elastic 1:4 " + all->words() + "--out " + out + " train " + words, [&](pid_t launcher) {
     ASSERT_TRUE(soon(launcher, [&] { return step_of(out) >= 20; }));
     all->network.cut(3, true, true);

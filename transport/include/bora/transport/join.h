@@ -10,8 +10,8 @@ struct Witness {
   /// While ranks are missing this is asked, some 20 times a second, on this thread: a text that is not empty ends the
   /// wait with RankLost of that text.
   std::function<std::string()> given_up = {};
-  /// Whether the rank's host is silent to the witness, too. Asked, on the progress thread, while the rank has been silent
-  /// for suspect_s: then it is lost, dead_s or not.
+  /// Whether the rank's host is silent to the witness, too. Asked, on the progress thread, while the rank has been
+  /// silent for suspect_s: then it is lost, dead_s or not.
   std::function<bool(int rank)> misses = {};
 };
 /// As join().
