@@ -5,8 +5,7 @@
 #include <random>
 #include "app/job.h"
 #include "app/plan_run.h"
-#include "bora/nn/pipeline.h"
-#include "bora/transport/transport.h"
+#include "app/plan_of_ranks.h"
 #include "laws/effort.h"
 
 namespace plan_random_test {
@@ -79,32 +78,6 @@ Case drawn(Draw& d) {
   }
   return c;
 }
-/// The text of ranks that exist, and what each sent in a step.
-std::pair<std::string, std::vector<std::int64_t>> with_ranks(const Settings& s, const text::Tokenizer& tokenizer,
-                                                             const std::vector<MeshAxis>& axes, int ranks) {
-  std::string text;
-  std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks));
-  std::vector<int> all;
-  for (int r = 0; r < ranks; ++r) all.push_back(r);
-  local_mesh(axes, [&](const Mesh& mesh) {
-    UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
-    nn::UseMicrobatches parts(s.mesh.microbatches);
-    nn::UseSchedule order(nn::parse_schedule(s.mesh.schedule));
-    auto model = s.model->trainable(model_options(s, tokenizer, mesh.shape()));
-    model->init(random::key(s.seed));
-    auto mine = rows_of_rank(s.batch, mesh);
-    auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
-    auto batch = make_batch(rows, s.batch, mesh);
-    auto plan = plan_text(*model, batch, loop_settings(s, mesh.shape()), mesh, 1000);
-    if (mesh.rank() == 0) text = plan;
-    auto before = mesh.context().traffic().bytes_sent;
-    (void)model->step(batch);
-    mesh.context().barrier({all, "all"});
-    sent[static_cast<std::size_t>(mesh.rank())] =
-        static_cast<std::int64_t>(mesh.context().traffic().bytes_sent - before);
-  });
-  return {text, sent};
-}
 }  // namespace
 
 TEST(PlanRandomTest, ThePlanIsThatOfRanksOrIsRefusedByName) {
@@ -136,7 +109,7 @@ TEST(PlanRandomTest, ThePlanIsThatOfRanksOrIsRefusedByName) {
     auto plan = plan_run(s, *tokenizer, axes, {}, true, 1000);
     auto stages = stages_text(s, plan.mesh.shape());
     EXPECT_EQ(stages.empty(), words.find("stage=") == words.npos || words.find("stage=1 ") != words.npos) << stages;
-    auto [text, sent] = with_ranks(s, *tokenizer, axes, c.ranks);
+    auto [text, sent] = app_test::with_ranks(s, *tokenizer, axes);
     EXPECT_EQ(plan.text, text);
     std::size_t ranks = 0;
     for (auto& k : plan.classes) {

@@ -3,7 +3,7 @@
 #include "app/job.h"
 #include "app/link.h"
 #include "app/plan_run.h"
-#include "bora/transport/transport.h"
+#include "app/plan_of_ranks.h"
 #include "laws/effort.h"
 
 namespace plan_test {
@@ -21,35 +21,6 @@ std::string yaml(const std::string& model) {
 const std::string kGpt2 = "{type: gpt2, layers: 3, embed: 20, heads: 5, positions: 12}\n";
 const std::string kLlama = "{type: llama, layers: 2, embed: 24, heads: 4, kv_heads: 4, positions: 8}\n";
 
-/// The text of ranks that exist, and what each sent in a step.
-std::pair<std::string, std::vector<std::int64_t>> with_ranks(const Settings& s, const text::Tokenizer& tokenizer,
-                                                             const std::vector<MeshAxis>& axes) {
-  std::string text;
-  int ranks = 1;
-  for (auto& a : axes) ranks *= a.size;
-  std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks));
-  local_mesh(axes, [&](const Mesh& mesh) {
-    UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
-    auto model = s.model->trainable(model_options(s, tokenizer, mesh.shape()));
-    model->init(random::key(s.seed));
-    auto mine = rows_of_rank(s.batch, mesh);
-    auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
-    auto batch = make_batch(rows, s.batch, mesh);
-    auto plan = plan_text(*model, batch, loop_settings(s, mesh.shape()), mesh, 1000);
-    if (mesh.rank() == 0) text = plan;
-    auto before = mesh.context().traffic().bytes_sent;
-    (void)model->step(batch);
-    mesh.context().barrier({[&] {
-                              std::vector<int> all(static_cast<std::size_t>(mesh.size()));
-                              for (int r = 0; r < mesh.size(); ++r) all[static_cast<std::size_t>(r)] = r;
-                              return all;
-                            }(),
-                            "all"});
-    sent[static_cast<std::size_t>(mesh.rank())] =
-        static_cast<std::int64_t>(mesh.context().traffic().bytes_sent - before);
-  });
-  return {text, sent};
-}
 void check_plan(const std::string& model, const Case& c, std::vector<std::string> settings = {"wire=f32"}) {
   SCOPED_TRACE(model + c.layout + " " + c.mesh + " " + settings[0]);
   settings.push_back("layout=" + c.layout);
@@ -57,7 +28,7 @@ void check_plan(const std::string& model, const Case& c, std::vector<std::string
   auto s = parse_settings(yaml(model), "a test", settings);
   auto tokenizer = s.tokenizer->open();
   auto axes = mesh_axes(s, *tokenizer, c.ranks);
-  auto [text, sent] = with_ranks(s, *tokenizer, axes);
+  auto [text, sent] = app_test::with_ranks(s, *tokenizer, axes);
   auto plan = plan_run(s, *tokenizer, axes, {}, true, 1000);
   EXPECT_EQ(plan.text, text);
   int ranks = 0;

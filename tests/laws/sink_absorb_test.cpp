@@ -148,6 +148,26 @@ TEST(Absorb, GivesTheBitsOfWorkBehindTheScan) {
   EXPECT_GT(stayed, seeds / 10);
 }
 
+/// What behind a scan is read twice by what follows, again and again, is looked at once.
+TEST(Absorb, LongChainsAreFollowedOnce) {
+  auto slice = Type{{kRows, kColumns}, f32}, all = Type{{2, kRows, kColumns}, f32};
+  auto body = stage([](const Arrays& b) { return Arrays{b[0] + 1.0}; }, {slice}).program;
+  auto f = [&](const Arrays& a) {
+    auto y = call(ops::Scan{body, 0, 0, 2, false}, {a[0]})[0];
+    auto number = a[1] * 0.5, old = a[0] * 0.5;  // neither comes from the scan
+    for (int n = 0; n < 100; ++n) {
+      number = number * number;
+      old = old * old;
+    }
+    return Arrays{y * number + old};
+  };
+  Arrays in{testing::numbers(all.shape, 1), testing::numbers({}, 2)};
+  auto p = stage(f, types_of(in)).program;
+  auto flat = flatten(p);
+  EXPECT_LT(exec::absorb(flat)->code.size(), flat->code.size());
+  testing::same_bits(executable(p)->run(in), interpret(*p, in));
+}
+
 /// Training of stacked layers: the gradients of all of them are never in memory at once, not even where parts of a
 /// batch are added up; and the new state takes the memory of the old one.
 TEST(Absorb, GradientsOfLayersAreUsedOneByOne) {

@@ -3,12 +3,9 @@
 // while the next layer computes (pipeline.cpp). A sum over ranks adds numbers one by one in group order, so the bits
 // stay. The structure of the Program and global shapes decide, so every rank gets the same collectives in the same
 // order.
-#include <algorithm>
-#include <map>
 #include <optional>
-#include <set>
 #include "bora/ops/collective_primitives.h"
-#include "compile/passes/graph.h"
+#include "compile/passes/into_scan.h"
 
 namespace bora::exec {
 namespace {
@@ -21,23 +18,12 @@ struct Sum {
   std::size_t output = 0;               // of the scan
   std::vector<std::size_t> steps = {};  // elementwise instructions from that output to its operand
 };
-/// Without the first dimension.
-Shape slice(const Shape& s) { return Dims(s.begin() + 1, s.end()); }
 
-class Sinker {
+class Sinker : public IntoScan {
  public:
-  Sinker(const Program& p, std::size_t k, const ops::Scan& s)
-      : p_(p), k_(k), s_(s), maker_(p.vars.size(), -1), reads_(p.vars.size()),
-        depends_(p.vars.size()) {
-    for (std::size_t j = 0; j < p.code.size(); ++j) {
-      auto& i = p.code[j];
-      bool later = j == k || std::any_of(i.in.begin(), i.in.end(), [&](int v) { return depends_[idx(v)]; });
-      for (int v : i.out) {
-        maker_[idx(v)] = static_cast<int>(j);
-        depends_[idx(v)] = later;
-      }
+  Sinker(const Program& p, std::size_t k, const ops::Scan& s) : IntoScan(p, k, s), reads_(p.vars.size()) {
+    for (auto& i : p.code)
       for (int v : i.in) ++reads_[idx(v)];
-    }
     for (int v : p.out) ++reads_[idx(v)];
   }
   /// The Program with all sums of the scan's results that can be in its body there; null if there are none.
@@ -45,17 +31,10 @@ class Sinker {
     for (std::size_t j = k_ + 1; j < p_.code.size(); ++j)
       if (auto sum = sum_at(j)) sums_.push_back(std::move(*sum));
     if (sums_.empty()) return nullptr;
-    return rewritten();
+    return with_sums();
   }
-  /// How many instructions from behind the scan are in front of it now.
-  std::size_t moved() const { return earlier_.size(); }
 
  private:
-  const Type& type(int v) const { return p_.vars[idx(v)]; }
-  bool stacked(int v) const {
-    auto& t = type(v);
-    return !t.shape.empty() && t.shape[0] == s_.length;
-  }
   std::optional<Sum> sum_at(std::size_t j) {
     auto& i = p_.code[j];
     auto c = i.primitive->traits.collective ? ops::collective_params(*i.primitive) : std::nullopt;
@@ -110,43 +89,19 @@ class Sinker {
   /// The variable of the body for an operand that was computed in front of the loop: a constant of the loop that is
   /// broadcast, or a scanned input.
   int operand(int v) {
-    auto made = maker_[idx(v)] < 0 ? nullptr : broadcast(p_.code[idx(maker_[idx(v)])]);
-    auto rest = slice(type(v).shape);
-    if (made && std::find(made->dims.begin(), made->dims.end(), 0) == made->dims.end()) {
-      auto u = p_.code[idx(maker_[idx(v)])].in[0];
-      auto [at, fresh] = consts_.try_emplace(u, -1);
-      if (fresh) at->second = variable(type(u));
-      auto dims = made->dims;
-      for (auto& d : dims) --d;
-      auto t = type(v);
-      t.shape = rest;
-      auto out = variable(t);
-      body_->code.push_back({primitive(ops::BroadcastInDim{rest, dims}), {at->second}, {out}, {}});
-      return out;
-    }
-    auto [at, fresh] = xs_.try_emplace(v, -1);
-    if (fresh) {
-      auto t = type(v);
-      t.shape = rest;
-      at->second = variable(t);
-    }
-    return at->second;
-  }
-  int variable(const Type& t) {
-    body_->vars.push_back(t);
-    return static_cast<int>(body_->vars.size()) - 1;
+    auto* i = maker_[idx(v)] < 0 ? nullptr : &p_.code[idx(maker_[idx(v)])];
+    auto* made = i ? broadcast(*i) : nullptr;
+    if (made && std::find(made->dims.begin(), made->dims.end(), 0) == made->dims.end())
+      return broadcast_slice(*i, *made, constant(i->in[0]));
+    return scanned(v);
   }
   void append(const Sum& sum) {
     std::map<int, int> number{{p_.code[k_].out[sum.output], body_->out[sum.output]}};
     for (auto m : sum.steps) {
-      auto i = p_.code[m];
-      for (int& u : i.in) u = depends_[idx(u)] ? number.at(u) : operand(u);
-      Types types;
-      for (int u : i.in) types.push_back(body_->vars[idx(u)]);
-      auto out = variable(i.primitive->infer(types)[0]);
-      number[i.out[0]] = out;
-      i.out = {out};
-      body_->code.push_back(std::move(i));
+      auto& i = p_.code[m];
+      auto in = i.in;
+      for (int& u : in) u = depends_[idx(u)] ? number.at(u) : operand(u);
+      number[i.out[0]] = add(i.primitive, in, i.source);
     }
     auto& i = p_.code[sum.at];
     auto c = *ops::collective_params(*i.primitive);
@@ -161,7 +116,7 @@ class Sinker {
     for (auto n = first; n < body_->code.size(); ++n) body_->code[n].source = i.source;
     body_->out[sum.output] = out[0];
   }
-  std::shared_ptr<Program> rewritten() {
+  std::shared_ptr<Program> with_sums() {
     body_ = std::make_shared<Program>(*s_.body);
     auto loop = p_.code[k_];
     Mask gone(p_.code.size());
@@ -171,64 +126,15 @@ class Sinker {
       gone[sum.at] = true;
       loop.out[sum.output] = p_.code[sum.at].out[0];
     }
-    std::vector<int> inputs, operands;
-    for (auto [outer, inner] : consts_) {
-      operands.push_back(outer);
-      inputs.push_back(inner);
-    }
-    body_->labels.clear();
-    body_->in.insert(body_->in.begin() + s_.consts, inputs.begin(), inputs.end());
-    loop.in.insert(loop.in.begin() + s_.consts, operands.begin(), operands.end());
-    for (auto [outer, inner] : xs_) {
-      loop.in.push_back(outer);
-      body_->in.push_back(inner);
-    }
-    loop.primitive = primitive(
-        ops::Scan{body_, s_.consts + static_cast<std::int64_t>(operands.size()), s_.carries, s_.length, s_.reverse});
-    auto r = std::make_shared<Program>(p_);
-    r->code.clear();
-    for (std::size_t k = 0; k < p_.code.size(); ++k) {
-      if (k == k_) {
-        for (auto m : earlier_) r->code.push_back(p_.code[m]);
-        r->code.push_back(loop);
-      } else if (!gone[k] && !earlier_.contains(k)) r->code.push_back(p_.code[k]);
-    }
-    return r;
+    return rewritten(std::move(loop), [&](std::size_t k) { return gone[k]; });
   }
 
-  const Program& p_;
-  std::size_t k_;
-  const ops::Scan& s_;
-  std::vector<int> maker_;  // of each variable: its instruction, or -1
-  std::vector<std::size_t> reads_;
-  Mask depends_;  // of each variable: on a result of the scan
+  std::vector<std::size_t> reads_;  // of each variable
   std::vector<Sum> sums_ = {};
-  std::set<std::size_t> earlier_ = {};       // instructions that move in front of the scan
-  std::map<int, int> consts_ = {}, xs_ = {};  // new inputs of the scan, and of its body
-  std::shared_ptr<Program> body_ = {};
 };
 }  // namespace
 
 ProgramPtr sink(const ProgramPtr& p) {
-  if (std::none_of(p->code.begin(), p->code.end(), communicates)) return p;
-  auto r = std::make_shared<Program>(*p);
-  bool any = false;
-  for (auto& i : r->code) i.primitive = with_programs(i.primitive, sink);
-  for (std::size_t k = 0; k < r->code.size(); ++k) {
-    auto held = r->code[k].primitive;
-    ops::visit_control(
-        *held,
-        [&](const ops::Scan& s) {
-          if (s.length < 2) return;
-          Sinker sinker(*r, k, s);
-          auto with_sums = sinker.run();
-          if (!with_sums) return;
-          r = with_sums;
-          k += sinker.moved();
-          any = true;
-        },
-        [](const ops::Cond&) {}, [](const ops::While&) {});
-  }
-  return any ? sweep(*r, true) : r;
+  return std::any_of(p->code.begin(), p->code.end(), communicates) ? into_scans<Sinker>(p, sink) : p;
 }
 }  // namespace bora::exec

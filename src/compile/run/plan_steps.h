@@ -8,7 +8,7 @@ struct Held {
   BlockPtr first, second;  // body | on_true, on_false | cond, body
   std::vector<std::size_t> workspaces;
 };
-/// may_take: of each operand that a scan slices, and null for others: kNever, or the results that may take its memory.
+/// may_take: of each operand of a scan, kNever or the results that may take its memory; empty for other nodes.
 Held hold(const Node&, const std::vector<int>& may_take, Table&);
 /// The kind of a node's results in an Arena: the primitive's name, "loops", "products", "collectives", "stacked" (by
 /// scans).

@@ -110,8 +110,8 @@ track::Values measured(Trainable& model, const data::Datasets& data, const LoopS
 }
 class Evaluation final : public LoopHook {
  public:
-  /// Of a new run a small one. A continued run has this step's in its record, and tells it once more to who started it;
-  /// ranks that go on after a loss have other things to do.
+  /// A new run makes a small one. A continued run has this step's in its record and only prints it again; ranks that go
+  /// on after a loss leave that out.
   void begin(Run& run) override {
     if (run.continued && UseLeaving::met_before()) return;
     auto loss = run.continued ? measure(run, false) : measure(run, true, kFirstBatches * run.settings.batch);

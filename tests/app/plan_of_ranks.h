@@ -1,0 +1,44 @@
+// plan_of_ranks.h -- the plan that real ranks print, and the bytes that they send.
+#pragma once
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+#include "app/job.h"
+#include "app/plan_run.h"
+#include "bora/nn/pipeline.h"
+#include "bora/transport/transport.h"
+
+namespace app_test {
+using namespace bora;
+using namespace bora::app;
+
+/// The text of ranks that exist, and what each sent in a step.
+inline std::pair<std::string, std::vector<std::int64_t>> with_ranks(const Settings& s, const text::Tokenizer& tokenizer,
+                                                                    const std::vector<MeshAxis>& axes) {
+  std::string text;
+  int ranks = 1;
+  for (auto& a : axes) ranks *= a.size;
+  std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks));
+  std::vector<int> all(sent.size());
+  std::iota(all.begin(), all.end(), 0);
+  local_mesh(axes, [&](const Mesh& mesh) {
+    UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
+    nn::UseMicrobatches parts(s.mesh.microbatches);
+    nn::UseSchedule order(nn::parse_schedule(s.mesh.schedule));
+    auto model = s.model->trainable(model_options(s, tokenizer, mesh.shape()));
+    model->init(random::key(s.seed));
+    auto mine = rows_of_rank(s.batch, mesh);
+    auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
+    auto batch = make_batch(rows, s.batch, mesh);
+    auto plan = plan_text(*model, batch, loop_settings(s, mesh.shape()), mesh, 1000);
+    if (mesh.rank() == 0) text = plan;
+    auto before = mesh.context().traffic().bytes_sent;
+    (void)model->step(batch);
+    mesh.context().barrier({all, "all"});
+    sent[static_cast<std::size_t>(mesh.rank())] =
+        static_cast<std::int64_t>(mesh.context().traffic().bytes_sent - before);
+  });
+  return {text, sent};
+}
+}  // namespace app_test
