@@ -26,7 +26,14 @@ std::string Apart::host() const {
   return found;
 }
 std::chrono::seconds Apart::pause(const std::string& host) {
-  return std::chrono::seconds(30) * (1 << std::min(times_[host]++, 4));
+  auto pause = std::chrono::seconds(30) * (1 << std::min(times_[host]++, 4));
+  until_[host] = std::chrono::steady_clock::now() + pause;
+  return pause;
+}
+std::chrono::seconds Apart::left(const std::string& host) const {
+  auto found = until_.find(host);
+  if (found == until_.end()) return {};
+  return std::max(std::chrono::ceil<std::chrono::seconds>(found->second - std::chrono::steady_clock::now()), {});
 }
 std::string Apart::text(const std::string& host, std::chrono::seconds pause) {
   return "elastic: without host " + host + " for " + std::to_string(pause.count()) +

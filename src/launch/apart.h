@@ -21,12 +21,15 @@ class Apart {
   std::string host() const;
   /// How long the job goes on without it before it is tried again: half a minute, then ever longer.
   std::chrono::seconds pause(const std::string& host);
+  /// The part of that pause still to come, also for ranks that begin again; 0: none.
+  std::chrono::seconds left(const std::string& host) const;
   static std::string text(const std::string& host, std::chrono::seconds pause);
 
  private:
   std::vector<std::string> hosts_ = {};                     // of the ranks
   std::map<std::string, std::set<std::string>> misses_ = {};  // a host: those that miss it
   std::map<std::string, int> times_ = {};
+  std::map<std::string, std::chrono::steady_clock::time_point> until_ = {};  // the end of a host's pause
   bool got_further_ = false;
 };
 }  // namespace bora::launch

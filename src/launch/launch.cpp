@@ -22,6 +22,7 @@
 #include "places.h"
 #include "ranks.h"
 #include "remote.h"
+#include "verdict.h"
 
 namespace bora::launch {
 namespace {
@@ -44,18 +45,13 @@ void say_ranks(std::size_t before, std::size_t now) {
                    std::to_string(before) + "\n");
 }
 
-struct Rank {
-  std::optional<Ending> ending = {};
-  std::string host = {};  // empty: this host
-  bool missed = false;    // by a rank that has left the epoch because of it
-};
-
 class Job final : private RankEvents {
  public:
   /// Connects to the hosts; a signal during that interrupts the job.
-  Job(const Options& options, Signals& signals)
+  Job(const Options& options, Signals& signals, Apart& apart)
       : options_(options),
         signals_(signals),
+        apart_(apart),
         outputs_(options.log_dir),
         newcomers_(reach_of(options), options.agent) {
     for (auto& host : options.hosts)
@@ -127,6 +123,11 @@ class Job final : private RankEvents {
     if (!elastic()) return check<ConfigError>(problems.empty(), problems);
     if (!problems.empty()) write_all(2, "elastic: without some hosts: " + problems + "\n");
     leave_out([](auto& host) { return !host.ready(); });
+    std::vector<std::string> pausing;  // since attempts before this one
+    for (auto& host : remote_)
+      if (apart_.left(host->host().name) > std::chrono::seconds(0)) pausing.push_back(host->host().name);
+    for (auto& name : pausing)
+      if (enough_without(name)) go_without(name, apart_.left(name));
   }
   /// Goes on without these hosts, and tries them again.
   template <class F> void leave_out(const F& which, std::chrono::seconds pause = std::chrono::seconds(1)) {
@@ -137,13 +138,16 @@ class Job final : private RankEvents {
   /// Everybody lives, but the ranks of a host and those of others have not met: goes on without it, if that is enough.
   void leave_out_apart() {
     auto name = apart_.host();
-    auto is_it = [&](auto& host) { return host.host().name == name; };
+    if (!name.empty() && enough_without(name)) go_without(name, apart_.pause(name));
+  }
+  bool enough_without(const std::string& name) const {
     int slots = 0;
-    for (auto& host : remote_) slots += is_it(*host) ? 0 : host->host().slots;
-    if (name.empty() || options_.elastic.fitting(std::min(slots, options_.ranks)) < options_.elastic.min) return;
-    auto pause = apart_.pause(name);
+    for (auto& host : remote_) slots += host->host().name == name ? 0 : host->host().slots;
+    return options_.elastic.fitting(std::min(slots, options_.ranks)) >= options_.elastic.min;
+  }
+  void go_without(const std::string& name, std::chrono::seconds pause) {
     write_all(2, Apart::text(name, pause));
-    leave_out(is_it, pause);
+    leave_out([&](auto& host) { return host.host().name == name; }, pause);
   }
   /// The ranks with which an elastic job goes on, if it gets so many slots more. ConfigError if they are too few.
   int fitting(int more = 0) const {
@@ -268,23 +272,10 @@ class Job final : private RankEvents {
       check<IoError>(outputs_.arrived() || stopped, "cannot write to standard output: it is full or closed");
       return stopped ? 130 : 0;
     }
-    // Survivors end with 86 because of another rank: the cause is the first rank that ended otherwise.
-    auto cause = std::find_if(failed_.begin(), failed_.end(), [&](int r) { return ending(r).code() != 86; });
-    auto r = cause == failed_.end() ? failed_[0] : *cause;
-    auto code = ending(r).code();
-    auto& host = ranks_[static_cast<std::size_t>(r)].host;
-    auto name = std::string(error_mark) + "rank " + std::to_string(r) + (host.empty() ? "" : " (host " + host + ")");
-    auto line = name + " lost: " + ending(r).words();
-    if (code == 2 || code == 86) {
-      auto& said = outputs_.errors();
-      auto theirs = std::find_if(said.rbegin(), said.rend(), [&](auto& l) { return l.rank == r; });
-      if (theirs != said.rend()) line = theirs->text;
-      else if (!said.empty()) line = said.front().text;
-      else if (code == 2) line = name + " " + ending(r).words();
-    }
-    if (code != 2) return say_loss(line);
-    outputs_.print(2, line + "\n");
-    return 2;
+    auto [code, line] = verdict_on(ranks_, failed_, outputs_.errors(), interrupted_);
+    if (code == 86) return say_loss(line);
+    if (!line.empty()) outputs_.print(2, line + "\n");
+    return code;
   }
   /// The line of a loss is said by whoever decides whether the job goes on.
   int say_loss(const std::string& line) {
@@ -341,11 +332,11 @@ class Job final : private RankEvents {
 
   const Options& options_;
   Signals& signals_;
+  Apart& apart_;
   Outputs outputs_;
   std::unique_ptr<LocalRanks> local_ = {};
   std::vector<std::unique_ptr<RemoteRanks>> remote_ = {};
   Newcomers newcomers_;
-  Apart apart_ = {};
   RootSocket root_ = {};
   std::vector<Rank> ranks_, before_ = {};  // of this epoch and, while a new one starts, of the last
   std::vector<int> failed_ = {};           // in the order noticed
@@ -368,13 +359,14 @@ int run(const Options& options) {
   Signals signals;
   bool elastic = options.elastic.max > 0;
   Headway headway(options.elastic);
+  Apart apart;
   auto ranks = static_cast<std::size_t>(options.ranks);
   for (int restart = 0, starts = 0;; ++restart) {
     int code = 86;
     std::string loss;
     std::int64_t step = -1;
     try {
-      Job job(options, signals);
+      Job job(options, signals, apart);
       if (auto now = static_cast<std::size_t>(job.ranks()); now != ranks) say_ranks(ranks, now);
       code = job.run(starts, headway);
       ranks = static_cast<std::size_t>(job.ranks());

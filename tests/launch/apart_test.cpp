@@ -62,4 +62,13 @@ TEST(Apart, PausesGrow) {
   EXPECT_EQ(a.pause("b"), std::chrono::seconds(30));
   for (int k = 0; k < 40; ++k) EXPECT_LE(a.pause("a"), std::chrono::seconds(480));
 }
+TEST(Apart, PausesOutliveTheRanks) {
+  Apart a;
+  EXPECT_EQ(a.left("a"), std::chrono::seconds(0));
+  auto pause = a.pause("a");
+  a.begin();
+  EXPECT_GT(a.left("a"), pause / 2);
+  EXPECT_LE(a.left("a"), pause);
+  EXPECT_EQ(a.left("b"), std::chrono::seconds(0));
+}
 }  // namespace apart_test

@@ -1,0 +1,26 @@
+#include "verdict.h"
+#include <algorithm>
+
+namespace bora::launch {
+Verdict verdict_on(const std::vector<Rank>& ranks, const std::vector<int>& failed,
+                   const std::vector<Outputs::Line>& errors, bool interrupted) {
+  auto code_of = [&](int r) { return ranks[static_cast<std::size_t>(r)].ending->code(); };
+  // Survivors end with 86 because of another rank: the cause is the first rank that ended otherwise.
+  auto cause = std::find_if(failed.begin(), failed.end(), [&](int r) { return code_of(r) != 86; });
+  // The user's signal may end a rank that cannot stop in order yet, and with it those that wait for it.
+  auto by_signal = [](auto& rank) { return rank.ending && rank.ending->code() < 0; };
+  if (interrupted && cause == failed.end() && std::any_of(ranks.begin(), ranks.end(), by_signal)) return {130};
+  auto r = cause == failed.end() ? failed[0] : *cause;
+  auto code = code_of(r);
+  auto& [ending, host, missed] = ranks[static_cast<std::size_t>(r)];
+  auto name = std::string(error_mark) + "rank " + std::to_string(r) + (host.empty() ? "" : " (host " + host + ")");
+  auto line = name + " lost: " + ending->words();
+  if (code == 2 || code == 86) {
+    auto theirs = std::find_if(errors.rbegin(), errors.rend(), [&](auto& l) { return l.rank == r; });
+    if (theirs != errors.rend()) line = theirs->text;
+    else if (!errors.empty()) line = errors.front().text;
+    else if (code == 2) line = name + " " + ending->words();
+  }
+  return {code == 2 ? 2 : 86, line};
+}
+}  // namespace bora::launch

@@ -1,0 +1,39 @@
+// The exit code of a job and the rank that its line names, from how its ranks ended.
+#include "launch/verdict.h"
+#include <gtest/gtest.h>
+#include <csignal>
+
+namespace verdict_test {
+using bora::launch::Ending;
+using bora::launch::Rank;
+using bora::launch::verdict_on;
+
+namespace {
+Rank with(int code) { return {.ending = Ending{.status = code < 0 ? -code : code << 8}}; }
+}  // namespace
+
+TEST(Verdict, TheCauseIsNamedNotWhoEndedBecauseOfIt) {
+  for (int interrupted : {0, 1}) {
+    auto v = verdict_on({with(86), with(1), with(86)}, {0, 2, 1}, {{0, "bora: rank 1 (host a) lost: why"}}, interrupted);
+    EXPECT_EQ(v.code, 86);
+    EXPECT_EQ(v.line, "bora: rank 1 lost: " + with(1).ending->words());
+    v = verdict_on({with(86), with(2), with(86)}, {0, 2, 1}, {{1, "bora: bad"}, {0, "bora: rank 1 lost"}}, interrupted);
+    EXPECT_EQ(v.code, 2);
+    EXPECT_EQ(v.line, "bora: bad");
+  }
+}
+TEST(Verdict, SurvivorsOfARankThatTheUsersSignalEndedAreInterrupted) {
+  for (int signal : {SIGINT, SIGTERM}) {
+    auto v = verdict_on({with(86), with(-signal), {}}, {0}, {{0, "bora: rank 1 lost: connection closed"}}, true);
+    EXPECT_EQ(v.code, 130);
+    EXPECT_EQ(v.line, "");
+    v = verdict_on({with(86), with(-signal)}, {0, 1}, {{0, "bora: rank 1 lost: connection closed"}}, false);
+    EXPECT_EQ(v.code, 86);
+  }
+}
+TEST(Verdict, ALossIsOneThoughTheUserInterruptedTheJobToo) {
+  auto v = verdict_on({with(86), with(0)}, {0}, {{0, "bora: rank 1 lost: no heartbeat"}}, true);
+  EXPECT_EQ(v.code, 86);
+  EXPECT_EQ(v.line, "bora: rank 1 lost: no heartbeat");
+}
+}  // namespace verdict_test
