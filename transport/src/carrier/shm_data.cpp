@@ -89,7 +89,10 @@ class ShmData final : public DataPath {
       auto p = peers_[r].get();
       if (!p) continue;
       any = p->writer.take_back() || any;  // also after a loss: callers wait for their buffers
-      if (stopped_) continue;
+      if (stopped_) {
+        give_back(*p);
+        continue;
+      }
       if (!p->queue.empty()) any = flush(*p) || any;
       try {
         RingReader::Message m;
@@ -227,6 +230,12 @@ class ShmData final : public DataPath {
     p.gone = true;  // the control plane reports it
     epoll_.remove(p.socket.get());
     p.writer.forget();
+  }
+  /// After a loss nobody reads what has arrived, and its sender waits for its buffers.
+  static void give_back(Peer& p) {
+    try {
+      for (RingReader::Message m; p.reader->next(m);) p.reader->done();
+    } catch (const TransportError&) {}  // the sender waits until kLastReads is over
   }
   void forget() {
     for (auto& p : peers_)
