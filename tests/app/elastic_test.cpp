@@ -3,6 +3,7 @@
 #include <random>
 #include <thread>
 #include "elastic.h"
+#include "transport/strangers.h"
 
 namespace fs = std::filesystem;
 namespace elastic_test {
@@ -49,6 +50,47 @@ TEST_F(ElasticTest, ThreeKillsChangeNothing) {
   EXPECT_EQ(losses_said, 3U) << r.err;
   EXPECT_EQ(losses(out), losses(folder + "/calm"));
   EXPECT_EQ(losses(out, "eval/loss"), losses(folder + "/calm", "eval/loss"));
+}
+/// Strangers at every port of every epoch, and ranks that nobody started: without the job's secret, and with a place that
+/// somebody has. They are refused as when the ranks first met, and the run is the undisturbed one.
+TEST_F(ElasticTest, HostileNewcomersChangeNothing) {
+  auto undisturbed = run("launch -n 4 --layout dp --out " + folder + "/calm train " + settings);
+  ASSERT_EQ(undisturbed.code, 0) << undisturbed.err;
+  auto out = folder + "/hit", secret = folder + "/secret";
+  std::ofstream(secret) << "not the secret of this job\n";
+  ::chmod(secret.c_str(), 0600);
+  test::Strangers strangers;
+  std::vector<Result> refused;
+  auto r = run("launch --elastic 2:4 --layout dp --out " + out + " train " + settings, [&](pid_t launcher) {
+    std::atomic<bool> over{false};
+    std::thread doorman([&] {
+      for (; !over; std::this_thread::sleep_for(std::chrono::milliseconds(20)))
+        for (auto pid : Hosts::ranks_of(launcher)) strangers.come_to(test::ports_of(pid));
+    });
+    for (std::size_t kill = 0; kill < 2; ++kill) {
+      until([&] { return losses(out).size() >= 100 * (kill + 1); });
+      pid_t root = 0;
+      std::set<int> ports;
+      until([&] { return (root = process_of(launcher, 0)) > 0 && !(ports = test::ports_of(root)).empty(); });
+      for (int port : ports)
+        for (auto& with : {std::string(), "BORA_SECRET_FILE=" + secret + " "})
+          refused.push_back(run("train --out " + folder + "/other " + settings, {},
+                                with + "BORA_RANK=1 BORA_SIZE=4 BORA_JOIN_TIMEOUT=1 BORA_ROOT=127.0.0.1:" +
+                                    std::to_string(port)));
+      ::kill(process_of(launcher, static_cast<int>(kill)), SIGKILL);
+    }
+    over = true;
+    doorman.join();
+  });
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_EQ(losses(out), losses(folder + "/calm"));
+  EXPECT_GT(strangers.came(), 200);
+  EXPECT_GE(refused.size(), 4U);
+  for (auto& newcomer : refused) {
+    EXPECT_EQ(newcomer.code, 2) << newcomer.err;
+    EXPECT_TRUE(newcomer.err.starts_with("bora: ")) << newcomer.err;
+  }
+  EXPECT_FALSE(fs::exists(folder + "/other/metrics.jsonl"));
 }
 /// Ranks that were not lost stay the processes that they were: also when several are lost at once, rank 0 among them,
 /// and when another is lost while they meet again.

@@ -1,89 +1,18 @@
 // Strangers at the ports of a job whose processes may have few files open: hundreds connect and send nothing, nonsense,
 // or a byte now and then, before, while and after the ranks meet. The job ends well, and soon.
-#include <fstream>
-#include <atomic>
-#include <filesystem>
-#include <set>
-#include <sstream>
 #include <sys/resource.h>
+#include <fstream>
 #include "carrier/gate.h"
 #include "jobs.h"
+#include "strangers.h"
 #include "wire/address.h"
 #include "wire/authenticator.h"
 
 namespace bora::transport::hostile_test {
 namespace {
 using namespace std::chrono_literals;
-/// Ports on which a process listens over tcp.
-std::set<int> ports_of(pid_t pid) {
-  std::set<std::string> inodes;
-  std::error_code error;
-  for (auto& fd : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", error)) {
-    auto to = std::filesystem::read_symlink(fd.path(), error).string();
-    if (to.starts_with("socket:[")) inodes.insert(to.substr(8, to.size() - 9));
-  }
-  std::set<int> ports;
-  std::ifstream tcp("/proc/net/tcp");
-  std::string line;
-  for (std::getline(tcp, line); std::getline(tcp, line);) {
-    std::istringstream words(line);
-    std::string number, local, remote, state, skip, inode;
-    words >> number >> local >> remote >> state;
-    for (int k = 0; k < 5; ++k) words >> skip;
-    words >> inode;
-    if (state == "0A" && inodes.count(inode)) ports.insert(std::stoi(local.substr(local.find(':') + 1), nullptr, 16));
-  }
-  return ports;
-}
-/// Opens connections again and again, up to 900 at a time, to each of some ports in turn; of three one is silent, one
-/// sends nonsense and one sends a byte in every round.
-class Strangers {
- public:
-  Strangers() : thread_([this] { run(); }) {}
-  ~Strangers() {
-    stop_ = true;
-    thread_.join();
-  }
-  void come_to(const std::set<int>& ports) {
-    std::lock_guard lock(mutex_);
-    ports_.insert(ports.begin(), ports.end());
-  }
-  int came() const { return came_; }
-
- private:
-  void run() {
-    std::vector<Descriptor> open;
-    for (int k = 0; !stop_;) {
-      std::set<int> ports;
-      {
-        std::lock_guard lock(mutex_);
-        ports = ports_;
-      }
-      bool any = false;
-      for (int port : ports)
-        for (int i = 0; i < 30; ++i, ++k) {
-          Descriptor s(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-          auto at = socket_address("127.0.0.1", port);
-          if (::connect(s.get(), at.get(), at.size) != 0 && errno != EINPROGRESS) break;
-          std::string says = k % 3 == 0 ? ""
-                             : k % 3 == 1
-                                 ? "\xff"
-                                 : "GET / HTTP/1.0\r\nHost: somewhere, and more than the 64 bytes of a header\r\n\r\n";
-          [[maybe_unused]] auto n = ::send(s.get(), says.data(), says.size(), MSG_NOSIGNAL);
-          open.push_back(std::move(s));
-          any = true, ++came_;
-        }
-      for (auto& s : open) [[maybe_unused]] auto n = ::send(s.get(), "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (open.size() > 900) open.erase(open.begin(), open.begin() + 300);
-      std::this_thread::sleep_for(any ? 15ms : 20ms);
-    }
-  }
-  std::atomic<bool> stop_{false};
-  std::atomic<int> came_{0};
-  std::mutex mutex_;
-  std::set<int> ports_;
-  std::thread thread_;
-};
+using test::Strangers;
+using test::ports_of;
 class Hostile : public testing::TestWithParam<std::tuple<std::string, bool>> {};
 TEST_P(Hostile, StrangersNeitherEndNorStopAJobWithFewFiles) {
   rlimit limit{};
