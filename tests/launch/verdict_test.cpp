@@ -14,7 +14,7 @@ Rank with(int code) { return {.ending = Ending{.status = code < 0 ? -code : code
 
 TEST(Verdict, TheCauseIsNamedNotWhoEndedBecauseOfIt) {
   for (int interrupted : {0, 1}) {
-    auto v = verdict_on({with(86), with(1), with(86)}, {0, 2, 1}, {{0, "bora: rank 1 (host a) lost: why"}}, interrupted);
+    auto v = verdict_on({with(86), with(1), with(86)}, {0, 2, 1}, {{0, "bora: rank 1 lost: why"}}, interrupted);
     EXPECT_EQ(v.code, 86);
     EXPECT_EQ(v.line, "bora: rank 1 lost: " + with(1).ending->words());
     v = verdict_on({with(86), with(2), with(86)}, {0, 2, 1}, {{1, "bora: bad"}, {0, "bora: rank 1 lost"}}, interrupted);
