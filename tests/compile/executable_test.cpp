@@ -2,10 +2,12 @@
 // arrays.
 #include "bora/compile/executable.h"
 #include <gtest/gtest.h>
+#include <cmath>
 #include <thread>
 #include "bora/base/trace.h"
 #include "bora/compile/control.h"
 #include "bora/compile/program.h"
+#include "bora/kernels/memory.h"
 #include "bora/ops/collective_primitives.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
@@ -455,6 +457,17 @@ TEST(Plan, OneSlabServesRunAfterRun) {
     (void)large->run({numbers({300, 300}, 1)});
   }
   EXPECT_EQ(slab_peak_bytes(), peak);
+}
+TEST(Plan, AnOutgrownSlabGoesBackToTheSystem) {
+  auto program = [](std::int64_t n) {
+    return executable(stage([](const Arrays& a) { return Arrays{matmul(matmul(a[0], a[0]), a[0])}; },
+                            {{{n, n}, f32}}).program);
+  };
+  auto n = 200 + static_cast<std::int64_t>(std::sqrt(slab_peak_bytes() / 4));  // no slab so far is large enough
+  auto small = program(n), large = program(n + 200);
+  auto x = numbers({n, n}, 1), y = numbers({n + 200, n + 200}, 1);
+  auto of_small = small->run({x}), of_large = large->run({y});
+  EXPECT_LT(kernels::pool_use().kept, small->info().slab_bytes);
 }
 TEST(Executable, RunsOnSeveralThreadsAtOnce) {
   auto p =

@@ -1,6 +1,7 @@
 #include "compile/run/slab.h"
 #include <algorithm>
 #include <mutex>
+#include <utility>
 #include <vector>
 #include "bora/compile/executable.h"
 #include "bora/kernels/memory.h"
@@ -28,7 +29,7 @@ Slabs& slabs() {
 Slab::Slab(std::size_t bytes) {
   if (bytes == 0) return;
   auto& s = slabs();
-  std::shared_ptr<void> outgrown;  // returned to the pool before a larger one is allocated
+  std::shared_ptr<void> outgrown;  // returned to the system before a larger one is allocated
   {
     std::lock_guard l(s.mutex);
     auto it = std::find_if(s.free.begin(), s.free.end(), [&](const Kept& k) { return k.bytes >= bytes; });
@@ -41,7 +42,7 @@ Slab::Slab(std::size_t bytes) {
       s.free.pop_back();
     }
   }
-  outgrown.reset();
+  if (std::exchange(outgrown, nullptr)) kernels::trim_pool();
   if (!memory_) {
     memory_ = kernels::allocate(bytes);
     bytes_ = bytes;
