@@ -13,5 +13,5 @@ struct PlannedRun {
 };
 /// Nothing is initialised: each kind of rank is partitioned once. Throws the errors of settings that do not fit.
 PlannedRun plan_run(const Settings&, const text::Tokenizer&, const std::vector<MeshAxis>&, const Links&, bool pipeline,
-                    std::int64_t bytes_at_start);
+                    const ProcessBytes&);
 }  // namespace bora::app

@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <iomanip>
 #include <sstream>
+#include "bora/base/parallel.h"
 #include "bora/base/text.h"
+#include "bora/kernels/gemm.h"
 #include "bora/shard/abstract.h"
 #include "bora/train/plan.h"
+#include "bora/train/process.h"
 #include "bora/train/trainer.h"
 
 namespace bora {
@@ -41,20 +44,26 @@ std::string arena_text(const std::vector<std::pair<std::string, std::size_t>>& a
 }
 }  // namespace
 
+ProcessBytes process_bytes(std::int64_t at_start) {
+  return [at_start, before = resident_bytes()] {
+    return at_start + std::max<std::int64_t>(0, resident_bytes() - before) +
+           thread_count() * kernels::gemm_scratch_bytes();
+  };
+}
 RankPlan plan_rank(Trainable& model, const Batch& batch, const LoopSettings& s, const Mesh& mesh,
-                   std::int64_t at_start) {
+                   const ProcessBytes& process) {
   RankNeeds mine;
   auto kept = block_bytes(model.parameters());
   mine.parameters = kept + block_bytes(model.base());
   mine.optimizer = block_bytes(model.optimizer_state()) + block_bytes(model.state(), "outer.") +
                    block_bytes(model.state(), "carried.");
-  mine.start = at_start;
   mine.rows = rows_of_rank(s.batch, mesh).size();
   auto program = fx::local_program(model.step_program(batch), model.step_arguments(batch));
   Mask donated(program->in.size());
   auto state_leaves = tree::count_leaves(model.state());
   for (std::size_t i = 0; i < state_leaves; ++i) donated[i] = true;  // as step() gives them
   auto step = executable(program, donated);
+  mine.start = process();
   auto& info = step->info();
   // Gradients live in the slab beside everything else that is temporary.
   mine.gradients = std::min<std::int64_t>(kept, static_cast<std::int64_t>(info.slab_bytes));
@@ -63,8 +72,8 @@ RankPlan plan_rank(Trainable& model, const Batch& batch, const LoopSettings& s, 
   return {mine, step};
 }
 std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& s, const Mesh& mesh,
-                      std::int64_t at_start) {
-  auto mine = plan_rank(model, batch, s, mesh, at_start);
+                      const ProcessBytes& process) {
+  auto mine = plan_rank(model, batch, s, mesh, process);
   std::vector<RankNeeds> all;
   for (auto& text : mesh.exchange(pack(mine.needs), "run: plan")) all.push_back(unpack(text));
   return plan_text(model, batch, s, mesh.shape(), all, mine.step->info());

@@ -1,6 +1,7 @@
 // Everything before the first step: the folder, the checkpoint to continue, the files, the plan.
 #include "bora/base/file.h"
 #include "bora/base/text.h"
+#include "bora/train/plan.h"
 #include "bora/train/process.h"
 #include "leaving.h"
 #include "resume.h"
@@ -108,7 +109,8 @@ bool prepare(Run& run) {
   // Only now: settings that do not fit must leave existing files as they were.
   run.on_first_rank("run: begin its files", [&] { begin_files(run, found); });
   run.watchdog.at("planning a step");
-  auto plan = plan_text(run.model, make_batch(run.read(run.done), s.batch, mesh), s, mesh, at_start);
+  auto plan = plan_text(run.model, make_batch(run.read(run.done), s.batch, mesh), s, mesh,
+                        process_bytes(at_start));
   plan.pop_back();  // its last newline
   run.say(plan);
   if (!s.rules.compute.rules().empty())

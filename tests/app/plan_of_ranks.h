@@ -31,7 +31,7 @@ inline std::pair<std::string, std::vector<std::int64_t>> with_ranks(const Settin
     auto mine = rows_of_rank(s.batch, mesh);
     auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
     auto batch = make_batch(rows, s.batch, mesh);
-    auto plan = plan_text(*model, batch, loop_settings(s, mesh.shape()), mesh, 1000);
+    auto plan = plan_text(*model, batch, loop_settings(s, mesh.shape()), mesh, [] { return 1000; });
     if (mesh.rank() == 0) text = plan;
     auto before = mesh.context().traffic().bytes_sent;
     (void)model->step(batch);

@@ -145,7 +145,7 @@ TEST_P(OfModel, MemoryOfActivationsFallsByTheRanks) {
     on_mesh(c, [&](const Mesh& mesh, const LayoutMappings& where) {
       auto t = longer->trainable(options_for(c, where.storage));
       t->init(random::key(5));
-      auto needs = plan_rank(*t, batch(mesh, false, positions), {.batch = kRows}, mesh, 0).needs;
+      auto needs = plan_rank(*t, batch(mesh, false, positions), {.batch = kRows}, mesh, [] { return 0; }).needs;
       if (mesh.rank() == 0) bytes = needs.activations;
     });
     return bytes;

@@ -24,4 +24,6 @@ struct Gemm {
 /// (src/kernels/gemm/block.h): the same bits for every number of threads and on every machine. Large bf16 products go
 /// to oneDNN where there is a bf16 unit: their bits differ from those of machines without one. Zero sizes are allowed.
 void gemm(const Gemm&);
+/// Bytes of working memory that products keep for each thread.
+std::int64_t gemm_scratch_bytes();
 }  // namespace bora::kernels

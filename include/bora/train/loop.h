@@ -1,5 +1,6 @@
 // loop.h -- the run around training steps: batches, checkpoints, evaluations, reports, and hooks of a user's program.
 #pragma once
+#include <functional>
 #include <span>
 #include "bora/data/data.h"
 #include "bora/track/tracker.h"
@@ -75,7 +76,8 @@ io::Place place_of(const Mesh&);
 /// Digest of the parameters (all ranks).
 std::string parameter_digest(tree::Node parameters, const Mesh&);
 /// A step's needs, as text: bytes of each rank by kind, rows, collectives, and the predicted peak of memory. All ranks.
-std::string plan_text(Trainable&, const Batch&, const LoopSettings&, const Mesh&, std::int64_t bytes_at_start);
+std::string plan_text(Trainable&, const Batch&, const LoopSettings&, const Mesh&,
+                      const std::function<std::int64_t()>& process_bytes);
 /// This rank's rows of a batch of `batch` rows as part of the global one.
 Batch make_batch(const data::Rows&, std::int64_t batch, const Mesh&, bool stop = false);
 /// Rows of a global batch that this rank reads: those of its place along the mesh axes that split the batch.

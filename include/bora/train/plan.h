@@ -1,6 +1,7 @@
 // plan.h -- what a training step needs on every rank of a mesh, of any size, without its ranks: memory, bytes on the
 // wire, time.
 #pragma once
+#include <functional>
 #include "bora/compile/work.h"
 #include "bora/shard/mesh.h"
 
@@ -19,8 +20,12 @@ struct RankPlan {
   RankNeeds needs = {};
   ExecutablePtr step = {};
 };
+/// Bytes that this process has beside its arrays: asked for when a step is compiled.
+using ProcessBytes = std::function<std::int64_t()>;
+/// `at_start`, the growth of the process since this call, and the working memory of products on all threads.
+ProcessBytes process_bytes(std::int64_t at_start);
 /// What a step needs on this rank. The mesh may be abstract: then nothing is computed.
-RankPlan plan_rank(Trainable&, const Batch&, const LoopSettings&, const Mesh&, std::int64_t bytes_at_start);
+RankPlan plan_rank(Trainable&, const Batch&, const LoopSettings&, const Mesh&, const ProcessBytes&);
 /// What a step needs as a text: of `all` ranks in a table, by rank, and the work of rank 0. Above 64 ranks, equal ones
 /// share a line.
 std::string plan_text(Trainable&, const Batch&, const LoopSettings&, const MeshShape&,

@@ -66,7 +66,7 @@ struct Plan {
     auto tokenizer = s.tokenizer->open();
     check_rows(s, *tokenizer);
     auto axes = mesh_axes(s, *tokenizer, static_cast<int>(ranks));
-    auto p = plan_run(without_auto(s), *tokenizer, axes, between, pipeline, resident_bytes());
+    auto p = plan_run(without_auto(s), *tokenizer, axes, between, pipeline, process_bytes(resident_bytes()));
     UseMesh scope(p.mesh);
     auto& shape = p.mesh.shape();
     UseMapping split(mappings_of(s.mesh, shape).compute);

@@ -197,6 +197,7 @@ void gemm(const Gemm& g) {
       if (!gemm_tiny(g)) run_float({g, {}});
   }
 }
+std::int64_t gemm_scratch_bytes() { return kScratchBytes; }
 void gemm_patches(const Gemm& g, const Patches& patches, const I* b_parts, I part) {
   const auto rows = patches.turned ? patches.elements() : patches.windows(),
              columns = patches.turned ? patches.windows() : patches.elements();
