@@ -1,4 +1,4 @@
-// strangers.h -- connections to a job's ports by who does not belong to it.
+// strangers.h -- connections to a job's ports by programs that do not belong to it.
 #pragma once
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -18,12 +18,13 @@
 #include <vector>
 
 namespace test {
-/// Ports on which a process listens over tcp.
+/// Ports on which a process listens over tcp; those found so far if it ends meanwhile.
 inline std::set<int> ports_of(pid_t pid) {
   std::set<std::string> inodes;
-  std::error_code error;
-  for (auto& fd : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", error)) {
-    auto to = std::filesystem::read_symlink(fd.path(), error).string();
+  std::error_code gone, closed;
+  std::filesystem::directory_iterator fd("/proc/" + std::to_string(pid) + "/fd", gone), end;
+  for (; !gone && fd != end; fd.increment(gone)) {
+    auto to = std::filesystem::read_symlink(fd->path(), closed).string();
     if (to.starts_with("socket:[")) inodes.insert(to.substr(8, to.size() - 9));
   }
   std::set<int> ports;

@@ -20,7 +20,7 @@ struct RankPlan {
   RankNeeds needs = {};
   ExecutablePtr step = {};
 };
-/// Bytes that this process has beside its arrays: asked for when a step is compiled.
+/// Gives the bytes that this process holds beside its arrays; called once the step is compiled.
 using ProcessBytes = std::function<std::int64_t()>;
 /// `at_start`, the growth of the process since this call, and the working memory of products on all threads.
 ProcessBytes process_bytes(std::int64_t at_start);
