@@ -23,7 +23,7 @@ constexpr std::uint32_t kIdle = 0, kOpen = 1, kAsleep = 2;                      
 constexpr std::uint32_t kNotDone = 1, kNotBegun = 1 << 15, kCallerSleeps = 1U << 31, kMostParts = kNotBegun - 1;
 // A thread spins for kSpin before it sleeps; only for kCrowdedSpin while other threads want the cores: that is assumed
 // for kCrowded after it lost its core for kLost.
-constexpr std::chrono::nanoseconds kSpin = 500us, kCrowdedSpin = 20us, kLost = 200us, kCrowded = 100ms;
+constexpr std::chrono::nanoseconds kSpin = 500us, kCrowdedSpin = 20us, kLost = 200us, kCrowded = 10ms;
 constexpr int kPlaces = 64;  // concurrent callers with a team; others run alone
 
 struct Place {
@@ -149,6 +149,7 @@ void Team::add_workers(std::int64_t parts) {
 }
 void* Team::serve(void* worker) {
   auto& w = *static_cast<Worker*>(worker);
+  w.thread = ::gettid();
   const auto process = w.team->process_;
   ::pthread_setname_np(::pthread_self(), "bora-kernels");
   within_range() = true;
@@ -164,8 +165,28 @@ void* Team::serve(void* worker) {
 void Team::await_part(Worker& w) {
   while (!soon([&] { return take(w.word); })) {
     auto idle = kIdle;
+    w.core = ::sched_getcpu();
     if (!w.word.compare_exchange_strong(idle, kAsleep)) continue;
     while (w.word.load(std::memory_order_relaxed) == kAsleep) sleep_while(w.word, kAsleep);
+    if (w.kept_off.exchange(false)) ::sched_setaffinity(0, sizeof w.team->cores_, &w.team->cores_);
+  }
+}
+/// Lets no worker wake on the core of its caller. Linux wakes a thread where it slept, also if another thread runs there
+/// now and another core is idle: to the guest of a virtual machine a halted core is one that the host took away
+/// (`vcpu_is_preempted`). Both would share the core for tens of milliseconds.
+void Team::keep_off(int core, std::size_t workers) {
+  auto elsewhere = cores_;
+  CPU_CLR(core, &elsewhere);
+  auto unused = elsewhere;
+  for (auto& w : workers_)
+    if (const int c = w->core; c >= 0) CPU_CLR(c, &unused);
+  const auto& cores = CPU_COUNT(&unused) > 0 ? unused : elsewhere;
+  if (CPU_COUNT(&cores) == 0) return;
+  for (std::size_t i = 0; i < workers; ++i) {
+    auto& w = *workers_[i];
+    if (!w.slept || w.core != core) continue;
+    ::sched_setaffinity(w.thread, sizeof cores, &cores);  // a refusal changes speed only
+    w.kept_off = true;
   }
 }
 void Team::run_part(std::int64_t p) noexcept {
@@ -205,13 +226,15 @@ void Team::run(RangeFn f, void* context, std::int64_t n, std::int64_t parts) {
   parts = std::min(parts, made());
   f_ = f, context_ = context, n_ = n, parts_ = parts, control_ = modes();
   left_.store(static_cast<std::uint32_t>(parts - 1) * (kNotDone + kNotBegun), std::memory_order_relaxed);
+  const auto workers = static_cast<std::size_t>(parts - 1);
   bool any = false;
-  for (std::size_t i = 0; i + 1 < static_cast<std::size_t>(parts); ++i) {
+  for (std::size_t i = 0; i < workers; ++i) {
     auto& w = *workers_[i];
-    w.slept = w.word.exchange(kOpen, std::memory_order_release) == kAsleep;
+    w.slept = w.word.exchange(kOpen, std::memory_order_acq_rel) == kAsleep;
     any |= w.slept;
   }
-  for (std::size_t i = 0; any && i + 1 < static_cast<std::size_t>(parts); ++i)
+  if (any) keep_off(::sched_getcpu(), workers);
+  for (std::size_t i = 0; any && i < workers; ++i)
     if (workers_[i]->slept) wake(workers_[i]->word);
   work(0);
   await_all();

@@ -33,10 +33,14 @@ class Team {
     bool slept = false;                  // when its range was opened
     int part = 0;
     Team* team = nullptr;
+    std::atomic<int> core{-1};          // where it went to sleep
+    std::atomic<bool> kept_off{false};  // lacks cores of the team until it has slept
+    pid_t thread = 0;
   };
   static void* serve(void* worker);
   void add_workers(std::int64_t parts);
   void await_part(Worker& w);
+  void keep_off(int core, std::size_t workers);
   void work(std::int64_t own);
   void run_part(std::int64_t part) noexcept;
   void await_all();

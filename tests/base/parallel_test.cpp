@@ -5,12 +5,16 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <numeric>
 #include <set>
@@ -291,6 +295,51 @@ TEST(Parallel, SignalsAreForTheProgramsThreads) {
     if (std::this_thread::get_id() != me && !sigismember(&now, SIGINT)) ++open;
   });
   EXPECT_EQ(open, 0);
+}
+/// The cores that each thread of a team may use.
+std::vector<cpu_set_t> cores_of_workers() {
+  std::vector<cpu_set_t> all;
+  for (auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(entry.path() / "comm") >> std::ws, name);
+    cpu_set_t cores;
+    if (name == "bora-kernels" &&
+        ::sched_getaffinity(std::stoi(entry.path().filename()), sizeof cores, &cores) == 0)
+      all.push_back(cores);
+  }
+  return all;
+}
+/// A worker that would wake on its caller's core is kept off it until it runs, and no longer.
+TEST(Parallel, WorkersThatSleptMayUseAllCoresAgain) {
+  Threads four(4);
+  cpu_set_t own, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof own, &own), 0);
+  auto loop = [] {
+    Seen seen(64);
+    parallel_for(64, 1, [&](I begin, I end) { seen.run(begin, end); });
+    EXPECT_TRUE(seen.once());
+  };
+  loop();
+  for (int round = 0; round < 20; ++round)
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+      if (!CPU_ISSET(core, &own) || core > 8) continue;
+      CPU_ZERO(&one);
+      CPU_SET(core, &one);
+      ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);  // moves this thread there
+      std::this_thread::sleep_for(1ms);                        // workers sleep
+      ASSERT_EQ(::sched_setaffinity(0, sizeof own, &own), 0);
+      loop();
+    }
+  auto restored = [&] {
+    auto all = cores_of_workers();
+    return std::all_of(all.begin(), all.end(), [&](auto& cores) { return CPU_EQUAL(&cores, &own) != 0; });
+  };
+  for (auto end = std::chrono::steady_clock::now() + 10s; !restored() && std::chrono::steady_clock::now() < end;) {
+    std::this_thread::sleep_for(1ms);
+    loop();
+  }
+  EXPECT_FALSE(cores_of_workers().empty());
+  EXPECT_TRUE(restored());
 }
 /// Run by the test below, as a program of its own.
 TEST(Parallel, DISABLED_EndsInTheMiddle) {
