@@ -9,7 +9,7 @@ namespace bora::linalg {
 using kernels::Into;
 namespace {
 using V = Lanes<double>::Vector;
-constexpr Index kPanel = 32, kColumns = 4, kParts = 8, kBlock = 64;
+constexpr Index kPanel = 32, kColumns = 4, kBlock = 64;
 constexpr double kSmall = 1e-200;  // rows of numbers below it lose digits in a product
 
 std::size_t size(Index n) { return static_cast<std::size_t>(n); }
@@ -56,8 +56,8 @@ template <class F> void by_parts(Index rows, Index columns, double* y, F f) {
   Owned<double> sums(rows, parts);
   const auto blocks = (columns + kBlock - 1) / kBlock;
   parallel_for(parts, grain_for(0.3 * static_cast<double>(rows * columns / parts)), [&](Index begin, Index end) {
-    for (auto p = begin; p < end; ++p)
-      for (auto b = p; b < blocks; b += parts)
+    for (auto i = begin; i < end; ++i)
+      for (auto p = kPartAt[i], b = p; b < blocks; b += parts)
         f(b * kBlock, std::min(kBlock, columns - b * kBlock), &sums.block(0, p));
   });
   std::fill_n(y, rows, 0.0);

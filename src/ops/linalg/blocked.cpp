@@ -1,6 +1,7 @@
 // Products of blocks and triangular systems.
 #include "ops/linalg/blocked.h"
 #include <algorithm>
+#include <cmath>
 #include "bora/base/parallel.h"
 #include "ops/linalg/lanes.h"
 
@@ -74,6 +75,33 @@ template <class C> C dot_of_complex(const C* x, const C* y, Index n) {
 }
 }  // namespace
 
+template <class T> Real<T> largest_part(std::span<const T> all) {
+  using V = typename Lanes<Real<T>>::Vector;
+  constexpr auto lanes = Lanes<Real<T>>::count;
+  const auto* x = reinterpret_cast<const Real<T>*>(all.data());
+  const auto n = static_cast<Index>(all.size_bytes() / sizeof(Real<T>));
+  V most[4] = {};
+  Index i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes)
+#pragma GCC unroll 4
+    for (Index s = 0; s < 4; ++s) {
+      const auto v = at<V>(x + i + s * lanes), magnitude = v < 0 ? -v : v;
+      most[s] = magnitude > most[s] ? magnitude : most[s];
+    }
+  Real<T> r = 0;
+  for (auto& v : most)
+    for (Index l = 0; l < lanes; ++l) r = std::max(r, v[l]);
+  for (; i < n; ++i) r = std::max(r, std::abs(x[i]));
+  return r;
+}
+template <class T> void scale(std::span<T> all, Real<T> by) {
+  parallel_for(static_cast<Index>(all.size()), grain_for(1), [&](Index begin, Index end) {
+    for (auto i = begin; i < end; ++i) {
+      auto& x = all[static_cast<std::size_t>(i)];
+      x = scaled(x, by);
+    }
+  });
+}
 template <class T> T dot(const T* x, const T* y, Index n) {
   if constexpr (kComplex<T>) return dot_of_complex(x, y, n);
   else {
@@ -165,6 +193,8 @@ template <class T> void solve_triangular(Reads<T> a, Half half, Diagonal diagona
 }
 
 #define BORA_BLOCKED(T)                                               \
+  template Real<T> largest_part(std::span<const T>);                  \
+  template void scale(std::span<T>, Real<T>);                         \
   template T dot(const T*, const T*, Index);                          \
   template void add_times(T, const T*, T*, Index);                    \
   template void multiply(Reads<T>, Reads<T>, Block<T>, Into);         \

@@ -44,7 +44,7 @@ template <class T> Real<T> real_part(T x) {
   if constexpr (kComplex<T>) return x.real();
   else return x;
 }
-/// The larger magnitude of its parts.
+/// The larger magnitude of its real and imaginary part.
 template <class T> Real<T> larger_part(T x) {
   if constexpr (kComplex<T>) return std::max(std::abs(x.real()), std::abs(x.imag()));
   else return std::abs(x);
@@ -54,6 +54,13 @@ template <class T> T scaled(T x, Real<T> by) {
   if constexpr (kComplex<T>) return {x.real() / by, x.imag() / by};
   else return x / by;
 }
+/// The largest magnitude of a real or imaginary part, 0 of none. Numbers are finite.
+template <class T> Real<T> largest_part(std::span<const T> all);
+/// Each number as scaled() gives it.
+template <class T> void scale(std::span<T> all, Real<T> by);
+/// Blocks of columns belong to kParts parts in turn, each with sums of its own: no sum depends on threads. Ranges of this
+/// order have parts from everywhere: blocks of a triangle get smaller, and few blocks are those of the first parts.
+inline constexpr Index kParts = 8, kPartAt[kParts] = {0, 4, 2, 6, 1, 5, 3, 7};
 enum class Fill { zeros, none };
 /// A matrix of its own, column after column, in memory of the pool.
 template <class T> struct Owned {

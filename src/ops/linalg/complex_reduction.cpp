@@ -10,7 +10,7 @@ using kernels::Into;
 namespace {
 using V = Lanes<double>::Vector;
 constexpr Index kStep = Lanes<double>::count / 2;  // complex numbers in a vector
-constexpr Index kPanel = 32, kTile = 64, kParts = 8;
+constexpr Index kPanel = 32, kTile = 64;
 
 std::size_t size(Index n) { return static_cast<std::size_t>(n); }
 const double* parts(const Complex* x) { return reinterpret_cast<const double*>(x); }
@@ -72,8 +72,8 @@ void hermitian_product(Block<const Complex> a, const Complex* x, Complex* y) {
   const auto n = a.rows, blocks = (n + kTile - 1) / kTile, count = n < 4 * kTile ? 1 : kParts;
   Owned<Complex> sums(n, count);
   parallel_for(count, grain_for(0.5 * static_cast<double>(n * n / count)), [&](Index begin, Index end) {
-    for (auto p = begin; p < end; ++p)
-      for (auto b = p; b < blocks; b += count)
+    for (auto i = begin; i < end; ++i)
+      for (auto p = kPartAt[i], b = p; b < blocks; b += count)
         for (auto j = b * kTile; j < std::min((b + 1) * kTile, n); ++j) {
           auto sum = &sums.block(0, p);
           auto column = &a(j, j);

@@ -182,8 +182,7 @@ template <class T> void vectors_of_triangle(Reads<T> t, Block<T> x) {
 template <class T> GeneralEigenpairs eigenpairs(Owned<T> a) {
   const auto n = a.block.rows;
   GeneralEigenpairs r{{}, {n, n, Fill::none}};
-  double largest = 0;
-  for (auto& x : a.numbers()) largest = std::max(largest, larger_part(x));
+  const auto largest = largest_part<T>(a.numbers());
   const auto exponent = largest > 0 ? std::ilogb(largest) : 0;
   for (auto& x : a.numbers())
     if constexpr (kComplex<T>) x = {std::ldexp(x.real(), -exponent), std::ldexp(x.imag(), -exponent)};
@@ -193,10 +192,7 @@ template <class T> GeneralEigenpairs eigenpairs(Owned<T> a) {
   if (!form.found) return r;
   auto t = form.t.block;
   r.values = eigenvalues_of<T>(t, n);
-  double most = 0;
-  for (auto& x : form.t.numbers()) most = std::max(most, larger_part(x));
-  if (most > 0)
-    for (auto& x : form.t.numbers()) x = scaled(x, most);
+  if (const auto most = largest_part<T>(form.t.numbers()); most > 0) scale(form.t.numbers(), most);
   Owned<T> own(n, n, Fill::none), vectors(n, n, Fill::none);
   vectors_of_triangle<T>(t, own.block);
   for (Index first = 0; first < n; first += 2 * kGroup) {

@@ -12,12 +12,11 @@ constexpr Index kSmall = 48;  // up to this size QL iterations on the whole matr
 /// Of a finite symmetric or Hermitian matrix, which becomes real on the way: reflections to a tridiagonal matrix and
 /// back. The values; the vectors go to x [n, n].
 template <class T, class Out> std::vector<double> eigen_of(Owned<T> m, Block<Out> x) {
-  double largest = 0;
-  for (auto& z : m.numbers()) largest = std::max(largest, larger_part(z));
-  const auto scale = largest > 0 ? largest : 1;
-  for (auto& z : m.numbers()) z = scaled(z, scale);
+  const auto largest = largest_part<T>(m.numbers());
+  if (largest > 0) scale(m.numbers(), largest);
   auto finish = [&](std::vector<double> values) {
-    for (auto& w : values) w *= scale;
+    if (largest > 0)
+      for (auto& w : values) w *= largest;
     return values;
   };
   if constexpr (!kComplex<T>)

@@ -1,6 +1,8 @@
 // matrix.h -- the matrices of a batch, and what factorisations check. Derivatives: M. Giles, "An extended collection of
 // matrix derivative results", 2008. Private.
 #pragma once
+#include <algorithm>
+#include <atomic>
 #include <complex>
 #include <limits>
 #include "bora/array/primitive.h"
@@ -49,27 +51,32 @@ template <class F> void each_of_numbers(const Type& t, F f) {
     }
   });
 }
-/// to = from, in tiles for the lines of a matrix that is turned; false, and a part of it, if a number is not finite.
-template <class From, class To> bool convert_finite(Reads<From> from, Block<To> to) {
+/// f(i, j) for each element of a matrix, tile after tile: lines of one that is turned are read whole. Rows of tiles are
+/// shared by threads.
+template <class F> void each_in_tiles(Index rows, Index columns, F f) {
   constexpr Index tile = 16;
-  Real<From> nothing = 0;  // NaN where a number is not finite
-  for (Index i0 = 0; i0 < to.rows; i0 += tile)
-    for (Index j0 = 0; j0 < to.columns; j0 += tile)
-      for (auto j = j0; j < std::min(j0 + tile, to.columns); ++j)
-        for (auto i = i0; i < std::min(i0 + tile, to.rows); ++i) {
-          const auto x = from(i, j);
-          to(i, j) = To(x);
-          nothing += real_part(x) * 0;
-          if constexpr (kComplex<From>) nothing += x.imag() * 0;
-        }
-  return nothing == 0;
+  parallel_for((rows + tile - 1) / tile, grain_for(static_cast<double>(tile * columns)), [&](Index begin, Index end) {
+    for (auto i0 = begin * tile; i0 < std::min(end * tile, rows); i0 += tile)
+      for (Index j0 = 0; j0 < columns; j0 += tile)
+        for (auto j = j0; j < std::min(j0 + tile, columns); ++j)
+          for (auto i = i0; i < std::min(i0 + tile, rows); ++i) f(i, j);
+  });
+}
+/// to = from; false, and a part of it, if a number is not finite.
+template <class From, class To> bool convert_finite(Reads<From> from, Block<To> to) {
+  const auto finite = [](Real<From> x) { return x * 0 == 0; };
+  std::atomic<bool> all = true;
+  each_in_tiles(to.rows, to.columns, [&](Index i, Index j) {
+    const auto x = from(i, j);
+    to(i, j) = To(x);
+    bool good = finite(real_part(x));
+    if constexpr (kComplex<From>) good = good && finite(x.imag());
+    if (!good) all.store(false, std::memory_order_relaxed);
+  });
+  return all;
 }
 template <class From, class To> void convert(Block<From> from, Block<To> to) {
-  constexpr Index tile = 16;
-  for (Index i0 = 0; i0 < to.rows; i0 += tile)
-    for (Index j0 = 0; j0 < to.columns; j0 += tile)
-      for (auto j = j0; j < std::min(j0 + tile, to.columns); ++j)
-        for (auto i = i0; i < std::min(i0 + tile, to.rows); ++i) to(i, j) = static_cast<To>(from(i, j));
+  each_in_tiles(to.rows, to.columns, [&](Index i, Index j) { to(i, j) = static_cast<To>(from(i, j)); });
 }
 inline Array t(const Array& x) { return swapaxes(x, -1, -2); }
 /// Derivatives of complex numbers are transposed without conjugation (bora/ops/complex.h): rules in terms of adjoints

@@ -9,7 +9,7 @@
 namespace bora::linalg {
 namespace {
 using kernels::Into;
-constexpr Index kPanel = 32, kColumns = 4, kTile = 512, kParts = 8;
+constexpr Index kPanel = 32, kColumns = 4, kTile = 512;
 
 std::size_t size(Index n) { return static_cast<std::size_t>(n); }
 
@@ -56,8 +56,8 @@ void symmetric_product(Block<const double> a, const double* x, double* y) {
   const auto blocks = (n + width - 1) / width, parts = n < 4 * width ? 1 : kParts;
   Owned<double> sums(n, parts);
   parallel_for(parts, grain_for(0.3 * static_cast<double>(n * n / parts)), [&](Index begin, Index end) {
-    for (auto p = begin; p < end; ++p)
-      for (auto b = p; b < blocks; b += parts) {
+    for (auto i = begin; i < end; ++i)
+      for (auto p = kPartAt[i], b = p; b < blocks; b += parts) {
         auto sum = &sums.block(0, p);
         const auto first = b * width, w = std::min(width, n - first), below = first + w;
         for (Index j = first; j < below; ++j) {

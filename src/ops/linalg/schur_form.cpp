@@ -174,8 +174,7 @@ template <class T> struct Iteration {
 }  // namespace
 
 template <class T> SchurForm<T> schur_form(Owned<T> a) {
-  double largest = 0;
-  for (auto& x : a.numbers()) largest = std::max(largest, larger_part(x));
+  const auto largest = largest_part<T>(a.numbers());
   const auto exponent = largest > 0 ? std::ilogb(largest) : 0;
   auto scale = [&](Owned<T>& m, int by) {
     for (auto& x : m.numbers())

@@ -15,10 +15,8 @@ template <class T> struct Factors {
 };
 template <class T> Factors<T> tall_svd(Owned<T> a) {
   auto m = a.block.rows, n = a.block.columns;
-  double largest = 0;
-  for (auto& x : a.numbers()) largest = std::max(largest, larger_part(x));
-  if (largest > 0)
-    for (auto& x : a.numbers()) x = scaled(x, largest);
+  const auto largest = largest_part<T>(a.numbers());
+  if (largest > 0) scale(a.numbers(), largest);
   Factors<T> f{{m, n}, {n, n, Fill::none}, {}};
   auto finish = [&](RealForm<T> form) {
     auto real = singular_of_bidiagonal(form.diagonal, form.beside);
