@@ -122,9 +122,9 @@ class Assembler : public Encoder {
     const auto [vectors, masks] = pressure(g);
     Task t = task(g, Mode::main);
     const int most = p.reductions.empty() ? 4 : std::min(4, parts);
-    // Up to twice as many values as registers: spilling some of them costs less than waiting for one chain of
+    // Up to three times as many values as registers: spilling some of them costs less than waiting for few chains of
     // operations.
-    while (t.group * 2 <= most && t.group * 2 * vectors + 3 <= 2 * registers && t.group * 2 * masks <= 4) t.group *= 2;
+    while (t.group * 2 <= most && t.group * 2 * vectors + 3 <= 3 * registers && t.group * 2 * masks <= 4) t.group *= 2;
     t.copies = p.reductions.empty() ? t.group : parts;
     t.paired = s_.wide && t.group > 1;
     int spare = registers - std::min(registers, t.group * vectors + 3), next = registers;
