@@ -1,4 +1,4 @@
-"""Shared by perf/compare and perf/race: the processes of the frameworks, and what agrees with what."""
+"""Shared by perf/compare, perf/gate and perf/race: the processes of the frameworks, and what agrees with what."""
 import contextlib
 import json
 import os
@@ -23,13 +23,17 @@ class WorkerError(SystemExit):
     """A framework's process ended or refused."""
 
 
+class Late(WorkerError):
+    """An answer took longer than its caller waits."""
+
+
 def models_in(build):
     return build / "compare-models"
 
 
 class Worker:
     """One framework: a process that answers commands, or several (ranks) that all get each command."""
-    def __init__(self, name, options):
+    def __init__(self, name, options, models=None):
         self.name, self.processes = name, []
         self.deadline = None   # time.time() at which an answer is late
         ranks = 2 if name.endswith("-ranks") else 1
@@ -40,7 +44,7 @@ class Worker:
             env = {k: v for k, v in os.environ.items() if not k.startswith(("BORA_", "OMP_"))}
             env |= ISA[options.isa] | {
                 "TORCHINDUCTOR_CACHE_DIR": str(options.build / f"compare-cache{options.isa}"), "JAX_PLATFORMS": "cpu",
-                "BORA_COMPARE_MODELS": str(models_in(options.build))}
+                "BORA_COMPARE_MODELS": str(models or models_in(options.build))}
             if name.endswith("-malloc"):
                 env |= MALLOC
             threads = str(max(1, options.threads // ranks))
@@ -69,7 +73,7 @@ class Worker:
         replies = []
         for p in self.processes:
             if not select.select([p.stdout], [], [], self.deadline and max(0, self.deadline - time.time()))[0]:
-                raise WorkerError(f"{self.name} takes longer than --row-limit at '{' '.join(map(str, words))}'")
+                raise Late(f"{self.name} takes too long for '{' '.join(map(str, words))}'")
             line = p.stdout.readline()
             if not line:
                 raise WorkerError(f"{self.name} died at '{' '.join(map(str, words))}' with {p.wait()}; "
