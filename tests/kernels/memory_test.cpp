@@ -1,8 +1,10 @@
 // The memory pool: alignment, reuse, counts, threads.
 #include "bora/kernels/memory.h"
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <thread>
 #include <vector>
 #include "bora/base/error.h"
@@ -60,6 +62,29 @@ TEST(Memory, WasteIsAtMostAnEighth) {
     auto got = pool_use().used - before;
     EXPECT_GE(got, bytes);
     EXPECT_LE(got, bytes + bytes / 8);
+  }
+}
+std::size_t resident() {
+  std::size_t pages = 0;
+  std::ifstream in("/proc/self/statm");
+  in >> pages >> pages;
+  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+TEST(Memory, FootprintIsWhatWrittenBlocksTake) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "shadow memory counts too";
+#endif
+  for (const std::size_t bytes : {4000000ul, 5000000ul, 9000001ul, 14155776ul, 33000000ul, 100000000ul}) {
+    trim_pool();
+    const auto before = resident();
+    auto p = allocate(bytes);
+    std::memset(p.get(), 1, bytes);
+    const auto taken = resident() - before, expected = block_footprint(bytes);
+    EXPECT_GE(expected, bytes);
+    EXPECT_LE(expected, bytes + bytes / 8);
+    // Less where the system had no huge page left.
+    EXPECT_LE(taken, expected + (64u << 10)) << bytes;
+    EXPECT_GE(taken + (64u << 10), bytes) << bytes;
   }
 }
 TEST(Memory, ManyThreads) {

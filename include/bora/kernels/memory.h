@@ -8,6 +8,9 @@ namespace bora::kernels {
 /// is 20 to 80 times slower than memory). Blocks of 4 MiB and more start at a multiple of 2 MiB and ask for huge pages.
 /// Thread-safe. Zero bytes are allowed.
 std::shared_ptr<void> allocate(std::size_t bytes);
+/// Bytes of memory that a new block for `bytes` bytes takes once they are written: whole pages, huge ones where the
+/// system has them.
+std::size_t block_footprint(std::size_t bytes);
 /// Blocks for small objects (64-byte aligned, at most kMostSmall bytes) from a free list per thread: no lock, not
 /// counted in PoolUse. A block may be given back on another thread. `bytes`: the size asked for.
 inline constexpr std::size_t kMostSmall = 1024;

@@ -22,7 +22,8 @@ struct RankPlan {
 };
 /// Gives the bytes that this process holds beside its arrays; called once the step is compiled.
 using ProcessBytes = std::function<std::int64_t()>;
-/// `at_start`, the growth of the process since this call, and the working memory of products on all threads.
+/// `at_start`, the growth of the process since this call, the working memory of products on all threads, and 6 MiB for
+/// what a run does before and after.
 ProcessBytes process_bytes(std::int64_t at_start);
 /// What a step needs on this rank. The mesh may be abstract: then nothing is computed.
 RankPlan plan_rank(Trainable&, const Batch&, const LoopSettings&, const Mesh&, const ProcessBytes&);

@@ -6,8 +6,10 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <mutex>
 #include <new>
+#include <string>
 #include <vector>
 #include "bora/base/error.h"
 #if defined(__SANITIZE_ADDRESS__)
@@ -145,6 +147,18 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
   unpoison(p, bytes);
   poison(static_cast<char*>(p) + bytes, class_size(c) - bytes);
   return {p, [c](void* q) { Pool::get().give(q, c); }};
+}
+namespace {
+bool has_huge_pages() {
+  std::string modes;
+  std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), modes);
+  return !modes.empty() && modes.find("[never]") == modes.npos;
+}
+}  // namespace
+std::size_t block_footprint(std::size_t bytes) {
+  static const bool huge = has_huge_pages();
+  const auto block = class_size(class_of(bytes)), page = huge && block >= kLarge ? kHugePage : std::size_t{4096};
+  return std::min(block, (bytes + page - 1) / page * page);
 }
 namespace {
 constexpr std::size_t kSmallClasses = kMostSmall / kLine;
