@@ -171,8 +171,8 @@ void Team::await_part(Worker& w) {
     if (w.kept_off.exchange(false)) ::sched_setaffinity(0, sizeof w.team->cores_, &w.team->cores_);
   }
 }
-/// Lets no worker wake on the core of its caller. Linux wakes a thread where it slept, also if another thread runs there
-/// now and another core is idle: to the guest of a virtual machine a halted core is one that the host took away
+/// Lets no worker wake on the core of its caller. Linux wakes a thread where it slept, also if another one runs there
+/// and another core is idle: to the guest of a virtual machine a halted core is one that the host took away
 /// (`vcpu_is_preempted`). Both would share the core for tens of milliseconds.
 void Team::keep_off(int core, std::size_t workers) {
   auto elsewhere = cores_;

@@ -55,7 +55,7 @@ std::string arena_text(const std::vector<std::pair<std::string, std::size_t>>& a
 }  // namespace
 
 ProcessBytes process_bytes(std::int64_t at_start) {
-  // Code and bookkeeping of the first draws, of loops and of the data's thread: 5.8 to 6.7 MiB in runs of 60 to 250 MiB.
+  // Code and bookkeeping of the first draws, of loops, of the data's thread: 5.8 to 6.7 MiB in runs of 60 to 250 MiB.
   constexpr std::int64_t running = std::int64_t{6} << 20;
   return [at_start, before = resident_bytes()] {
     return at_start + std::max<std::int64_t>(0, resident_bytes() - before) +

@@ -58,8 +58,8 @@ template <class T> T scaled(T x, Real<T> by) {
 template <class T> Real<T> largest_part(std::span<const T> all);
 /// Each number as scaled() gives it.
 template <class T> void scale(std::span<T> all, Real<T> by);
-/// Blocks of columns belong to kParts parts in turn, each with sums of its own: no sum depends on threads. Ranges of this
-/// order have parts from everywhere: blocks of a triangle get smaller, and few blocks are those of the first parts.
+/// Blocks of columns belong to kParts parts in turn, each with its own sums, which threads do not change. Ranges of
+/// this order have parts from everywhere: blocks of a triangle get smaller, few blocks are those of the first parts.
 inline constexpr Index kParts = 8, kPartAt[kParts] = {0, 4, 2, 6, 1, 5, 3, 7};
 enum class Fill { zeros, none };
 /// A matrix of its own, column after column, in memory of the pool.
