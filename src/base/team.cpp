@@ -172,8 +172,8 @@ void Team::await_part(Worker& w) {
   }
 }
 /// Lets no worker wake on the core of its caller. Linux wakes a thread where it slept, also if another one runs there
-/// and another core is idle: to the guest of a virtual machine a halted core is one that the host took away
-/// (`vcpu_is_preempted`). Both would share the core for tens of milliseconds.
+/// and another core is idle, seen on a virtual machine, whose halted cores may count as taken away by the host
+/// (`vcpu_is_preempted`). Both then share the core for tens of milliseconds.
 void Team::keep_off(int core, std::size_t workers) {
   auto elsewhere = cores_;
   CPU_CLR(core, &elsewhere);
