@@ -57,3 +57,6 @@ code, text = gate({"gelu_16k": row(1.0)}, before)
 assert code == 0 and "f64 | not in the old build" in text and "gate: 1 rows" in text, text
 code, text = gate(before, {"gelu_16k": row(1.0, value=1.1), "kalman": row(2.0)})
 assert code == 1 and "16 KiB: values differ: out[0]: 1.0 and 1.1" in text, text
+dies = row()   # at its first run: there is no time to tell
+code, text = gate(before, {"gelu_16k": dies, "kalman": row(2.0)})
+assert code == 1 and "16 KiB: failed: bora died at 'run gelu_16k" in text and "f64 | 2 s | 2 s | 1.00" in text, text
