@@ -47,7 +47,7 @@ Array spread_over(const Array& condition, const Array& like) {
 }
 }  // namespace
 
-/// Saves the operands only; the backward pass repeats the taken branch.
+/// Saves the operands only; the backward pass repeats the taken branch, with its checks.
 Linearized Cond::linearize(const Arrays& in, const Mask& needs) const {
   refuse_io("a derivative of cond repeats the taken branch", {on_true, on_false});
   Mask wrt(needs.begin() + 1, needs.end());
@@ -63,7 +63,7 @@ Linearized Cond::linearize(const Arrays& in, const Mask& needs) const {
             append(a, operands);
             for (auto k : live) a.push_back(or_zero(ct[k], types[k]));
             auto branch = [&](const ProgramPtr& p) {
-              const auto& s = split_vjp(p, wrt, {.keep = Saveable::nothing});
+              const auto& s = split_vjp(p, wrt, {.keep = Saveable::nothing, .repeat_effects = true});
               return stage(
                          [&](const Arrays& b) {
                            auto r = residuals(s, b, {});
@@ -98,7 +98,7 @@ Pushed Cond::jvp(const Arrays& in, const Arrays& t) const {
                 call(Cond{jvp_program(on_true, m, moved).program, jvp_program(on_false, m, moved).program}, a));
 }
 std::vector<Mapped> Cond::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
-  Mask m, all(on_true->out.size(), true);
+  Mask m;
   Arrays x;
   for (auto& i : in) {
     m.push_back(i.axis >= 0);
@@ -107,10 +107,14 @@ std::vector<Mapped> Cond::batch(const std::vector<Mapped>& in, const BatchRules&
   Mask ops(m.begin() + 1, m.end());
   std::vector<Mapped> r;
   if (!m[0]) {
-    auto t = batch_program(on_true, ops, c, all).program, f = batch_program(on_false, ops, c, all).program;
-    for (auto& y : call(Cond{t, f}, x)) r.push_back({y, 0});
+    auto out = batch_program(on_true, ops, c).out;
+    const auto other = batch_program(on_false, ops, c).out;
+    for (std::size_t k = 0; k < out.size(); ++k) out[k] = out[k] || other[k];
+    auto t = batch_program(on_true, ops, c, out).program, f = batch_program(on_false, ops, c, out).program;
+    for (auto& y : call(Cond{t, f}, x)) r.push_back({y, out[r.size()] ? 0 : -1});
     return r;
   }
+  const Mask all(on_true->out.size(), true);
   refuse_io("vmap of cond with a mapped predicate runs both branches", {on_true, on_false});
   // A mapped predicate: both branches run. An operand enters a branch with its derivative stopped in the lanes that do
   // not take it, so that an infinite or undefined derivative of the untaken branch cannot leak (0 * inf).

@@ -30,7 +30,7 @@ Mapped mapped_front(const Mapped& m, const BatchRules& b, bool mapped) {
 Arrays residuals(const Split& s, const Arrays& in, const Arrays& extra) {
   Arrays r;
   std::size_t k = 0;
-  for (int i : s.residual) r.push_back(i >= 0 ? in[static_cast<std::size_t>(i)] : extra[k++]);
+  for (int i : s.residual) r.push_back(i >= 0 ? in[static_cast<std::size_t>(i)] : extra.at(k++));
   return r;
 }
 Arrays cotangents(const Split& s, const Arrays& ct, const Types& out) {

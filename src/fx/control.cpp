@@ -127,13 +127,25 @@ Arrays fori_shell(const LoopBound& lower, const LoopBound& upper, const FlatFn& 
   if (lower.n && upper.n) {
     auto n = *upper.n - *lower.n;
     if (n <= 0) return init;
-    auto i = add(iota({n}, 0), Scalar(*lower.n));
     auto swapped = [&](const Arrays& in) {  // (carry.., i) -> body(i, carry..)
       Arrays a{in.back()};
       append(a, part(in, 0, in.size() - 1));
       return body(a);
     };
-    return scan_flat(swapped, init, {i}, n, false, labels);
+    constexpr std::int64_t most = 1 << 24;  // numbers in memory; beyond, the counter is carried
+    if (n <= most) return scan_flat(swapped, init, {add(iota({n}, 0), Scalar(*lower.n))}, n, false, labels);
+    auto counting = [&](const Arrays& in) {
+      auto r = swapped(in);
+      r.push_back(add(in.back(), Scalar(1)));
+      return r;
+    };
+    auto state = init;
+    state.push_back(constant(Scalar(*lower.n), i32));
+    auto named = labels;
+    if (!named.empty()) named.emplace_back("counter");
+    auto r = scan_flat(counting, state, {}, n, false, named);
+    r.pop_back();
+    return r;
   }
   auto bound = [](const LoopBound& b, std::string_view which) {
     if (b.n) return constant(Scalar(*b.n), i32);

@@ -151,6 +151,10 @@ class Dual final : public Interpreter {
   }
 
  private:
+  static Arrays without_donation(const PrimitivePtr& p, const Arrays& x) {
+    auto* c = as<ops::Call>(p);
+    return c && !c->donated.empty() ? call(ops::Call{c->program, c->keep, c->names, c->protect}, x) : call(p, x);
+  }
   /// The results here, their tangents on the stage.
   Pushed apart(const PrimitivePtr& p, const Arrays& x, const Arrays& t) {
     bool held = p->traits.holds;
@@ -163,7 +167,7 @@ class Dual final : public Interpreter {
         Within w(stage_);
         return {l->out, transposed(l->out, t, l->pullback)};
       }
-    auto out = call(p, x);
+    auto out = without_donation(p, x);  // the tangents read x again
     Within w(stage_);
     if (held || p->traits.linear) return {out, push(p, x, t).tangents};
     if (auto own = p->jvp(x, t)) return {out, own->tangents};

@@ -17,6 +17,7 @@ struct Residuals {
   std::vector<std::string> names = {};
   Mask invariant = {};  // inputs equal in every iteration: values that depend on them alone are not kept
   std::size_t reused = ~std::size_t{0};  // outputs from here on may serve as residuals
+  bool repeat_effects = false;           // all that the backward pass needs is computed again, checks too
 };
 const Split& split_vjp(const ProgramPtr&, const Mask& wrt, const Residuals&);
 /// What an input passes on: derivatives, which end at a step function or stop_gradient; or its values.

@@ -203,7 +203,8 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
   }
   check<TraceError>(
       s.captures.empty(),
-      "a derivative rule made a concrete array while a Program was differentiated; use full_of or constant");
+      "a derivative rule, as the .vjp of a custom_op, used a concrete array while a Program was differentiated; give "
+      "it to the operation as an input, or make it with full_of or constant");
   auto joint = s.raw({});
   auto& code = joint->code;
   auto at = [](int v) { return static_cast<std::size_t>(v); };
@@ -232,7 +233,8 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
       if (std::none_of(i.out.begin(), i.out.end(), [&](int v) { return live[at(v)]; })) continue;
       bool kept = k < boundary && varies[at(i.out[0])] && !repeat[k] && !excluded[at(i.out[0])] &&
                   i.primitive->saved(policy.keep, policy.names);
-      if (kept || (k < boundary && has_effect(i))) {  // an effect happens once, in the forward pass
+      bool effect = k < boundary && !policy.repeat_effects && has_effect(i);  // happens once, in the forward pass
+      if (kept || effect) {
         for (int v : i.out)
           if (live[at(v)]) residual[at(v)] = true;
         continue;
@@ -280,7 +282,8 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
 }  // namespace
 const Split& split_vjp(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) {
   std::string key = "split " + std::to_string(static_cast<int>(policy.keep)) + " " + bits(wrt) + " " +
-                    bits(policy.invariant) + " " + std::to_string(policy.reused);
+                    bits(policy.invariant) + " " + std::to_string(policy.reused) +
+                    (policy.repeat_effects ? " all" : "");
   for (auto& n : policy.names) key += " " + n;
   return p->memo.get<Split>(key, [&] { return make_split(p, wrt, policy); });
 }

@@ -230,6 +230,59 @@ TEST(Callbacks, PureOnesGiveSeveralResults) {
   });
   EXPECT_THROW((void)throws(x), std::runtime_error);
 }
+TEST(Callbacks, LoopsAroundThemDoNotChangeTheirOrder) {
+  std::vector<int> seen;
+  auto note = [&](int k, const Array& x) {
+    return io_callback([&seen, k](const Array& v) { return seen.push_back(k), v; }, x, x);
+  };
+  auto f = jit([&](const Array& x) {
+    (void)note(1, x * 2);
+    (void)note(2, x);
+    (void)note(3, x * 3 + 1);
+    (void)note(4, x + 1);
+    return x + 2;
+  });
+  close(f(array({1., 2., 3.})), array({3., 4., 5.}));
+  EXPECT_EQ(seen, (std::vector<int>{1, 2, 3, 4}));
+}
+TEST(Callbacks, AreNotRepeatedWhereANanIsLookedFor) {
+  int calls = 0;
+  auto count = [&calls](const Array& v) { return ++calls, v; };
+  auto f = jit([&](const Array& x) {
+    (void)io_callback(count, x, x);
+    auto body = [&](const Array& a, const Array&) { return std::pair{io_callback(count, a, a), none}; };
+    return log(scan(body, x, zeros({2})).first);
+  });
+  debug::nans(true);
+  EXPECT_ANY_THROW((void)f(array(-1.)));
+  debug::nans(false);
+  EXPECT_EQ(calls, 3);
+}
+TEST(Check, InABranchThatIsDifferentiated) {
+  auto checked = [](const Array& v) {
+    debug::check(v < 5, "v is {}", v);
+    return v;
+  };
+  auto looped = [&](const Array& v) {
+    auto body = [&](const Array& c, const Array& e) { return std::pair{sin(checked(c) * e), none}; };
+    return scan(body, v, ones({3})).first;
+  };
+  auto called = [&](const Array& v) { return sin(jit([&](const Array& a) { return checked(a) * a; })(v)); };
+  auto kept = [&](const Array& v) { return sin(checkpoint([&](const Array& a) { return checked(a) * a; })(v)); };
+  auto chosen = [&](const Array& v) {
+    return sin(cond(v > 0, [&](const Array& a) { return checked(a) * a; }, [](const Array& a) { return a; }, v));
+  };
+  auto same = [&](auto branch) {
+    auto f = [&](const Array& x) { return cond(x > 0, branch, [](const Array& v) { return v; }, x); };
+    close(grad(f)(array(1.)), grad(branch)(array(1.)));
+    close(jit(grad(f))(array(1.)), grad(branch)(array(1.)));
+    EXPECT_ANY_THROW((void)grad(f)(array(7.)).template item<float>());
+  };
+  same(looped);
+  same(called);
+  same(kept);
+  same(chosen);
+}
 TEST(Callbacks, OrderedOnesRunOnceInOrder) {
   std::vector<int> seen;
   auto note = [&](int k, const Array& x) {

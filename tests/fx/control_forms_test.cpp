@@ -1,6 +1,7 @@
 // switch_, fx::map, associative_scan: results of JAX, and what errors say.
 #include "bora/fx/transforms.h"
 #include "bora/fx/jit.h"
+#include "bora/fx/lower.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/ops.h"
 #include "fx/forms.h"
@@ -36,6 +37,26 @@ TEST(Switch, ClampsTheIndexAndStagesEveryBranchOnce) {
     return switch_(i, std::tuple{[](const Array& v) { return log(v); }, [](const Array& v) { return v * 2; }}, x);
   };
   close(vmap(grad<1>(safe))(array({1, 0}), array({0., 4.})), array({2., 0.25}));
+}
+TEST(Cond, OnlyWhatDependsOnLanesIsMapped) {
+  auto f = [](const Array& x, const Array& n) {
+    return cond(
+        n > 0, [](const Array& k, const Array& v) { return std::pair{k * 2, v * 2}; },
+        [](const Array& k, const Array& v) { return std::pair{k, v}; }, n, x);
+  };
+  for (int n : {3, -3}) {
+    auto [k, v] = vmap(f, {.in = {0, none}, .out = {none, 0}})(array({1., 2.}), array(n));
+    close(k, array(n > 0 ? 2 * n : n));
+    close(v, array({1., 2.}) * (n > 0 ? 2 : 1));
+  }
+}
+TEST(Fori, ManyRoundsNeedNoNumbersInMemory) {
+  auto rounds = (std::int64_t{1} << 24) + 5;
+  auto f = jit([&](const Array& x) {
+    return fori_loop(3, 3 + rounds, [](const Array& i, const Array& c) { return c + (i & 1); }, x);
+  });
+  close(f(array(10)), constant(static_cast<std::int32_t>(10 + (rounds + 1) / 2), i32));
+  EXPECT_LT(lower(f, array(10)).compile().memory().temporaries, 1u << 20);
 }
 TEST(While, OnlyWhatDependsOnLanesIsMapped) {
   auto w = reshape(arange(0.0, 1.0, 1.0 / 16), {4, 4});

@@ -47,6 +47,24 @@ TEST(Forward, ThroughWhileLoop) {
   auto of_vmap = jvp(vmap([&](const Array& a) { return loop(a, w); }), many, broadcast_to(dx, {4, 3})).second;
   close({of_vmap}, {all}, 1e-14, "jvp of vmap");
 }
+/// What a function gives up is not written over while derivatives still read it.
+TEST(Forward, DonatedArgumentsLast) {
+  auto w = full({1000}, 2.0);
+  auto g = jit([&](const Array& y, const Array& x) { return by_while(y * x, w, 3); });
+  auto f = [&](const Array& x) {
+    auto y = full({1000}, 3.0) * 1.0;
+    return g(std::move(y), x);
+  };
+  auto kept = [&](const Array& x) {
+    auto y = full({1000}, 3.0) * 1.0;
+    return g(y, x);
+  };
+  auto x = full({1000}, 0.25), t = full({1000}, 1.5);
+  auto [want, wanted] = jvp(kept, x, t);
+  auto [r, push] = linearize(f, x);
+  for (int again = 0; again < 2; ++again) close({r, push(t)}, {want, wanted}, 1e-6, "linearize");
+  close({jvp(f, x, t).second}, {wanted}, 1e-6, "jvp");
+}
 TEST(Forward, LanesOfAWhileLoopEndApart) {
   auto up = [](const Array& limit, const Array& a) {
     return while_loop([&](const Pair& c) { return c.first < limit; },

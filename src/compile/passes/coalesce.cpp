@@ -127,6 +127,7 @@ struct Coalescer {
     std::size_t bytes = 0;
     for (std::size_t j = k; j < p.code.size(); ++j) {
       auto& i = p.code[j];
+      if (!run.empty() && has_effect(i)) break;  // it stays where it is among the collectives
       bool needs = std::any_of(i.in.begin(), i.in.end(), [&](int v) { return depends[idx(v)]; });
       if (communicates(i)) {
         auto c = small(p, i);

@@ -23,7 +23,7 @@ class Fuser {
       auto& it = scene_.items[k];
       if (it.kind == Item::Kind::lazy) continue;
       int me = add(static_cast<int>(k));
-      if (communicates(*it.code)) {
+      if (communicates(*it.code) || has_effect(*it.code)) {
         if (last_effect >= 0) {
           sets_[idx(me)].before.push_back(last_effect);
           sets_[idx(last_effect)].behind.push_back(me);

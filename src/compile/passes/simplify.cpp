@@ -118,6 +118,7 @@ class Simplifier {
     return d == Dtype::key || is_complex(d) || is_stored_only(d);
   }
 
+  static const ops::Transpose* transposed(const Instruction& i) { return as<ops::Transpose>(i.primitive); }
   bool replaced_by_operand(const Instruction& i) {
     auto forward = [&](int v) {
       same_[at(i.out[0])] = v;
@@ -125,7 +126,7 @@ class Simplifier {
     };
     if (i.primitive->traits.chooses)
       if (auto* c = known(i.in[0])) return forward(i.in[(*c)[0] != std::byte{0} ? 1 : 2]);
-    if (auto* t = as<ops::Transpose>(i.primitive))
+    if (auto* t = transposed(i))
       if (auto [m, inner] = made<ops::Transpose>(i.in[0]); m) {
         bool identity = true;
         for (std::size_t d = 0; d < inner->perm.size(); ++d)
@@ -157,7 +158,7 @@ class Simplifier {
   /// dot(transpose(x), y) reads x in place; transpose(dot(x, y)) that only swaps the free dimensions is dot(y, x), if
   /// the product has no other reader.
   void absorb_transposes(Instruction& i) {
-    if (auto* t = as<ops::Transpose>(i.primitive)) {
+    if (auto* t = transposed(i)) {
       auto [m, d] = made<ops::DotGeneral>(i.in[0]);
       if (!m || readers_[at(i.in[0])] > 1) return;
       auto nb = static_cast<std::int64_t>(d->batch_a.size()),

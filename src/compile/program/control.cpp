@@ -84,9 +84,10 @@ static Arrays run_alone(const PrimitivePtr& p, const Arrays& in, const Types& ou
   }
   return e->run(in);
 }
-/// Is the loop run round by round from the start, since a repetition would communicate again?
+/// Is the loop run round by round from the start, since a repetition would communicate, or have its effects, again?
 static bool opens(const Program& body) {
-  return stops_at_nan() && std::any_of(body.code.begin(), body.code.end(), communicates);
+  return stops_at_nan() && std::any_of(body.code.begin(), body.code.end(),
+                                       [](auto& i) { return communicates(i) || has_effect(i); });
 }
 static bool holds_nan(const Arrays& a) {
   return stops_at_nan() && std::any_of(a.begin(), a.end(), [](auto& x) { return first_nan(x) >= 0; });

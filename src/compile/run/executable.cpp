@@ -110,7 +110,7 @@ ExecutablePtr executable(const ProgramPtr& p, const Mask& donated) {
 }
 Arrays run_program(const ProgramPtr& p, Arrays in, const Mask& donated) {
   if (!stops_at_nan()) return executable(p, donated)->run(std::move(in), donated);
-  if (std::none_of(p->code.begin(), p->code.end(), communicates)) {
+  if (std::none_of(p->code.begin(), p->code.end(), [](auto& i) { return communicates(i) || has_effect(i); })) {
     auto out = executable(p)->run(in);
     if (std::all_of(out.begin(), out.end(), [](auto& a) { return first_nan(a) < 0; })) return out;
   }
