@@ -225,6 +225,17 @@ void expect_as_scalar(const Loop& loop, std::int64_t rows, std::int64_t columns,
     }
   }
 }
+TEST(Loop, StoresOverOperandsThatOtherStoresRead) {
+  for (Dtype from : {i32, u32, f32, i64, f64, u8, bf16})
+    for (Dtype to : {boolean, u8, i8, i16, u16, i32, u32, i64, bf16, f32, f64}) {
+      Builder b;
+      if (is_stored_only(to) && from != i32) continue;  // cast from it alone
+      const int a = b.load(from, true), x = b.load(from, true);
+      b.store(b.op("add", {a, a}), true);
+      b.store(b.cast(to, x), true);
+      for (std::int64_t n : {33, 130, 1024}) expect_as_scalar(b.loop, 2, n, 5, {-1, -1, 1, -1});
+    }
+}
 bool defined(OpId id, Dtype d) {
   const Dtype types[] = {element_op(id).name == "select" ? boolean : d, d, d};
   const Dtype plain[] = {d, d, d};

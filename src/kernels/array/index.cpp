@@ -106,6 +106,7 @@ constexpr I kManyNumbers = 1 << 13;
 constexpr std::size_t kNear = 1 << 18;  // bytes of targets that need no prefetching
 template <class Op, class T> void scatter_numbers(const std::int32_t* indices, const T* updates, T* out, I n, I m) {
   constexpr I block = 512, ahead = 24;
+  n = std::min(n, I{1} << 31);  // an index reaches no further; as unsigned numbers negative ones lie beyond
   parallel_for(n, grain_for(kRead * static_cast<double>(m) / static_cast<double>(n)), [&](I r0, I r1) {
     const auto first = static_cast<std::uint32_t>(r0), count = static_cast<std::uint32_t>(r1 - r0);
     T* to = out + r0;

@@ -128,10 +128,11 @@ class Maker {
                        k_.column[v];
     return skips ? cast.in[0] : v;
   }
+  int stored_value(int v) { return trace_to_memory(*g_, format(code_[v].in[0]), value(unrounded(v))); }
   void store(int v) {
     const Instr& i = code_[v];
-    const int x = trace_to_memory(*g_, format(i.in[0]), value(unrounded(v)));
-    g_->add({.op = P::store, .wide = width_of(format(i.in[0])) == 8, .in = {x, -1, -1, -1}, .imm = i.imm});
+    g_->add({.op = P::store, .wide = width_of(format(i.in[0])) == 8, .in = {stored_value(v), -1, -1, -1},
+             .imm = i.imm});
   }
   /// Is this row value needed outside the section that computes it?
   bool outlives(int v) const {
@@ -177,9 +178,9 @@ class Maker {
       g_->add({.op = P::accumulate, .wide = width_of(f) == 8, .in = {x, -1, -1, -1}, .imm = p.reductions.size()});
       p.reductions.push_back({static_cast<Reduction>(i.imm), f, raw_slot_[static_cast<std::size_t>(v)]});
     }
-    if (last)  // all values first: a store may overwrite an input of another one
+    if (last)  // all values first, as they go to memory: a store may overwrite an input of another one
       for (int v = 0; v < n_; ++v)
-        if (is_column_store(v)) value(unrounded(v));
+        if (is_column_store(v)) stored_value(v);
     for (int v = 0; v < n_; ++v) {
       if (first_[v] != pass || k_.blocks.kept[v] < 0) continue;
       int x = trace_to_reduce(*g_, format(v), node_[static_cast<std::size_t>(v)]);
