@@ -229,8 +229,8 @@ Arrays krylov_flat(Krylov method, const FlatFn& a, const FlatFn& m, const Arrays
            : method == Krylov::bicgstab ? stabilized(s)
                                         : minimal_residuals(s);
   };
-  auto r = linear_solve_flat(matvec, with_info(b, array(0.)), solve, method == Krylov::cg ? LinearSolver{} : solve,
-                             method == Krylov::cg);
+  bool symmetric = method == Krylov::cg && !is_complex(dtype);  // a Hermitian matrix is not its own transpose
+  auto r = linear_solve_flat(matvec, with_info(b, array(0.)), solve, symmetric ? LinearSolver{} : solve, symmetric);
   r.back() = stop_gradient(r.back()).astype(i32);
   return r;
 }

@@ -121,7 +121,11 @@ RootResults bisect(const Function& f, const Array& a, const Array& b, const Root
     auto p = g(low), q = g(high);
     auto fits = sign(p) * sign(q) <= 0;
     auto rises = where(q == 0, p < 0, q > 0);
-    auto wide = [&](const Interval& v) { return fits && abs(v.high - v.low) > c.tol && p != 0 && q != 0; };
+    double apart = a.dtype() == f64 ? 0x1p-50 : 0x1p-21;  // some neighbouring numbers
+    auto wide = [&](const Interval& v) {
+      auto least = maximum(c.tol, apart * maximum(abs(v.low), abs(v.high)));
+      return fits && abs(v.high - v.low) > least && p != 0 && q != 0;
+    };
     auto i = while_loop([&](const Interval& v) { return any(wide(v)) && v.k < c.maxiter; },
                         [&](const Interval& v) {
                           auto m = v.low + (v.high - v.low) * 0.5;

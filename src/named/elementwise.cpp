@@ -3,6 +3,7 @@
 #include "bora/named/elementwise.h"
 #include <cmath>
 #include "bora/named/by_name.h"
+#include "bora/ops/bits.h"
 #include "bora/ops/complex.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/functions.h"
@@ -82,9 +83,7 @@ NamedArray operator~(const NamedArray& x) { return by_name("~", operator~, x); }
 NamedArray i0(const NamedArray& x) { return by_name("i0", special::i0, x); }
 NamedArray gelu(const NamedArray& x, const GeluOptions& options) { return by_name("gelu", gelu, x, options); }
 NamedArray around(const NamedArray& x, int decimals) {
-  if (decimals == 0) return round(x);
-  auto scale = std::pow(10., std::abs(decimals));
-  return decimals > 0 ? round(x * scale) / scale : round(x / scale) * scale;
+  return made(around(x.array(), decimals), x.axes());
 }
 NamedArray nan_to_num(const NamedArray& x, const NamedNanToNum& o) {
   return made(nan_to_num(x.array(), {.nan = o.nan, .posinf = o.posinf, .neginf = o.neginf}), x.axes());

@@ -1,4 +1,5 @@
 #include "named/index_plan.h"
+#include <limits>
 #include "bora/ops/creation.h"
 
 namespace bora::named_index {
@@ -8,8 +9,13 @@ std::vector<std::int64_t> dims_of(const std::vector<Axis>& order, const std::vec
   for (auto& a : order) r.push_back(find_axis(axes, a.name));
   return r;
 }
+void check_count(std::int64_t n) {
+  check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), "positions are i32, and the indexed axes have ", n,
+                    " elements");
+}
 /// i32 positions; negative ones count from the end.
 Array from_front(const Array& a, std::int64_t n) {
+  check_count(n);
   auto i = a;
   if (i.dtype() == u32 || dtype_size(i.dtype()) > 4) {  // clipped before the cast drops bits
     if (i.dtype() == i64) i = maximum(i, Scalar(-n - 1));
@@ -183,7 +189,7 @@ Array positions_of(const Layout& l, bool clip) {
   std::int64_t n = 1;
   for (std::size_t k = 0; k < l.indices.size(); ++k) {
     auto i = l.indices[k];
-    n *= l.sizes[k];
+    check_count(n *= l.sizes[k]);
     if (clip) {
       check<IndexError>(l.sizes[k] > 0 || i.size() == 0, "an axis of no elements has none that is nearest");
       i = minimum(maximum(i, 0), Scalar(std::max<std::int64_t>(l.sizes[k] - 1, 0)));

@@ -11,8 +11,10 @@
 #include "bora/ops/sets.h"
 #include "named/registry.h"
 #include "named/support.h"
+#include "ops/extreme.h"
 
 namespace bora {
+using ops::extreme;
 namespace {
 /// A mask over x's axes.
 Array mask_over(std::string_view what, const NamedArray& x, const NamedArray& mask) {
@@ -22,7 +24,8 @@ Array mask_over(std::string_view what, const NamedArray& x, const NamedArray& ma
                      ") of where is not in ", to_string(x.axes()));
   return spread_to(mask, x.axes());
 }
-NamedArray kept(std::string_view what, const NamedArray& x, const NamedArray& mask, Scalar otherwise) {
+template <class T>
+NamedArray kept(std::string_view what, const NamedArray& x, const NamedArray& mask, const T& otherwise) {
   return mask.defined() ? made(where(mask_over(what, x, mask), x.array(), otherwise), x.axes()) : x;
 }
 using Reduction = Array (*)(const Array&, const Dimensions&, const ReduceOptions&);
@@ -31,16 +34,6 @@ NamedArray reduced(std::string_view what, Reduction f, const NamedArray& x, cons
   auto along = axes.names() ? positions(what, x, *axes.names()) : Dims();
   auto y = f(x.array(), axes.names() ? Dimensions(along) : Dimensions(none), {.dtype = dtype});
   return made(std::move(y), axes.names() ? without(x.axes(), along) : std::vector<Axis>());
-}
-/// The lowest (highest) number of a dtype, which no other one exceeds: what a maximum (minimum) begins with.
-Scalar extreme(Dtype d, bool lowest) {
-  if (is_float(d)) return lowest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
-  if (d == boolean) return !lowest;
-  auto bits = static_cast<int>(8 * dtype_size(d));
-  bool is_signed = d == i32 || d == i64;
-  if (lowest) return is_signed ? Scalar(std::int64_t{-1} << (bits - 1)) : Scalar(0);
-  auto top = bits - (is_signed ? 1 : 0);
-  return top >= 63 ? Scalar(std::numeric_limits<std::int64_t>::max()) : Scalar((std::int64_t{1} << top) - 1);
 }
 const Scalar kNan = std::numeric_limits<double>::quiet_NaN();
 Dtype wide(Dtype d) { return d == f64 || is_complex(d) ? d : f32; }

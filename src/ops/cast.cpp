@@ -55,8 +55,8 @@ Array Cast::vjp(const Vjp& v) const {
 }
 /// Pending sums pass only through exact casts: others would round before the addition.
 Factors Cast::factors(const Types& in) const {
-  bool exact = is_inexact(in[0].dtype) && is_inexact(dtype) &&
-               dtype_size(real_dtype(dtype)) >= dtype_size(real_dtype(in[0].dtype));
+  auto from = real_dtype(in[0].dtype), to = real_dtype(dtype);
+  bool exact = is_inexact(in[0].dtype) && is_inexact(dtype) && (from == to || dtype_size(to) > dtype_size(from));
   return elementwise_factors(in, exact ? std::vector<std::size_t>{0} : std::vector<std::size_t>{});
 }
 Cast Cast::lift(std::int64_t) const { return *this; }

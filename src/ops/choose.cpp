@@ -37,6 +37,8 @@ Array indices(const Shape& shape) {
 Array ravel_multi_index(const Arrays& positions, const Shape& shape) {
   check<ShapeError>(positions.size() == shape.size() && !shape.empty(), "ravel_multi_index: ", positions.size(),
                     " arrays of positions in the shape ", shape);
+  check<ShapeError>(volume(shape) <= std::numeric_limits<std::int32_t>::max(),
+                    "ravel_multi_index: positions are i32, and the shape ", shape, " has ", volume(shape), " elements");
   Array r;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     auto i = clip(from_front("ravel_multi_index", positions[d], shape[d]), 0, std::max<std::int64_t>(shape[d] - 1, 0));

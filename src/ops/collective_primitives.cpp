@@ -90,7 +90,7 @@ struct AllReduce {
     rest.remove(AxisName(b.axis_name));
     Array y = in[0].value;
     if (in[0].axis < 0) y = kind == Reduction::sum ? y * b.size : y;
-    else if (kind == Reduction::sum) y = sum(y, in[0].axis);
+    else if (kind == Reduction::sum) y = sum(y, in[0].axis, {.dtype = y.dtype()});
     else y = kind == Reduction::max ? amax(y, in[0].axis) : amin(y, in[0].axis);
     return {{rest.empty() ? y : all_reduce(y, rest, kind, of, wire), -1}};
   }
@@ -165,7 +165,7 @@ struct ReduceScatter {
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
     if (!captures(axes, b)) return b.lifted(primitive(lift(b.size)), in);
     only(name, axes, b);
-    auto y = sum(b.front(in[0]), 0);
+    auto y = sum(b.front(in[0]), 0, {.dtype = in[0].value.dtype()});
     return {{with_dim(y, dim, b.size, y.shape(dim) / b.size), dim}};
   }
   std::optional<CollectiveParams> params() const {
@@ -374,7 +374,6 @@ StartedCollective start_collective(const Primitive& p, const std::shared_ptr<con
   s.call.describe = [words] { return *words; };
   return as_collective(p, StartedCollective(), [&](auto& x) { return x.start(s); });
 }
-
 Array all_reduce(const Array& x, const MeshAxes& a, Reduction kind, const Shape& of, const Wire& wire) {
   return call_one(AllReduce{a, kind, of, wire}, {x});
 }
@@ -394,6 +393,8 @@ Array permute(const Array& x, const MeshAxes& axes, const std::vector<std::pair<
 }
 Array part_index(const MeshAxes& axes) { return call_one(AxisIndex{axes}, {}); }
 Array block_start(std::int64_t n, const MeshAxes& axes, const MeshAxes& within, std::int64_t next) {
+  check<ShapeError>(n <= INT32_MAX, "a dimension of ", n, " elements is split over ", axes,
+                    ", but positions are i32; give it two dimensions");
   return call_one(BlockStart{n, axes, within, next}, {});
 }
 }  // namespace bora::ops

@@ -34,9 +34,11 @@ Array psum(const Array& x, const MeshAxes& a, const SumOptions& options) {
 }
 Array pmean(const Array& x, const MeshAxes& a) { return psum(x, a) / ops::named_axis_size(a); }
 Array pmax(const Array& x, const MeshAxes& a) {
+  check<DtypeError>(!is_complex(x.dtype()), "pmax: complex numbers have no order, got ", x.type());
   return (void)ops::named_axis_size(a), ops::all_reduce(x, a, Reduction::max, {});
 }
 Array pmin(const Array& x, const MeshAxes& a) {
+  check<DtypeError>(!is_complex(x.dtype()), "pmin: complex numbers have no order, got ", x.type());
   return (void)ops::named_axis_size(a), ops::all_reduce(x, a, Reduction::min, {});
 }
 Array all_gather(const Array& x, const MeshAxes& axes, const GatherOptions& o) {

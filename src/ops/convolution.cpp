@@ -1,6 +1,7 @@
 // Convolutions and pooling by slices.
 #include "bora/ops/convolution.h"
 #include "ops/composed.h"
+#include "ops/elementwise_rules.h"
 #include "ops/windows.h"
 
 namespace bora {
@@ -140,6 +141,8 @@ Array convolved(std::string_view what, const Array& x, const Array& w, const Con
     return call_one(p, {x.astype(computed), w.astype(computed)}).astype(dtype);
   }
   // Each channel on its own: sums of products of slices fuse.
+  if (auto dtype = promote(x.dtype(), w.dtype()); is_half(dtype))
+    return convolved(what, x.astype(f32), w.astype(f32), o).astype(dtype);
   auto weights = reshape(w, {-1, groups, out / groups});
   Array y;
   Index element = 0;
@@ -166,13 +169,11 @@ template <class F> Array pooled(std::string_view what, const Array& x, const Poo
   windows.each(windows.padded(x, nothing), [&](const Array& part) { y = y.defined() ? join(y, part) : part; });
   return y;
 }
-/// The least (or most) number of its dtype.
-Scalar extreme(const Array& x, bool least) {
-  if (is_float(x.dtype())) return least ? -kInf : kInf;
-  if (x.dtype() == u8 || x.dtype() == u32) return least ? Scalar(0) : Scalar(x.dtype() == u8 ? 255 : 4294967295);
-  auto wide = x.dtype() == i64;
-  auto most = wide ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int32_t>::max();
-  return Scalar(least ? -most - 1 : most);
+/// No number of its dtype is less.
+Scalar least(const Array& x) {
+  if (is_float(x.dtype())) return -kInf;
+  if (info(x.dtype()).kind != Kind::integer) return 0;
+  return std::numeric_limits<std::int64_t>::min() >> (64 - 8 * dtype_size(x.dtype()));
 }
 }  // namespace
 
@@ -199,19 +200,23 @@ Array conv_transpose(const Array& x, const Array& w, const ConvOptions& o) {
   return convolved("conv_transpose", x, w, inner);
 }
 Array max_pool(const Array& x, const PoolOptions& o) {
-  return pooled("max_pool", x, o, extreme(x, true), [](auto& a, auto& b) { return maximum(a, b); });
+  return pooled("max_pool", x, o, least(x), [](auto& a, auto& b) { return maximum(a, b); });
 }
 Array min_pool(const Array& x, const PoolOptions& o) {
-  return pooled("min_pool", x, o, extreme(x, false), [](auto& a, auto& b) { return minimum(a, b); });
+  if (is_integer(x.dtype())) return ~max_pool(~x, o);  // the order of all bits is reversed
+  return pooled("min_pool", x, o, kInf, [](auto& a, auto& b) { return minimum(a, b); });
 }
 Array sum_pool(const Array& x, const PoolOptions& o) {
-  return pooled("sum_pool", x, o, 0, [](auto& a, auto& b) { return a + b; });
+  auto sums = [&](const Array& v) { return pooled("sum_pool", v, o, 0, [](auto& a, auto& b) { return a + b; }); };
+  return is_half(x.dtype()) ? in_f32(x, sums) : sums(x);
 }
 Array avg_pool(const Array& x, const PoolOptions& o, bool count_padding) {
   auto floats = is_float(x.dtype()) ? x : x.astype(f32);
   double n = 1;
   for (auto w : o.window) n *= static_cast<double>(w);
-  auto total = sum_pool(floats, o);
-  return count_padding ? total / n : total / sum_pool(ones_like(floats), o);
+  return in_f32(floats, [&](const Array& v) {
+    auto total = sum_pool(v, o);
+    return count_padding ? total / n : total / sum_pool(ones_like(v), o);
+  });
 }
 }  // namespace bora

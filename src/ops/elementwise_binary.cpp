@@ -36,6 +36,12 @@ struct Div : Defaults {
     return -ct * a * (r * r);
   }
 };
+}  // namespace
+/// Whole numbers are cut off, which a sum of parts is not.
+template <> Factors Elementwise<Div>::factors(const Types& in) const {
+  return elementwise_factors(in, is_inexact(in[0].dtype) ? std::vector<std::size_t>{0} : std::vector<std::size_t>{});
+}
+namespace {
 /// The remainder of division towards zero.
 struct Rem : Defaults {
   static constexpr std::string_view name = "rem";

@@ -72,17 +72,24 @@ Array linspace(double start, double stop, std::int64_t n, const LinspaceOptions&
 Array linspace(const Array& start, const Array& stop, std::int64_t n, const LinspaceOptions& options) {
   check<ValueError>(n >= 0, "linspace: n must not be negative, got ", n);
   auto common = promote(start.dtype(), stop.dtype());
-  auto result = is_inexact(common) ? common : f32, computed = is_half(result) ? f32 : result;
+  auto result = options.dtype.value_or(is_inexact(common) ? common : f32);
+  bool whole = !is_inexact(result);  // rounded down, so every digit counts
+  auto computed = whole || is_half(result) ? promote(common, whole ? f64 : f32) : promote(common, result);
   auto shape = broadcast_shapes("linspace", start.shape(), stop.shape());
   auto nd = static_cast<std::int64_t>(shape.size());
   auto axis = normalize_axis("linspace", options.axis, nd + 1);
   Shape along(Dims(at(nd + 1), 1));
   along[at(axis)] = n;
-  auto part = iota(along, axis).astype(real_dtype(computed)) /
-              static_cast<double>(std::max<std::int64_t>(options.endpoint ? n - 1 : n, 1));
+  auto i = iota(along, axis).astype(real_dtype(computed));
+  auto intervals = static_cast<double>(std::max<std::int64_t>(options.endpoint ? n - 1 : n, 1));
   auto first = expand_dims(broadcast_to(start.astype(computed), shape), axis);
   auto last = expand_dims(broadcast_to(stop.astype(computed), shape), axis);
-  return (first * (1 - part) + last * part).astype(options.dtype.value_or(result));
+  if (!whole || is_complex(computed)) {
+    auto part = i / intervals;
+    return (first * (1 - part) + last * part).astype(result);
+  }
+  auto y = first + i * ((last - first) / intervals);
+  return floor(options.endpoint && n > 1 ? where(i == intervals, last, y) : y).astype(result);
 }
 Array eye(std::int64_t rows, std::int64_t columns, std::int64_t k, Dtype dtype) {
   check<ValueError>(rows >= 0 && columns >= 0, "eye: sizes must not be negative, got ", rows, " and ", columns);

@@ -174,12 +174,13 @@ Array from_front(std::string_view what, const Array& indices, std::int64_t n) {
   check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), what, ": positions are i32, and the dimension has ",
                     n, " elements");
   // Unsigned and 64-bit indices are clipped before the cast drops bits.
+  bool negative = info(indices.dtype()).kind == Kind::integer;
   auto i = indices;
   if (i.dtype() == u32) i = i.astype(i64);
+  if (i.dtype() == u64) i = minimum(i, Scalar(n));
   if (i.dtype() == i64) i = clip(i, Scalar(-n - 1), Scalar(n));
   if (i.dtype() != i32) i = i.astype(i32);
-  if (indices.dtype() == u8 || indices.dtype() == u32) return i;
-  return select(i < 0, i + Scalar(n), i);
+  return negative ? select(i < 0, i + Scalar(n), i) : i;
 }
 }  // namespace bora::ops
 

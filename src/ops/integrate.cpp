@@ -39,13 +39,13 @@ Array running(const Array& y, const Array& coordinates, double distance, Index a
     return moveaxis(r, -1, normalize_axis("cumulative_trapezoid", axis, v.ndim()));
   });
 }
+/// A pair of equal coordinates has no parabola: its quotients count as 0, as in SciPy.
+Array over(const Array& a, const Array& b) { return where(b == 0, 0., a / where(b == 0, 1., b)); }
 /// Parabolas through samples 0 .. 2 k of v.
 Array parabolas(const Array& v, const Array& width, Index k) {
   auto y0 = from(v, 0, 2 * k, 2), y1 = from(v, 1, 2 * k, 2), y2 = from(v, 2, 2 * k + 1, 2);
   auto h0 = from(width, 0, 2 * k, 2), h1 = from(width, 1, 2 * k, 2);
   auto both = h0 + h1;
-  // A pair of equal coordinates has no parabola: its quotients count as 0, as in SciPy.
-  auto over = [](const Array& a, const Array& b) { return where(b == 0, 0., a / where(b == 0, 1., b)); };
   auto q = over(h0, h1);
   return sum(both * (y0 * (2 - over(ones_like(q), q)) + y1 * (both * over(both, h0 * h1)) + y2 * (2 - q)), -1) / 6;
 }
@@ -59,8 +59,8 @@ Array by_parabolas(const Array& y, const Array& coordinates, double distance, In
     auto r = parabolas(v, width, (n - 1) / 2);
     if (n % 2 == 1) return r;
     auto h0 = last(width, 2);
-    auto alpha = (2 * square(h1) + 3 * h0 * h1) / (6 * (h0 + h1)), beta = (square(h1) + 3 * h0 * h1) / (6 * h0),
-         eta = power(h1, 3) / (6 * h0 * (h0 + h1));
+    auto alpha = over(2 * square(h1) + 3 * h0 * h1, 6 * (h0 + h1)), beta = over(square(h1) + 3 * h0 * h1, 6 * h0),
+         eta = over(power(h1, 3), 6 * h0 * (h0 + h1));
     return r + alpha * last(v, 1) + beta * last(v, 2) - eta * last(v, 3);
   });
 }

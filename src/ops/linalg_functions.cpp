@@ -40,7 +40,7 @@ Lstsq lstsq(const Array& a, const Array& b, std::optional<double> rcond) {
   auto n = a.shape(1);
   auto columns = b.ndim() == 1 ? expand_dims(b, -1) : b;
   auto [u, s, vt] = svd(a);
-  auto least = rcond.value_or(epsilon(a) * longest(a));
+  auto least = !rcond ? epsilon(a) * longest(a) : *rcond < 0 ? epsilon(a) : *rcond;
   auto rank = s.size() > 0 ? sum((s > least * amax(s)).astype(i32)) : zeros({}, i32);
   auto x = s.size() > 0 ? matmul(adjoint(vt), expand_dims(inverted(s, least), -1) * matmul(adjoint(u), columns))
                         : zeros({n, columns.shape(1)}, a.dtype());

@@ -68,6 +68,7 @@ Array nan_to_num(const Array& x, const NanToNumOptions& o) {
   if (!is_float(x.dtype())) return x;
   auto largest = x.dtype() == f64   ? std::numeric_limits<double>::max()
                  : x.dtype() == f32 ? static_cast<double>(std::numeric_limits<float>::max())
+                 : x.dtype() == f16 ? 65504.0
                                     : 0x1.fep127;
   auto y = where(isnan(x), o.nan, x);
   y = where(x == kInf, o.posinf.value_or(largest), y);

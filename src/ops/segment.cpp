@@ -3,18 +3,12 @@
 #include <limits>
 #include "bora/ops/creation.h"
 #include "ops/composed.h"
+#include "ops/extreme.h"
 
 namespace bora {
 using namespace ops;
 namespace {
 using Scattering = Array (*)(const Array&, const Array&, const Array&, std::int64_t);
-/// The least (greatest) number of a dtype.
-Array bound(Dtype dtype, bool least) {
-  if (is_float(dtype)) return constant(least ? -kInf : kInf, dtype);
-  auto sign = std::uint64_t{1} << (8 * dtype_size(dtype) - 1);  // the highest bit; from_bytes reads the lower ones
-  auto bits = info(dtype).kind == Kind::integer ? (least ? sign : sign - 1) : least ? 0 : 2 * (sign - 1) + 1;
-  return from_bytes({{}, dtype}, &bits);
-}
 Array reduced(std::string_view what, const Array& data, const Array& ids, std::optional<std::int64_t> num_segments,
               Scattering scatter, const Array& empty) {
   check<DtypeError>(is_integer(ids.dtype()), what, ": segment_ids must be integers, got ", ids.type());
@@ -49,10 +43,10 @@ Array segment_prod(const Array& data, const Array& segment_ids, std::optional<st
 }
 Array segment_max(const Array& data, const Array& segment_ids, std::optional<std::int64_t> num_segments) {
   check_ordered("segment_max", data);
-  return reduced("segment_max", data, segment_ids, num_segments, scatter_max, bound(data.dtype(), true));
+  return reduced("segment_max", data, segment_ids, num_segments, scatter_max, extreme(data.dtype(), true));
 }
 Array segment_min(const Array& data, const Array& segment_ids, std::optional<std::int64_t> num_segments) {
   check_ordered("segment_min", data);
-  return reduced("segment_min", data, segment_ids, num_segments, scatter_min, bound(data.dtype(), false));
+  return reduced("segment_min", data, segment_ids, num_segments, scatter_min, extreme(data.dtype(), false));
 }
 }  // namespace bora

@@ -121,17 +121,19 @@ Array quantiles(std::string_view what, const Array& x, const Array& q, const Dim
   check<ShapeError>(n > 0, what, ": there are no elements along axes ", dims, " of ", x.shape());
   auto flat = rows;
   flat.push_back(n);
+  // f32 does not hold every position from 2^24 elements on.
+  auto position = n > (std::int64_t{1} << 24) ? f64 : x.dtype() == f64 ? f64 : f32;
   return in_f32(x, [&](const Array& v) {
     auto sorted = sort(reshape(transpose(v, joined(rest, dims)), flat), -1);
     auto nan = isnan(sorted);
-    auto last = sum((!nan).astype(v.dtype()), -1, kKeep) - 1;  // the position of the largest that is not NaN
+    auto last = sum((!nan).astype(position), -1, kKeep) - 1;  // the position of the largest that is not NaN
     if (!skip) last = full_like(last, n - 1);
-    auto wanted = ravel(q).astype(v.dtype());
+    auto wanted = ravel(q).astype(position);
     auto outside = !(wanted >= 0 && wanted <= 1);
     auto place = where(outside, 0, wanted) * maximum(last, 0);  // [rows.., Q]
     auto low = stop_gradient(floor(place)), high = stop_gradient(ceil(place));
     auto element = [&](const Array& i) { return take_along_axis(sorted, i.astype(i32), -1); };
-    auto y = between(element(low), element(high), place - low, o.method);
+    auto y = between(element(low), element(high), (place - low).astype(v.dtype()), o.method);
     y = where(outside || (skip ? last < 0 : any(nan, -1, kKeep)), kNan, y);
     auto shape = q.shape();
     shape.append(rows);

@@ -83,9 +83,10 @@ struct Muon {
       auto hat = mu / ahead.astype(mu.dtype());
       if (o.nesterov) hat = o.beta * hat + (1 - o.beta) * (u[i] / now.astype(u[i].dtype()));
       auto m = matrices(p, i, o.rules);
-      auto y = orthogonal(reshape(transpose(hat, m.order), m.flat), m);
+      auto flat = reshape(transpose(hat, m.order), m.flat);
+      auto y = orthogonal(flat, m);
+      if (o.adaptive) y = sum(flat * y, {1, 2}, {.keepdims = true}) * y;
       y = transpose(reshape(y, m.ordered), m.back);
-      if (o.adaptive) y = sum(hat * y) * y;
       auto scale = o.consistent_rms ? std::sqrt(std::max(m.rows, m.columns)) * *o.consistent_rms
                                     : std::sqrt(std::max(1.0, m.columns / m.rows));
       r.push_back(reshard_like(y * scale, p.arrays[i]));

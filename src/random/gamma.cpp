@@ -50,6 +50,10 @@ double gamma_slope(double a, double x) {
   if (!(a > 0) || !(x >= 0)) return std::numeric_limits<double>::quiet_NaN();
   if (x == 0) return 0;
   if (std::isinf(x)) return std::numeric_limits<double>::quiet_NaN();
+  if (a > 1e8) {  // as Temme's expansion begins; the series would have some sqrt(a) terms
+    double u = (x - a) / a;
+    return (u == 0 ? 1 : (1 + u) * std::log1p(u) / u) + 1 / (6 * a);
+  }
   constexpr double eps = std::numeric_limits<double>::epsilon();
   if (!(x > 1 && x > a)) {
     double r = a, c = 1, sum = 1, dc = 0, dsum = 0;

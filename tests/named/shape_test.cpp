@@ -116,6 +116,8 @@ TEST(NamedShape, Comparisons) {
   equal(d.remainder, {A, B}, {0, 1, 0, 1, 0, 1});
   equal(around(x() / 8, 1), {A, B}, around(x() / 8, 1).to_vector<float>());
   EXPECT_NEAR(around(x() / 8, 2).to_vector<float>()[1], 0.12F, 1e-6);
+  EXPECT_EQ(around(full({A}, 700, f16), 2).to_vector<float>()[0], 700);
+  EXPECT_EQ(around(full({A}, 16777217, i32), 2).to_vector<int>()[0], 16777217);
   equal(clip(x(), arange(B, 0, 1, f32), 3 * ones(A)), {A, B}, {0, 1, 2, 3, 3, 3});
 }
 TEST(NamedShape, BadArgumentsAreNamed) {

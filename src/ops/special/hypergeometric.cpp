@@ -74,7 +74,8 @@ template <class T> Dual<T> kummer(Dual<T> a, Dual<T> b, T x) {
   bool whole = ends(a.v, b.v);
   if (whole && a.d == 0 && b.d == 0 && !std::isinf(x)) {
     Dual<T> term = T(1), sum = T(1);
-    for (T k = 0; k < -a.v; ++k) sum = sum + (term = term * Dual<T>((a.v + k) / (b.v + k) * (x / (k + 1))));
+    for (T k = 0; k < -a.v && term.v != 0 && std::isfinite(sum.v); ++k)
+      sum = sum + (term = term * Dual<T>((a.v + k) / (b.v + k) * (x / (k + 1))));
     return sum;
   }
   if (std::isinf(x)) {
@@ -160,7 +161,8 @@ template <class T> Dual<T> gauss(Dual<T> a, Dual<T> b, Dual<T> c, T x) {
   if (finite && fixed && !std::isinf(x)) {
     T last = ends(a.v, c.v) ? a.v : b.v, term = 1, sum = 1;
     if (ends(a.v, c.v) && ends(b.v, c.v)) last = std::fmax(a.v, b.v);
-    for (T k = 0; k < -last; ++k) sum += term *= (a.v + k) * (b.v + k) / (c.v + k) * (x / (k + 1));
+    for (T k = 0; k < -last && term != 0 && std::isfinite(sum); ++k)
+      sum += term *= (a.v + k) * (b.v + k) / (c.v + k) * (x / (k + 1));
     return sum;
   }
   if (x > 1) return T(kInf);

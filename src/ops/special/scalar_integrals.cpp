@@ -69,7 +69,7 @@ template <class T> T expn(T n, T x) {
   if (x == 0) return n > 1 ? 1 / (n - 1) : kInf;
   if (n <= 0) {  // E_(k-1) = (e^-x + (1 - k) E_k) / x ends at E_0 = e^-x / x
     T e = std::exp(-x), y = e / x;
-    for (T k = 0; k > n; --k) y = (e + (1 - k) * y) / x;
+    for (T k = 0; k > n && y != 0 && !std::isinf(y); --k) y = (e + (1 - k) * y) / x;
     return y;
   }
   if (x >= 1) return expn_fraction(n, x) * std::exp(-x);

@@ -1,0 +1,18 @@
+// extreme.h -- the numbers that no other one of a dtype exceeds. Private.
+#pragma once
+#include <limits>
+#include "bora/ops/creation.h"
+
+namespace bora::ops {
+/// A scalar: the least (greatest) number of the dtype, which is an infinity of floating ones.
+inline Array extreme(Dtype dtype, bool least) {
+  if (is_float(dtype)) {
+    auto infinity = std::numeric_limits<double>::infinity();
+    return constant(least ? -infinity : infinity, dtype);
+  }
+  if (dtype == boolean) return constant(!least, dtype);
+  auto sign = std::uint64_t{1} << (8 * dtype_size(dtype) - 1);  // the highest bit; from_bytes reads the lower ones
+  auto bits = info(dtype).kind == Kind::integer ? (least ? sign : sign - 1) : least ? 0 : 2 * (sign - 1) + 1;
+  return from_bytes({{}, dtype}, &bits);
+}
+}  // namespace bora::ops
