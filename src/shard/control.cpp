@@ -58,7 +58,7 @@ ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in
   std::string key = "shard " + std::to_string(outer.rank()) + " " + to_string(outer.mesh());
   for (auto& x : in) key += ' ' + describe(x);
   for (auto& f : force) key += " >" + (f ? describe(*f) : std::string());
-  return p->memo.get<ShardedProgram>(key, [&] {
+  auto r = p->memo.get<ShardedProgram>(key, [&] {
     Stage stage(current(), true, p->compile);
     Shard s(&stage, outer.mesh(), outer.rank());
     Arrays x, out;
@@ -88,9 +88,13 @@ ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in
     }
     r.program = stage.finish(out);
     check<TraceError>(stage.captures.empty(), "a sharding rule made a concrete array while a Program was partitioned");
-    if (stage.parent == eval_interpreter()) r.agreed = agree(p, r, in, outer);
     return r;
   });
+  // With the ranks of this mesh: another one of its shape, or an abstract one, has compared nothing with them.
+  if (current() == eval_interpreter())
+    r.agreed = p->memo.get<OriginPtr>("agreed " + std::to_string(outer.id) + " " + key,
+                                      [&] { return agree(p, r, in, outer); });
+  return r;
 }
 namespace {
 Arrays locals(const std::vector<Sharded>& v) {

@@ -60,6 +60,8 @@ void validate(const CollectiveCall& c, const Group& g, int rank) {
   }
   if (!reduces(c.kind)) return;
   check<DtypeError>(is_numeric(c.dtype), name, ": random keys cannot be reduced");
+  bool ordered = c.reduce == Reduction::max || c.reduce == Reduction::min;
+  check<DtypeError>(!ordered || !is_complex(c.dtype), name, ": complex numbers have no order");
   auto r = c.reduce;
   bool known = r == Reduction::sum || r == Reduction::mean || r == Reduction::max || r == Reduction::min;
   check<ValueError>(known, name, ": ranks combine by sum, mean, max or min");
