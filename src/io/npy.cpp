@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <sstream>
 #include "bora/base/file.h"
+#include "bora/base/text.h"
 #include "bora/ops/shape.h"
 #include "npy_format.h"
 
@@ -51,11 +51,9 @@ std::string_view descr_of(Dtype d) {
 }
 std::string npy_bytes(const Array& x) {
   Array c = x.concrete();
-  std::ostringstream h;
-  h << "{'descr': '" << descr_of(c.dtype()) << "', 'fortran_order': False, 'shape': (";
-  for (std::int64_t d = 0; d < c.ndim(); ++d) h << (d ? ", " : "") << c.shape(d);
-  h << (c.ndim() == 1 ? ",), }" : "), }");
-  auto header = h.str();
+  auto header = "{'descr': '" + std::string(descr_of(c.dtype())) + "', 'fortran_order': False, 'shape': (";
+  for (std::int64_t d = 0; d < c.ndim(); ++d) header += (d ? ", " : "") + std::to_string(c.shape(d));
+  header += c.ndim() == 1 ? ",), }" : "), }";
   header.append((64 - (10 + header.size() + 1) % 64) % 64, ' ');
   header += '\n';
   std::string out("\x93NUMPY\x01\x00", 8);
@@ -159,9 +157,12 @@ void save_npz(const Path& file, const std::map<std::string, Array>& arrays) {
     auto entry_name = name + ".npy";
     check<IoError>(bytes.size() <= kZipLimit && out.size() <= kZipLimit, "save_npz: ", file.string(),
                    " would be larger than 4 GiB; use save_npy for each array");
+    check<ValueError>(entry_name.size() <= 0xffff && first_not_utf8(name) == name.npos, "save_npz: the name '",
+                      name.substr(0, 100), "' of ", name.size(), " bytes is too long, or not UTF-8");
     auto offset = static_cast<std::uint32_t>(out.size());
-    std::string common;  // the fields shared by both headers: version 2.0, stored, 1 January 1980
-    for (std::uint16_t v : {20, 0, 0, 0, 0x21}) put(common, v);
+    bool ascii = std::all_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x80; });
+    std::string common;  // the fields shared by both headers: version 2.0, UTF-8, stored, 1 January 1980
+    for (std::uint16_t v : {20, ascii ? 0 : 0x800, 0, 0, 0x21}) put(common, v);
     put(common, io::crc32_of(bytes));
     put(common, static_cast<std::uint32_t>(bytes.size()));
     put(common, static_cast<std::uint32_t>(bytes.size()));

@@ -109,13 +109,15 @@ NpyView read_npy(std::string_view bytes, const std::string& where) {
   v.fortran = entry(header, "fortran_order", where).starts_with("True");
   v.shape = parse_shape(entry(header, "shape", where), where);
   v.data = bytes.substr(start);
-  auto width =
-      v.descr.size() == 3 && '0' < v.descr[2] && v.descr[2] <= '9' ? static_cast<std::size_t>(v.descr[2] - '0') : 1;
+  std::size_t width = 1;  // bytes of a number
+  if (v.descr.size() > 2) std::from_chars(v.descr.data() + 2, v.descr.data() + v.descr.size(), width);
+  width = std::max<std::size_t>(width, 1);
   std::int64_t n = 0;
   try {
     n = volume(v.shape);
   } catch (const ShapeError& e) { fail<IoError>(where, ": ", e.text()); }
-  check<IoError>(static_cast<std::size_t>(n) * width <= v.data.size(), where, " ends before its ", n, " numbers");
+  check<IoError>(n == 0 || width <= v.data.size() / static_cast<std::size_t>(n), where, " ends before its ", n,
+                 " numbers");
   return v;
 }
 

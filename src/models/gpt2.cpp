@@ -48,9 +48,10 @@ namespace {
 /// Attention whose scores are multiplied by `scale`: its queries are.
 nn::Attention scaled(nn::Attention a, const std::optional<Array>& scale) {
   if (!scale) return a;
-  NamedArray s(scale->astype(a.q.weight.dtype()), {});
-  a.q.weight = a.q.weight * s;
-  if (a.q.bias) a.q.bias = *a.q.bias * s;
+  auto by_scale = [&](const NamedArray& x) { return x * NamedArray(scale->astype(x.dtype()), {}); };
+  a.q.weight = by_scale(a.q.weight);
+  if (a.q.bias) a.q.bias = by_scale(*a.q.bias);
+  if (a.q.lora) a.q.lora->b = by_scale(a.q.lora->b);
   return a;
 }
 /// The rows of a table [position, embed] at these positions. Its axis gets another name, as keys have: a rule for

@@ -19,6 +19,7 @@ class AnyGenerator final : public Generator {
           auto [x, grown] = model->decode(m, tokens, cache);
           auto last = x[{nn::kPosition, -1}];
           auto scores = policy.cast_to_output(model->head(m)(last).astype(f32)).array();
+          if (is_half(scores.dtype())) scores = scores.astype(f32);  // draws of a half have some hundred values
           return std::pair{choose(reshape(scores, {-1}), key), grown};
         }))) {}
   tree::Node parameters() override {

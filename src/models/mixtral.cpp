@@ -105,7 +105,8 @@ struct MixtralConfig {
 };
 MixtralConfig MixtralConfig::from_hf(HfConfig& c) {
   MixtralConfig r;
-  decoder_from_hf(r, c, {.kv_heads = c.is_null("num_key_value_heads") ? 0 : 8, .positions = 131072, .eps = 1e-5});
+  decoder_from_hf(r, c, {.kv_heads = c.is_null("num_key_value_heads") ? 0 : 8, .positions = 131072, .eps = 1e-5,
+                         .theta = 1e6});
   if (r.head_size * r.heads == r.embed) r.head_size = 0;
   r.experts = hf_size(c, "num_local_experts", 8);
   r.chosen = hf_size(c, "num_experts_per_tok", 2);

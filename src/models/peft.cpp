@@ -132,8 +132,17 @@ void load_adapters(tree::Node parameters, const std::string& folder, const Model
     c.expect("use_dora", false);
     c.expect("lora_bias", false);
     c.expect("bias", "none");
-    for (auto name : {"modules_to_save", "layer_replication", "layers_to_transform", "trainable_token_indices"})
+    c.expect("use_qalora", false);
+    for (auto name : {"modules_to_save", "layer_replication", "layers_to_transform", "trainable_token_indices",
+                      "alora_invocation_tokens"})
       if (c.has(name)) c.refuse(name);
+    std::string how;
+    try {
+      how = c.word("init_lora_weights", "");
+    } catch (const IoError&) {}  // true or false
+    // Other ways (pissa, olora, corda, loftq ..) subtract the adapters' first product from the base: it is another one.
+    if (!how.empty() && how != "gaussian" && how != "eva" && how != "orthogonal")
+      c.refuse("init_lora_weights", "convert it with path_initial_model_for_weight_conversion in peft");
     for (auto name : {"rank_pattern", "alpha_pattern"})
       if (c.has(name)) c.group(name).done();
     auto same = [&](std::string_view field, double theirs, std::string_view key, double mine) {

@@ -34,9 +34,9 @@ void RopeScaling::check() const {
   config::domain(std::isfinite(o.low) && o.low > 0, "low", o.low, "above 0");
   config::domain(std::isfinite(o.high) && o.high > o.low, "high", o.high, "above low");
 }
-Rope rope_from_hf(HfConfig& c, std::int64_t positions) {
+Rope rope_from_hf(HfConfig& c, std::int64_t positions, double absent_theta) {
   Rope r;
-  r.theta = c.number("rope_theta", r.theta);
+  r.theta = c.number("rope_theta", absent_theta);
   c.expect("partial_rotary_factor", 1.0);
   auto original = c.integer("original_max_position_embeddings", 0);
   if (c.has("rope_scaling") && c.has("rope_parameters")) c.refuse("rope_scaling", "rope_parameters says the same");

@@ -30,7 +30,7 @@ struct Rope {
   RopeScaling scaling = {};
 };
 /// rope_theta with rope_scaling, or rope_parameters (since transformers 5). Refuses other kinds of scaling.
-Rope rope_from_hf(HfConfig&, std::int64_t positions);
+Rope rope_from_hf(HfConfig&, std::int64_t positions, double absent_theta);
 /// In the form that every version of transformers reads.
 void rope_to_hf(const Rope&, HfConfig&);
 

@@ -83,6 +83,7 @@ struct AbsentInHf {
   std::int64_t kv_heads, positions, head_size = 0;
   double eps = 1e-6;
   bool tied = false;
+  double theta = 10000;
 };
 /// Sets the fields that all of these models have from the keys that they share, in one file's layout.
 template <class C> void decoder_from_hf(C& r, HfConfig& c, const AbsentInHf& absent) {
@@ -93,7 +94,7 @@ template <class C> void decoder_from_hf(C& r, HfConfig& c, const AbsentInHf& abs
   r.hidden = hf_size(c, "intermediate_size");
   r.positions = hf_size(c, "max_position_embeddings", absent.positions);
   r.head_size = hf_size(c, "head_dim", absent.head_size > 0 ? absent.head_size : r.embed / r.heads);
-  auto rope = rope_from_hf(c, r.positions);
+  auto rope = rope_from_hf(c, r.positions, absent.theta);
   r.theta = rope.theta;
   r.scaling = rope.scaling;
   r.eps = static_cast<float>(c.number("rms_norm_eps", absent.eps));

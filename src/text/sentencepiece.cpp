@@ -107,7 +107,7 @@ class SentencePiece final : public Tokenizer {
     end_ = token(library_.eos_id());
     padding_ = token(library_.pad_id());
     if (!around) return;
-    bool before = around->first.value_or(first.has_value()), after = around->last.value_or(!before);
+    bool before = around->first.value_or(first.has_value()), after = around->last.value_or(!first);
     check<IoError>((first || !before) && (end_ || !after), file, ": has no token for the ",
                    before ? "beginning" : "end", " of a text");
     if (before) before_.push_back(*first);

@@ -18,6 +18,7 @@ std::string svg(const Chart& c) {
   auto x = [&](double v) { return kLeft + kInnerWidth * part(c.x, v); };
   auto y = [&](double v) { return kHeight - kBottom - kInnerHeight * part(c.y, v); };
   std::ostringstream o;
+  o.imbue(std::locale::classic());
   auto text = [&](double px, double py, const char* anchor, const std::string& colour, const std::string& words) {
     o << "<text x=\"" << px << "\" y=\"" << py << "\" text-anchor=\"" << anchor << "\" fill=\"" << colour << "\">"
       << words << "</text>\n";

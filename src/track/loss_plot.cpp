@@ -21,6 +21,7 @@ std::vector<Point> thinned(const std::vector<Point>& all, std::size_t n) {
 void add_marks(Scale& scale, double least) {
   for (auto value : round_marks(scale.low, scale.high, least)) {
     std::ostringstream text;
+    text.imbue(std::locale::classic());
     text << value;
     scale.marks.emplace_back(value, text.str());
   }

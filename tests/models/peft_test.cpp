@@ -144,6 +144,12 @@ TEST(Peft, RefusesWhatDoesNotFit) {
   EXPECT_NE(changed("\"rank_pattern\": {}", "\"rank_pattern\": {\"c_fc\": 2}").find("rank_pattern"), std::string::npos);
   EXPECT_NE(changed("\"modules_to_save\": null", "\"modules_to_save\": [\"wte\"]").find("modules_to_save"),
             std::string::npos);
+  auto begun = [&](const std::string& how) {
+    return changed("\"init_lora_weights\": true", "\"init_lora_weights\": \"" + how + "\"");
+  };
+  for (std::string how : {"pissa", "pissa_niter_4", "olora", "corda", "loftq"})
+    EXPECT_NE(begun(how).find("init_lora_weights"), std::string::npos) << how;
+  EXPECT_EQ(begun("gaussian"), "none");
   EXPECT_EQ(changed("\"lora_alpha\": 5", "\"lora_alpha\": 5.0"), "none");
   fs::remove_all(made);
 }

@@ -176,6 +176,23 @@ TEST(Lora, OnlyAdaptersAreTrainedAndStoredOnEveryLayout) {
       }
     }
 }
+/// Where queries are multiplied to scale the scores, so is what an adapter adds to them.
+TEST(Lora, IsScaledAsTheWeightIs) {
+  for (bool by_layer : {false, true})
+    for (bool by_size : {false, true}) {
+      Gpt2Config c{.layers = 3, .embed = 16, .heads = 2, .positions = 8};
+      c.scale_by_layer = by_layer, c.scale_attention = by_size;
+      auto m = Gpt2::init(c, 13, random::key(1));
+      for (auto* l : {&m.blocks.layer.attn.q, &m.blocks.layer.attn.k}) {
+        nn::add_adapter(*l, {.rank = 2, .alpha = 4}, random::key(2));
+        l->lora->b = random::normal(random::key(3), Axes(l->lora->b.axes()));
+      }
+      auto whole = m;
+      for (auto* l : {&whole.blocks.layer.attn.q, &whole.blocks.layer.attn.k}) nn::merge_adapter(*l);
+      auto tokens = named(reshape(arange(12) % 13, {2, 6}), {Axis{"batch", 2}, Axis{"position", 6}});
+      EXPECT_TRUE(allclose(m(tokens).array(), whole(tokens).array(), 1e-4, 1e-4)) << by_layer << by_size;
+    }
+}
 TEST(Lora, GradientsAreThoseOfTheChangedWeight) {
   // y = x (W + s a b): with G the gradient of the whole weight, that of b is s a' G and that of a is s G b'.
   Axis in{"in", 5}, heads{"heads", 2}, size{"head_size", 3}, layers{"layers", 2}, rows{"batch", 4};

@@ -248,6 +248,28 @@ TEST(SentencePiece, SpecialTokens) {
   EXPECT_EQ(end.back(), 1);
   EXPECT_NE(text::tokenizer_at(path, true)->identity(), t->identity());
 }
+TEST(SentencePiece, TheConfigurationSaysWhatStandsAroundAText) {
+  auto folder = std::filesystem::temp_directory_path() / ("bora_around_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy_file(kGolden + "tokenizer_llama.model", folder / "tokenizer.model");
+  auto plain = text::open_tokenizer({"type=sentencepiece", "path=" + kGolden + "tokenizer_llama.model"})->encode("a");
+  auto with = [&](std::initializer_list<std::int32_t> first, std::initializer_list<std::int32_t> last) {
+    std::vector<std::int32_t> ids(first);
+    ids.insert(ids.end(), plain.begin(), plain.end());
+    ids.insert(ids.end(), last);
+    return ids;
+  };
+  auto said = [&](const std::string& json) {
+    std::ofstream(folder / "tokenizer_config.json") << json;
+    return text::tokenizer_at(folder.string(), true)->encode("a");
+  };
+  EXPECT_EQ(said("{}"), with({1}, {}));
+  EXPECT_EQ(said(R"({"add_bos_token": false})"), with({}, {}));
+  EXPECT_EQ(said(R"({"add_bos_token": true})"), with({1}, {}));
+  EXPECT_EQ(said(R"({"add_eos_token": true})"), with({1}, {2}));
+  EXPECT_EQ(said(R"({"add_bos_token": false, "add_eos_token": true})"), with({}, {2}));
+  std::filesystem::remove_all(folder);
+}
 TEST(SentencePiece, BrokenModels) {
   std::ifstream in(kGolden + "tokenizer_t5.model", std::ios::binary);
   std::string good((std::istreambuf_iterator<char>(in)), {});

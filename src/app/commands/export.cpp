@@ -85,14 +85,15 @@ struct Export {
       auto [config, generation] = special_tokens(source, *tokenizer);
       models::SavePretrained how{.shard_bytes = shard_bytes};
       if (!dtype.empty()) how.dtype = dtype == "bf16" ? bf16 : f32;
-      models::save_pretrained(to, model->parameters(), *s.model, options.vocabulary, config, how);
       std::string problem;
-      if (mesh.rank() == 0) try {
+      if (mesh.rank() == 0) try {  // before config.json, which makes a folder a model
+          fs::create_directories(to);
           write_companions(s, source, generation);
         } catch (const Error& e) { problem = e.text(); } catch (const fs::filesystem_error& e) {
           problem = "export: cannot copy " + e.path1().string() + ": " + e.code().message();
         }
       io::agree<IoError>(place_of(mesh), problem, "export: the tokenizer's files");
+      models::save_pretrained(to, model->parameters(), *s.model, options.vocabulary, config, how);
       if (mesh.rank() == 0) std::printf("checkpoint: %s\nwritten: %s\n", folder.c_str(), to.c_str());
       return 0;
     });
