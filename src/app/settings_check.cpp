@@ -10,6 +10,7 @@
 #include "bora/base/text.h"
 #include "bora/transport/forecast.h"
 #include "config_file.h"
+#include "data/records.h"
 #include "link.h"
 #include "settings.h"
 #include "train/run_folder.h"
@@ -93,15 +94,10 @@ void check_init_from(const Settings& s, const text::Tokenizer& tokenizer, Resume
 }
 
 void check_outside_text(const Settings& s, std::string_view what, const std::string& folder) {
-  std::error_code error;
-  auto mine = fs::weakly_canonical(fs::absolute(folder), error);
-  for (auto& path : data_paths(s)) {
-    auto text = fs::canonical(path, error);
-    auto inside = std::mismatch(text.begin(), text.end(), mine.begin(), mine.end()).first == text.end() &&
-                  fs::is_directory(text, error);
-    check<ConfigError>(!inside, what, ": ", folder, " lies in the folder of the text, ", path,
+  for (auto& path : data_paths(s))
+    check<ConfigError>(!data::would_read(path, folder, {"config.yaml", "metrics.jsonl", "loss.svg", "rank-0.log"}),
+                       what, ": ", folder, " lies in the folder of the text, ", path,
                        ": the run's own files would become text; choose another");
-  }
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <sys/vfs.h>
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include "bora/base/crc32c.h"
 #include "bora/base/file.h"
 #include "data/records.h"
@@ -146,6 +147,21 @@ class Glob {
   std::vector<std::string> parts_ = {};
   bool indices_;  // the pattern names .dat or .u8
 };
+/// Whether the components of a pattern match those of a file's path.
+bool matches(fs::path::iterator part, fs::path::iterator end, fs::path::iterator name, fs::path::iterator last) {
+  if (part == end || name == last) return part == end && name == last;
+  if (*part != "**")
+    return ::fnmatch(part->c_str(), name->c_str(), FNM_PERIOD) == 0 && matches(++part, end, ++name, last);
+  if (std::next(part) == end) return true;
+  return matches(std::next(part), end, name, last) || matches(part, end, std::next(name), last);
+}
+std::vector<std::string> alternatives_of(const std::string& pattern) {
+  std::vector<std::string> all;
+  std::error_code none;
+  if (fs::exists(pattern, none)) all = {pattern};  // a name may hold any character
+  else expand(pattern, all);
+  return all;
+}
 /// A file, the files of a folder, or those that match; at least one.
 void find(const std::string& path, std::vector<std::string>& files) {
   std::error_code error;
@@ -190,10 +206,8 @@ SourceFile file_at(const std::string& path) {
   return {path, s.st_size, s.st_mtim.tv_sec * std::int64_t{1'000'000'000} + s.st_mtim.tv_nsec};
 }
 std::vector<SourceFile> find_files(const std::string& pattern) {
-  std::vector<std::string> paths, alternatives;
-  std::error_code none;
-  if (fs::exists(pattern, none)) alternatives = {pattern};  // a name may hold any character
-  else expand(pattern, alternatives);
+  std::vector<std::string> paths;
+  auto alternatives = alternatives_of(pattern);
   for (auto& path : alternatives) find(path, paths);
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
@@ -205,6 +219,22 @@ std::vector<SourceFile> find_files(const std::string& pattern) {
   }
   check<ConfigError>(bytes > 0, "data: ", pattern, " is empty");
   return files;
+}
+
+bool would_read(const std::string& pattern, const std::string& folder, const std::vector<std::string>& names) {
+  std::error_code error;
+  auto whole = [&](const std::string& path) { return fs::weakly_canonical(fs::absolute(path), error); };
+  auto below = whole(folder);
+  for (auto& path : alternatives_of(pattern)) {
+    auto from = whole(path);
+    if (fs::is_directory(from, error)) {
+      if (std::mismatch(from.begin(), from.end(), below.begin(), below.end()).first == from.end()) return true;
+    } else if (Glob::special(path)) {
+      for (auto& name : names)
+        if (auto file = below / name; matches(from.begin(), from.end(), file.begin(), file.end())) return true;
+    }
+  }
+  return false;
 }
 
 std::vector<SourceFile> list_files(const std::string& pattern) {

@@ -22,6 +22,8 @@ std::vector<SourceFile> find_files(const std::string& pattern);
 SourceFile file_at(const std::string& path);
 /// find_files; a file of a kind that no reader here knows (Parquet, Arrow, other compressions) is an error as well.
 std::vector<SourceFile> list_files(const std::string& pattern);
+/// Whether files of these names in a folder, which need not exist, would be among them.
+bool would_read(const std::string& pattern, const std::string& folder, const std::vector<std::string>& names);
 /// Of the size and of samples: the first and the last 64 KiB, and 16 pieces of 4 KiB between. Throws IoError.
 std::uint64_t sample_hash(const SourceFile& file);
 /// CRC-32C of all stored bytes. Throws IoError.

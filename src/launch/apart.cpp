@@ -35,8 +35,7 @@ std::chrono::seconds Apart::left(const std::string& host) const {
   if (found == until_.end()) return {};
   return std::max(std::chrono::ceil<std::chrono::seconds>(found->second - std::chrono::steady_clock::now()), {});
 }
-std::string Apart::text(const std::string& host, std::chrono::seconds pause) {
-  return "elastic: without host " + host + " for " + std::to_string(pause.count()) +
-         " s: its ranks and those of other hosts do not reach each other\n";
+std::string Apart::text(const std::string& host, std::chrono::seconds pause, std::string_view why) {
+  return "elastic: without host " + host + " for " + std::to_string(pause.count()) + " s: " + std::string(why) + "\n";
 }
 }  // namespace bora::launch

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bora::launch {
@@ -23,7 +24,8 @@ class Apart {
   std::chrono::seconds pause(const std::string& host);
   /// The part of that pause still to come, also for ranks that begin again; 0: none.
   std::chrono::seconds left(const std::string& host) const;
-  static std::string text(const std::string& host, std::chrono::seconds pause);
+  static constexpr std::string_view kReason = "its ranks and those of other hosts do not reach each other";
+  static std::string text(const std::string& host, std::chrono::seconds pause, std::string_view why);
 
  private:
   std::vector<std::string> hosts_ = {};                     // of the ranks

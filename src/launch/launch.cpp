@@ -14,7 +14,6 @@
 #include <utility>
 #include "bora/base/error.h"
 #include "bora/base/text.h"
-#include "bora/transport/transport.h"
 #include "apart.h"
 #include "headway.h"
 #include "newcomers.h"
@@ -26,13 +25,6 @@
 
 namespace bora::launch {
 namespace {
-/// The secret in the user's BORA_SECRET_FILE, or a new one. ConfigError.
-std::string secret_of_job() {
-  auto given = transport::config_from_environment([](const char* name) -> const char* {
-    return std::string_view(name) == "BORA_SECRET_FILE" ? std::getenv(name) : nullptr;
-  });
-  return given.secret.empty() ? make_secret() : given.secret;
-}
 Reach reach_of(const Options& options) {
   return options.reach.before.empty() ? Reach{ssh_words(options.ssh)} : options.reach;
 }
@@ -94,7 +86,7 @@ class Job final : private RankEvents {
   }
   bool elastic() const { return options_.elastic.max > 0; }
   bool bad_input() const {
-    return std::any_of(failed_.begin(), failed_.end(), [&](int r) { return ending(r).code() == 2; });
+    return std::any_of(ranks_.begin(), ranks_.end(), [](auto& rank) { return rank.bad_input(); });
   }
   bool lost() const { return !failed_.empty() || !why_.empty(); }
   /// After a loss, or once the ranks were asked to: every process that is left has left its epoch.
@@ -105,7 +97,6 @@ class Job final : private RankEvents {
     auto alive = std::count_if(ranks_.begin(), ranks_.end(), [](auto& rank) { return !rank.ending; });
     return waiting > 0 && waiting == static_cast<std::size_t>(alive);
   }
-  const Ending& ending(int r) const { return *ranks_[static_cast<std::size_t>(r)].ending; }
 
   void connect() {
     auto until = Clock::now() + std::chrono::seconds(options_.connect_s);
@@ -140,13 +131,23 @@ class Job final : private RankEvents {
     auto name = apart_.host();
     if (!name.empty() && enough_without(name)) go_without(name, apart_.pause(name));
   }
+  /// Ranks that could not begin there, beside others that go on.
+  void leave_out_unable() {
+    for (int r : std::exchange(failed_, {})) {
+      auto& rank = ranks_[static_cast<std::size_t>(r)];
+      auto here = [&](auto& host) { return host->host().name == rank.host; };
+      bool unable = rank.newcomer && rank.ending->code() == 2 && std::any_of(remote_.begin(), remote_.end(), here);
+      if (unable && enough_without(rank.host))
+        go_without(rank.host, apart_.pause(rank.host), "a rank could not begin there");
+    }
+  }
   bool enough_without(const std::string& name) const {
     int slots = 0;
     for (auto& host : remote_) slots += host->host().name == name ? 0 : host->host().slots;
     return options_.elastic.fitting(std::min(slots, options_.ranks)) >= options_.elastic.min;
   }
-  void go_without(const std::string& name, std::chrono::seconds pause) {
-    write_all(2, Apart::text(name, pause));
+  void go_without(const std::string& name, std::chrono::seconds pause, std::string_view why = Apart::kReason) {
+    write_all(2, Apart::text(name, pause, why));
     leave_out([&](auto& host) { return host.host().name == name; }, pause);
   }
   /// The ranks with which an elastic job goes on, if it gets so many slots more. ConfigError if they are too few.
@@ -165,7 +166,8 @@ class Job final : private RankEvents {
   void start(int attempt, const Handing& handing = {}) {
     RanksToStart some{.count = ranks(), .size = ranks(), .command = options_.command, .secret = secret_of_job(),
                       .elastic = elastic(), .epoch = attempt, .heirs = handing.heirs};
-    if (attempt > 0) some.command.insert(some.command.end(), options_.restarted.begin(), options_.restarted.end());
+    if (attempt > 0 && options_.restarted)
+      for (auto& word : options_.restarted()) some.command.push_back(word);
     root_ = {};
     if (remote_.empty()) root_ = RootSocket(options_.root);
     std::vector<int> counts = handing.counts;
@@ -179,7 +181,7 @@ class Job final : private RankEvents {
     ::winsize window{};
     if (::isatty(2) && ::ioctl(2, TIOCGWINSZ, &window) == 0) some.columns = window.ws_col;
     if (remote_.empty()) {
-      auto members = kept(some, local_.get(), before_.size() == ranks_.size());
+      auto members = place(some, local_.get());
       if (local_) local_->regroup(some, members);
       else local_ = std::make_unique<LocalRanks>(some, signals_.before());
       if (members[0] < 0) root_ = {};  // a new rank 0 has it; another one binds the address itself
@@ -193,9 +195,16 @@ class Job final : private RankEvents {
       some.count = counts[h];
       for (int r = some.first; r < some.first + some.count; ++r)
         apart_.has(ranks_[static_cast<std::size_t>(r)].host = host->host().name);
-      host->start(some, variables, folder, kept(some, host.get(), before_.size() == ranks_.size()));
+      host->start(some, variables, folder, place(some, host.get()));
       some.first += some.count;
     }
+  }
+  /// kept(), and notes which ranks are new beside those that go on.
+  std::vector<int> place(const RanksToStart& some, const Ranks* of) {
+    auto members = kept(some, of, before_.size() == ranks_.size());
+    for (std::size_t i = 0; i < members.size(); ++i)
+      ranks_[static_cast<std::size_t>(some.first) + i].newcomer = !before_.empty() && members[i] < 0;
+    return members;
   }
   /// The next epoch after a loss, or with hosts that have come; false if there is none.
   bool regrouped(int& starts, Headway& headway) {
@@ -208,6 +217,7 @@ class Job final : private RankEvents {
     }
     if (over_) return false;
     if (failed_.empty()) leave_out_apart();
+    else leave_out_unable();
     leave_out([](auto& host) { return !host.connected(); });
     for (auto& host : newcomers_.take()) {
       write_all(2, "elastic: host " + host->host().name + " joins\n");
@@ -221,7 +231,6 @@ class Job final : private RankEvents {
       if (!handed_ && n != said_) say_ranks(std::exchange(said_, n), n);
       before_ = std::exchange(ranks_, std::vector<Rank>(n));
       outputs_.open(ranks());
-      failed_.clear();
       why_.clear();
       silent_.reset();
       deadline_.reset();
@@ -231,7 +240,6 @@ class Job final : private RankEvents {
       before_.clear();
     } catch (const ConfigError& e) {
       write_all(2, std::string(error_mark) + one_line(e.text()) + "\n");
-      failed_.clear();
       over_ = true;
     }
     return !over_;
@@ -291,7 +299,7 @@ class Job final : private RankEvents {
     bool asked = ended_ || (interrupted_ && code < 0) || code == 130;  // by the launcher or by the user
     if (code == 0 || asked) return;
     failed_.push_back(r);
-    wait_for_others(code != 2);
+    wait_for_others(!ranks_[static_cast<std::size_t>(r)].bad_input());
   }
   void left(int rank, int lost, const std::string& why) override {
     apart_.misses(rank, lost);

@@ -20,7 +20,7 @@ struct Elastic {
 struct Options {
   int ranks = 1;
   std::vector<std::string> command = {};    // argv of every rank
-  std::vector<std::string> restarted = {};  // words added to it when the job is restarted
+  std::function<std::vector<std::string>()> restarted = {};  // words added to it when ranks are started again
   std::string log_dir = {};                 // rank-<r>.log: everything rank r prints
   int max_restarts = 0;                     // after a rank was lost
   Elastic elastic = {};                     // instead; `hosts` may have more slots than ranks, as spares

@@ -1,6 +1,7 @@
 #include "newcomers.h"
 #include <algorithm>
 #include <utility>
+#include "bora/base/error.h"
 
 namespace bora::launch {
 using std::chrono::seconds;
@@ -19,14 +20,14 @@ void Newcomers::serve(RankEvents& events) {
     auto now = Clock::now();
     bool failed = m.attempt && (!m.attempt->connected() || !m.attempt->failure().empty() ||
                                 (!m.here() && now >= m.next));
-    if (failed) {
-      m.attempt.reset();
-      m.pause = std::min(2 * m.pause, kLongestPause);
-      m.next = now + m.pause;
-    } else if (!m.attempt && now >= m.next) {
-      m.attempt = std::make_unique<RemoteRanks>(m.host, ssh_, agent_);
-      m.next = now + kMostToConnect;
-    }
+    if (!m.attempt && now >= m.next) try {
+        m.attempt = std::make_unique<RemoteRanks>(m.host, ssh_, agent_);
+        m.next = now + kMostToConnect;
+      } catch (const ConfigError&) { failed = true; }  // no process or file could be made now
+    if (!failed) continue;
+    m.attempt.reset();
+    m.pause = std::min(2 * m.pause, kLongestPause);
+    m.next = now + m.pause;
   }
 }
 int Newcomers::slots() const {

@@ -18,6 +18,7 @@
 #include "bora/base/error.h"
 #include "bora/base/reason.h"
 #include "bora/base/text.h"
+#include "bora/transport/transport.h"
 #include "epoch.h"
 
 namespace bora::launch {
@@ -40,7 +41,11 @@ bool write_all(int fd, std::string_view text) {
   }
   return true;
 }
-std::string make_secret() {
+std::string secret_of_job() {
+  auto given = transport::config_from_environment([](const char* name) -> const char* {
+    return std::string_view(name) == "BORA_SECRET_FILE" ? std::getenv(name) : nullptr;
+  });
+  if (!given.secret.empty()) return given.secret;
   std::string bytes(32, '\0');
   bool made = ::getrandom(bytes.data(), bytes.size(), 0) == static_cast<::ssize_t>(bytes.size());
   check<ConfigError>(made, "launch: cannot make a secret: ", std::strerror(errno));

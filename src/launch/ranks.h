@@ -118,8 +118,8 @@ class Signals {
 
 /// False if the reader has gone or there is no space.
 bool write_all(int fd, std::string_view text);
-/// 32 random bytes.
-std::string make_secret();
+/// That of the user's BORA_SECRET_FILE, or 32 random bytes. ConfigError.
+std::string secret_of_job();
 /// A memory file with these bytes, closed on exec. ConfigError.
 int secret_file(const std::string& bytes);
 /// A bound socket that listens only once rank 0 has it: it keeps the port from other processes until then.

@@ -54,15 +54,24 @@ std::vector<std::string> ssh_words(const std::string& command) {
 
 RemoteRanks::RemoteRanks(const Host& host, const Reach& ssh, const std::string& agent)
     : host_(host) {
-  int pipes[3][2];  // the first is a socket: writing to it after ssh has gone is an error, not a signal
-  bool made = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pipes[0]) == 0 &&
-              ::pipe2(pipes[1], O_CLOEXEC) == 0 && ::pipe2(pipes[2], O_CLOEXEC) == 0;
-  check<ConfigError>(made, "launch: more hosts need more open files: ", std::strerror(errno));
+  // The first is a socket: writing to it after ssh has gone is an error, not a signal.
+  int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
+  auto made = [&](bool yes, std::string_view problem) {
+    if (yes) return;
+    std::string why = std::strerror(errno);
+    for (auto& ends : pipes)
+      for (int fd : ends)
+        if (fd >= 0) ::close(fd);
+    throw ConfigError("launch: " + std::string(problem) + ": " + why);
+  };
+  made(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pipes[0]) == 0 && ::pipe2(pipes[1], O_CLOEXEC) == 0 &&
+           ::pipe2(pipes[2], O_CLOEXEC) == 0,
+       "more hosts need more open files");
   const auto remote = "exec " + quoted(agent) + " agent" +
                       (host.interface_name.empty() ? "" : " --interface " + quoted(host.interface_name));
   auto launcher = ::getpid();
   ssh_ = ::fork();
-  check<ConfigError>(ssh_ >= 0, "launch: cannot start ", ssh.before[0], ": ", std::strerror(errno));
+  made(ssh_ >= 0, "cannot start " + ssh.before[0]);
   if (ssh_ == 0) {
     ::setpgid(0, 0);  // a terminal's ^C reaches only the launcher, which tells the agents
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -12,7 +12,7 @@ Verdict verdict_on(const std::vector<Rank>& ranks, const std::vector<int>& faile
   if (interrupted && cause == failed.end() && std::any_of(ranks.begin(), ranks.end(), by_signal)) return {130};
   auto r = cause == failed.end() ? failed[0] : *cause;
   auto code = code_of(r);
-  auto& [ending, host, missed] = ranks[static_cast<std::size_t>(r)];
+  auto& [ending, host, missed, newcomer] = ranks[static_cast<std::size_t>(r)];
   auto name = std::string(error_mark) + "rank " + std::to_string(r) + (host.empty() ? "" : " (host " + host + ")");
   auto line = name + " lost: " + ending->words();
   if (code == 2 || code == 86) {
@@ -21,6 +21,6 @@ Verdict verdict_on(const std::vector<Rank>& ranks, const std::vector<int>& faile
     else if (!errors.empty()) line = errors.front().text;
     else if (code == 2) line = name + " " + ending->words();
   }
-  return {code == 2 ? 2 : 86, line};
+  return {code == 2 && !newcomer ? 2 : 86, line};
 }
 }  // namespace bora::launch

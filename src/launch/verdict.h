@@ -11,6 +11,9 @@ struct Rank {
   std::optional<Ending> ending = {};
   std::string host = {};  // empty: this host
   bool missed = false;    // by a rank that has left the epoch because of it
+  bool newcomer = false;  // a process that was started beside ranks that go on
+  /// The job cannot begin. A newcomer that cannot is a loss: others have what it lacks, a mounted folder for instance.
+  bool bad_input() const { return ending && ending->code() == 2 && !newcomer; }
 };
 struct Verdict {
   int code = 0;           // 2: bad input; 86: a rank was lost; 130: the user interrupted the job

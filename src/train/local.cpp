@@ -101,7 +101,7 @@ std::optional<std::size_t> layers_of(const tree::LeafRef& leaf, const Options& o
 }  // namespace detail
 
 std::optional<std::int64_t> Options::begins(std::int64_t step, std::int64_t n) const {
-  if (step < 1 || step == last) return std::nullopt;
+  if (step < 1 || step <= met || step == last) return std::nullopt;
   for (std::int64_t p = 0; p < n; ++p)
     if (step % every == offset(p, n)) return p;
   return std::nullopt;

@@ -109,6 +109,7 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
   ProgramPtr step_program(const Batch& b) override { return program_of(stepping({}), state_, base_, b); }
   Arrays step_arguments(const Batch& b) override { return stepping({}).inputs(state_, base_, b); }
   std::vector<std::pair<std::string, double>> meeting() const override { return met_; }
+  void goes_on_after_end(std::int64_t step) override { options_.met = step; }
 
  private:
   LocalTask(const Task<Params>& task, const StepOptions& given, const Axis& replica)

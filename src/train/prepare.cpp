@@ -1,4 +1,5 @@
 // Everything before the first step: the folder, the checkpoint to continue, the files, the plan.
+#include <cstdlib>
 #include "bora/base/file.h"
 #include "bora/base/text.h"
 #include "bora/train/plan.h"
@@ -28,6 +29,14 @@ void begin_files(Run& run, const io::GoodCheckpoint& found) {
     run.say("passed over, and kept as " + kept + ": " + one_line(why));
   }
   run.write_settings();
+}
+/// Step s reads rows s * batch and following of the text's order, whatever the steps before read.
+void tell_batch(Run& run, std::int64_t before) {
+  auto now = run.settings.batch;
+  if (now != before)
+    run.warn("batch: it was " + std::to_string(before) + " and is " + std::to_string(now) + ", so " +
+             std::to_string(run.done * std::abs(now - before)) + " rows of the text's order are " +
+             (now > before ? "left out" : "read again"));
 }
 /// The newest snapshot, if it is of no earlier step than the newest checkpoint.
 Snapshots::Found find_snapshot(Run& run) {
@@ -94,16 +103,21 @@ bool prepare(Run& run) {
         run.say(std::string(regrouped));
     });
   }
-  if (stored && s.steps > 0 && stored->step >= s.steps) {  // nothing is written
+  // A job that lost a rank after its last step still has its end to make.
+  bool ends = stored && stored->step == s.steps && UseLeaving::met_before();
+  if (stored && s.steps > 0 && stored->step >= s.steps && !ends) {  // nothing is written
     run.say("already at step " + std::to_string(stored->step) + ": steps=" + std::to_string(s.steps) +
             " leaves nothing to do");
     run.say("checkpoint: " + stored->folder);
     return false;
   }
   if (stored && s.steps > 0) {
-    run.done = stored->step;
+    run.done = run.stored = stored->step;
     auto notes = io::read_manifest(stored->folder).notes;
     if (auto best = notes.find("best"); best != notes.end()) run.best = Best::of_note(best->second);
+    run.unevaluated = notes.contains("unevaluated");
+    if (auto batch = notes.find("batch"); batch != notes.end()) tell_batch(run, std::stoll(batch->second));
+    if (notes.contains("ended")) run.model.goes_on_after_end(run.done);
     run.say("continuing from step " + std::to_string(run.done) + " (" + stored->folder + ")");
   }
   // Only now: settings that do not fit must leave existing files as they were.

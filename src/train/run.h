@@ -67,12 +67,14 @@ struct Run final : RunView {
   std::optional<Progress> progress = std::nullopt;             // from the first step on
   bool continued = false;                                      // a checkpoint of an earlier run
   std::int64_t done = 0;                                       // updates made
+  std::int64_t stored = -1;                                    // those of the checkpoint that the run continues
   double skipped = 0;                                          // of them those that a gradient was not finite for
   bool asked_to_stop = false;                                  // this rank; the next batch tells the others
   bool stopped = false;                                        // some rank was asked to
   bool wants_save = false, wants_stop = false;                 // a hook, after this step
   Best best = {};
   bool is_best = false;   // this step's validation loss is the lowest so far
+  bool unevaluated = false;  // its validation is due, but the run was stopped
   std::string base = {};  // the digest of the model's base; empty if it has none
 };
 /// Takes the folder, initialises the model or reads the checkpoint to continue, begins the run's files, plans a step.

@@ -26,6 +26,8 @@ struct Options {
   std::int64_t every = 30;  // steps between meetings
   /// All meet after this step too, without delay and mix: that of the run's end. 0: there is no such step.
   std::int64_t last = 0;
+  /// All have met after this step in that way: the end of a run that this one continues. 0: there was no such step.
+  std::int64_t met = 0;
   /// Of what a meeting finds, which it gets as a gradient; average needs none. diloco: of Nesterov's kind. Each
   /// fragment has a state of its own.
   optim::Transform outer = optim::sgd({.learning_rate = 0.7, .momentum = 0.9, .nesterov = true});
@@ -265,7 +267,7 @@ template <class F> class Steps {
  private:
   /// Whether fragment p of n begins to meet after this step.
   Array begun(const Array& step, std::int64_t p, std::int64_t n) const {
-    return step % options_.every == options_.offset(p, n) && step > 0 && step != options_.last;
+    return step % options_.every == options_.offset(p, n) && step > options_.met && step != options_.last;
   }
   template <class P> P part(P params, std::int64_t p) const {
     detail::keep_fragment(tree::node(params), options_, p);

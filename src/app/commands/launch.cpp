@@ -2,6 +2,7 @@
 #include "launch/launch.h"
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
@@ -150,20 +151,33 @@ void Launch::settle() {
 launch::Elastic elastic_of(const Settings& s) {
   launch::Elastic e{.min = static_cast<int>(s.elastic.min), .max = static_cast<int>(s.elastic.max),
                     .keeps = s.elastic.snapshot > 0};
-  e.fitting = [s](int slots) {
-    auto tokenizer = s.tokenizer->open();
+  e.fitting = [s, tokenizer = s.tokenizer->open()](int slots) {
     for (auto n = std::min(slots, static_cast<int>(s.elastic.max)); n >= s.elastic.min; --n) try {
         mesh_axes(s, *tokenizer, n);
         return n;
       } catch (const ConfigError&) {}  // a number that divides neither the mesh nor the batch
     return 0;
   };
-  e.progress = [out = s.out, snapshots = s.elastic.snapshot > 0] {
-    auto all = io::list_checkpoints(out + "/checkpoints");
-    auto words = all.empty() ? std::string("the beginning") : "step " + std::to_string(all.back().step);
+  e.progress = [out = s.out, snapshots = s.elastic.snapshot > 0, words = std::string("the beginning")]() mutable {
+    try {
+      auto all = io::list_checkpoints(out + "/checkpoints");
+      words = all.empty() ? "the beginning" : "step " + std::to_string(all.back().step);
+    } catch (const IoError&) {}  // the ranks that find the folder so will say it
     return snapshots ? words + " or a later snapshot" : words;
   };
   return e;
+}
+/// A run goes on from what it has written. One that is to begin anew has done so once it has put the checkpoints of an
+/// earlier run aside.
+std::function<std::vector<std::string>()> words_after_loss(const Settings& s, Resume resume) {
+  auto folder = [path = s.out + "/checkpoints"] {
+    struct ::stat at{};
+    return ::stat(path.c_str(), &at) == 0 ? std::optional(std::pair{at.st_dev, at.st_ino}) : std::nullopt;
+  };
+  return [folder, anew = resume == Resume::none, before = folder()]() -> std::vector<std::string> {
+    if (anew && before && folder() == before) return {};
+    return {"--resume", "good"};
+  };
 }
 /// The command of each rank that trains. Mistakes that need no rank are errors here.
 std::vector<std::string> Launch::training(const std::string& bora, const Settings& s, int size) const {
@@ -251,7 +265,7 @@ int Launch::run_here(const std::string& bora, const std::optional<launch::Alloca
     // An elastic job starts with the most that fit; the other hosts are spares.
     auto most = is_elastic ? l.elastic.fitting(l.ranks) : 0;
     l.command = training(bora, *s, most > 0 ? most : l.ranks);
-    l.restarted = {"--resume", "good"};
+    l.restarted = words_after_loss(*s, resume_of(resume));
   } else {
     if (is_command(program[0])) l.command = {bora};
     l.command.insert(l.command.end(), program.begin(), program.end());

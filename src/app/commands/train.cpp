@@ -1,4 +1,5 @@
 // Trains a model; this process is one rank.
+#include <algorithm>
 #include <cstdio>
 #include "app/commands.h"
 #include "app/epochs.h"
@@ -11,6 +12,12 @@
 
 namespace bora::app {
 namespace {
+/// What the ranks of an elastic job continue from after a loss: what the run has written. One that is to begin anew
+/// does so until a rank knows that it has. All ranks.
+Resume after_loss(const Mesh& mesh, Resume asked, bool begun) {
+  auto all = mesh.exchange(asked == Resume::none && !begun ? "anew" : "", "run: what it continues from");
+  return std::count(all.begin(), all.end(), "anew") == mesh.size() ? Resume::none : Resume::good;
+}
 struct Train {
   static constexpr std::string_view name = "train";
   static constexpr std::string_view help =
@@ -39,6 +46,7 @@ struct Train {
     if (s.local->automatic() && config.rank == 0)
       every = std::to_string(planned_every(s, *tokenizer, config.size, resume_of(resume)));
     bora::training::Snapshots snapshots;  // of all epochs of the job in this process
+    bool begun = false;                   // steps were made in one of them
     auto hand_over = [&](const Mesh& mesh, const std::vector<int>& heirs) { snapshots.hand_over(mesh, heirs); };
     return on_meshes({s, *tokenizer, "train", transport}, hand_over, [&](const Mesh& mesh) {
       if (s.elastic.max > 0 && !launch::can_go_on() && mesh.rank() == 0)
@@ -49,7 +57,8 @@ struct Train {
       options.step->compile.pipeline = pipeline;
       auto model = s.model->trainable(options);
       auto loop = loop_settings(s, mesh.shape(), tokenizer);
-      loop.resume = launch::epochs_behind() > 0 ? Resume::good : resume_of(resume);
+      loop.resume = resume_of(resume);
+      if (s.elastic.max > 0 && !launch::in_first_epoch()) loop.resume = after_loss(mesh, loop.resume, begun);
       if (!s.init_from.path.empty() || !s.lora.from.empty())
         loop.initial = [&](tree::Node parameters) {
           std::vector<std::string> said;
@@ -61,7 +70,7 @@ struct Train {
         };
       std::optional<bora::training::UseSnapshots> in_memory;
       if (s.elastic.snapshot > 0 && launch::can_go_on()) in_memory.emplace(snapshots, s.elastic.snapshot);
-      loop.hooks.emplace_back([](const StepReport& r, RunView&) { launch::reached(r.step); });
+      loop.hooks.emplace_back([&begun](const StepReport& r, RunView&) { begun = true, launch::reached(r.step); });
       std::optional<bora::training::UseLeaving> may_leave;
       if (launch::can_go_on()) may_leave.emplace(launch::asked_to_meet_again, !launch::in_first_epoch());
       auto code = run_training(*model, open_data(s, tokenizer, mesh), loop, mesh);

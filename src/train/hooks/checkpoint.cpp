@@ -24,13 +24,21 @@ io::Holder look_after_folder(Run& run) {
 }
 class Checkpoint final : public LoopHook {
  public:
+  void begin(Run& run) override { keep_best(run); }
   void after_step(Run& run, const StepReport& r) override {
     auto every = run.settings.checkpoint.every;
-    if (run.is_best && run.settings.checkpoint.best) write_best(run);
+    keep_best(run);
     bool due = every > 0 && r.step % every == 0;
     if ((due || run.wants_save) && !run.last()) write_checkpoint(run);
   }
-  void end(Run& run) override { write_checkpoint(run); }
+  void end(Run& run) override {
+    if (run.done != run.stored) write_checkpoint(run);
+  }
+
+ private:
+  static void keep_best(Run& run) {
+    if (run.is_best && run.settings.checkpoint.best) write_best(run);
+  }
 };
 std::string save(Run& run, const io::Holder& holder, const std::string& root, std::int64_t keep,
                  std::string& warning) {
@@ -41,6 +49,9 @@ std::string save(Run& run, const io::Holder& holder, const std::string& root, st
   std::map<std::string, std::string> notes{{"seed", std::to_string(s.seed)}, {"settings", s.settings}};
   if (run.best.step >= 0) notes["best"] = run.best.note();
   if (!run.base.empty()) notes["base"] = run.base;
+  notes["batch"] = std::to_string(s.batch);
+  if (run.unevaluated) notes["unevaluated"] = "1";
+  if (run.done == s.steps) notes["ended"] = "1";
   return io::save_checkpoint(root, run.done, leaves, place_of(run.mesh), notes, keep, &warning, holder);
 }
 }  // namespace

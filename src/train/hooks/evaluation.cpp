@@ -110,9 +110,15 @@ track::Values measured(Trainable& model, const data::Datasets& data, const LoopS
 }
 class Evaluation final : public LoopHook {
  public:
-  /// A new run makes a small one. A continued run has this step's in its record and only prints it again; ranks that go
-  /// on after a loss leave that out.
+  /// A new run makes a small one. A continued run makes up for one that a signal kept it from; else it has this step's
+  /// in its record and only prints it again, which ranks that go on after a loss leave out.
   void begin(Run& run) override {
+    if (run.unevaluated) {
+      evaluate_step(run);
+      run.stored = -1;  // that checkpoint does not know of it
+      run.say("val loss: " + last_);
+      return end_if_due(run);
+    }
     if (run.continued && UseLeaving::met_before()) return;
     auto loss = run.continued ? measure(run, false) : measure(run, true, kFirstBatches * run.settings.batch);
     run.say("val loss: " + loss);
@@ -121,16 +127,13 @@ class Evaluation final : public LoopHook {
     auto& eval = run.settings.eval;
     run.is_best = false;
     bool leaves = UseLeaving::leaves() && !run.wants_stop, last = run.last() && !leaves;
-    if (eval.every == 0 || r.step % eval.every != 0 || (run.stopped && !leaves)) return;
+    if (eval.every == 0 || r.step % eval.every != 0) return;
+    run.unevaluated = run.interrupted() && !leaves;  // a stop is to be quick
+    if (run.unevaluated) return;
     if (last && !run.settings.checkpoint.best) return;  // the end measures it
-    last_ = measure(run, true);
-    at_ = r.step;
+    evaluate_step(run);
     if (!last) run.say("step " + std::to_string(r.step) + "  val loss " + last_);
-    run.is_best = run.best.see(std::stod(last_), r.step, eval.min_delta);
-    if (eval.patience == 0 || run.best.since < eval.patience || last) return;
-    run.say("no lower validation loss in " + std::to_string(run.best.since) + " evaluations since step " +
-            std::to_string(run.best.step) + " (" + number_text(run.best.loss) + "): the run ends");
-    run.wants_stop = true;
+    if (!last) end_if_due(run);
   }
   void end(Run& run) override {
     if (run.interrupted()) return;
@@ -140,6 +143,19 @@ class Evaluation final : public LoopHook {
  private:
   std::string last_;  // the loss of step at_
   std::int64_t at_ = -1;
+  void evaluate_step(Run& run) {
+    last_ = measure(run, true);
+    at_ = run.done;
+    run.unevaluated = false;
+    run.is_best = run.best.see(std::stod(last_), run.done, run.settings.eval.min_delta);
+  }
+  static void end_if_due(Run& run) {
+    auto patience = run.settings.eval.patience;
+    if (patience == 0 || run.best.since < patience) return;
+    run.say("no lower validation loss in " + std::to_string(run.best.since) + " evaluations since step " +
+            std::to_string(run.best.step) + " (" + number_text(run.best.loss) + "): the run ends");
+    run.wants_stop = true;
+  }
   static std::string measure(Run& run, bool recorded, std::int64_t most = kAll) {
     run.watchdog.at("the evaluation after step " + std::to_string(run.done));
     auto begin = Clock::now();
