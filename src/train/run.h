@@ -73,9 +73,9 @@ struct Run final : RunView {
   bool stopped = false;                                        // some rank was asked to
   bool wants_save = false, wants_stop = false;                 // a hook, after this step
   Best best = {};
-  bool is_best = false;   // this step's validation loss is the lowest so far
-  bool unevaluated = false;  // its validation is due, but the run was stopped
-  std::string base = {};  // the digest of the model's base; empty if it has none
+  bool is_best = false;      // this step's validation loss is the lowest so far
+  bool unevaluated = false;  // this step's validation is due, but the run was stopped
+  std::string base = {};     // the digest of the model's base; empty if it has none
 };
 /// Takes the folder, initialises the model or reads the checkpoint to continue, begins the run's files, plans a step.
 /// False: there is no step to make.

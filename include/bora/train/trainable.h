@@ -31,7 +31,7 @@ class Trainable {
   /// Of the meeting of replicas whose result the last step() found: "round", "outer_gradient_norm" and, if parameters
   /// meet in fragments, "fragment"; empty if there was none.
   virtual std::vector<std::pair<std::string, double>> meeting() const { return {}; }
-  /// The state was restored from the end of a run, after this step; that run's last step was special for replicas.
+  /// The state is that of a run that ended after this step: its replicas have made their last meeting.
   virtual void goes_on_after_end(std::int64_t /*step*/) {}
 };
 
