@@ -10,6 +10,7 @@ Flag& Flag::take_last() { return option_->take_last(), *this; }
 Flag& Flag::one_value() { return option_->allow_extra_args(false), *this; }
 Flag& Flag::named(const std::string& type) { return option_->type_name(type), *this; }
 Flag& Flag::no_default() { return option_->default_str(""), *this; }
+Flag& Flag::hidden() { return option_->group(""), *this; }
 
 Flag Flags::add(const std::string& name, std::string& value, const std::string& help) {
   return Flag(app_.add_option(name, value, help));

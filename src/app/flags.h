@@ -27,6 +27,8 @@ class Flag {
   /// In the help: of a value, and of what it is unless given.
   Flag& named(const std::string& type);
   Flag& no_default();
+  /// Not in the help: given by Bora itself.
+  Flag& hidden();
 
  private:
   CLI::Option* option_;

@@ -66,6 +66,9 @@ std::int64_t row_ranks(const Settings& s, const MeshShape& mesh) {
 void check_stages(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
   auto n = stages_of(s, mesh);
   if (n == 1) return;
+  auto split = placement_of({{nn::kLayers, 1}}, mappings_of(s.mesh, mesh).compute, mesh).spec[0];
+  check<ConfigError>(split.size() == 1, "mesh.rules: axis '", nn::kLayers, "' is split over ", split.size(),
+                     " mesh axes (", to_string(split), "); the stages of a pipeline are the ranks of one");
   std::string others;
   for (auto& row : config::rows<models::Model>())
     if (config::Choice<models::Model>(row.type)->in_stages())
@@ -93,9 +96,10 @@ void check_stages(const Settings& s, const text::Tokenizer& tokenizer, const Mes
 }
 }  // namespace
 
-std::vector<MeshAxis> mesh_axes(const Settings& s, const text::Tokenizer& tokenizer, int ranks) {
+std::vector<MeshAxis> mesh_axes(const Settings& s, const text::Tokenizer& tokenizer, int ranks,
+                                std::string_view purpose) {
   auto mesh = resolve_mesh(s.mesh, ranks);
-  check_parts(s, tokenizer, mesh);
+  check_parts(s, tokenizer, mesh, purpose);
   bora::training::check_local(*s.local, mesh, batch_axes(mappings_of(s.mesh, mesh).compute, mesh), s.batch,
                               s.accumulate);
   check_fragments(s, tokenizer);
@@ -160,7 +164,7 @@ int in_epoch(const Job& job, const std::function<int(const Mesh&)>& f) {
   auto& s = job.settings;
   auto config = transport::with_options(transport::config_from_environment(), options_in(s));
   config = transport::with_options(config, job.transport);
-  auto axes = mesh_axes(s, job.tokenizer, config.size);
+  auto axes = mesh_axes(s, job.tokenizer, config.size, job.purpose);
   config.build = common_ground(job, mesh_shape(axes, config.size));
   auto context = meet(job, config);
   set_threads(s, context->ranks_on_host());

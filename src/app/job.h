@@ -15,7 +15,7 @@ struct Job {
 /// throws.
 int on_mesh(const Job&, const std::function<int(const Mesh&)>& f);
 /// Axes for Mesh. Throws ConfigError if they do not fit the job, or leave a rank without a part of a split dimension.
-std::vector<MeshAxis> mesh_axes(const Settings&, const text::Tokenizer&, int ranks);
+std::vector<MeshAxis> mesh_axes(const Settings&, const text::Tokenizer&, int ranks, std::string_view purpose = "train");
 /// The stages and microbatches of a pipeline, with its bubble, as a line of a plan; empty: the mesh has no stages.
 std::string stages_text(const Settings&, const MeshShape&);
 /// Threads of this rank: the setting, or its share of the cores.

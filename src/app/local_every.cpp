@@ -30,7 +30,8 @@ std::int64_t planned_every(const Settings& s, const text::Tokenizer& tokenizer, 
     }
   auto links = read_link(s.local->link(), "local.link");
   links.ranks_per_host = 1;
-  auto run = plan_run(without_auto(s), tokenizer, mesh_axes(s, tokenizer, ranks), links, true, [] { return 0; });
+  auto process = [] { return [] { return 0; }; };
+  auto run = plan_run(without_auto(s), tokenizer, mesh_axes(s, tokenizer, ranks), links, true, process);
   auto p = meetings_of(s, run, links, {});
   check<ConfigError>(p.every > 0, "local.every: auto: on local.link ", s.local->link(),
                      " no number of steps makes 90 % of the time compute; without meetings it is ",

@@ -4,7 +4,7 @@
 
 namespace bora::app {
 PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const std::vector<MeshAxis>& axes,
-                    const Links& links, bool pipeline, const ProcessBytes& process) {
+                    const Links& links, bool pipeline, const std::function<ProcessBytes()>& process) {
   PlannedRun r{.mesh = Mesh::abstract(axes, links), .model = nullptr, .classes = {}, .text = {}};
   Batch batch;
   r.classes = plan_classes(axes, links, [&](const Mesh& mesh) {
@@ -18,7 +18,7 @@ PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const s
     auto mine = rows_of_rank(s.batch, mesh);
     auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
     auto part = make_batch(rows, s.batch, mesh);
-    auto plan = plan_rank(*model, part, loop_settings(s, mesh.shape()), mesh, process);
+    auto plan = plan_rank(*model, part, loop_settings(s, mesh.shape()), mesh, process());
     if (!r.model) r.model = std::move(model), batch = part;
     return plan;
   });

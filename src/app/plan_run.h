@@ -11,7 +11,8 @@ struct PlannedRun {
   std::string text;                    // plan_text of all ranks
   std::int64_t parameters = 0, tokens = 0;  // of the model, of a step
 };
-/// Nothing is initialised: each kind of rank is partitioned once. Throws the errors of settings that do not fit.
+/// Nothing is initialised: each kind of rank is partitioned once, after process() was called. Throws the errors of
+/// settings that do not fit.
 PlannedRun plan_run(const Settings&, const text::Tokenizer&, const std::vector<MeshAxis>&, const Links&, bool pipeline,
-                    const ProcessBytes&);
+                    const std::function<ProcessBytes()>& process);
 }  // namespace bora::app

@@ -70,6 +70,14 @@ std::string axes_for(const bora::training::MeshSettings& of_run, int ranks) {
   } catch (const ConfigError&) {}
   return both ? "data=-1" : "";
 }
+/// Whether sums over the run's virtual ranks can be made on this mesh.
+bool fits_virtual(const Settings& s, int ranks) {
+  try {
+    auto shape = resolve_mesh(s.mesh, ranks);
+    bora::training::check_virtual(s.reproducible.virtual_, mappings_of(s.mesh, shape), shape, s.batch, s.accumulate);
+    return true;
+  } catch (const ConfigError&) { return false; }
+}
 constexpr std::string_view kOffer = "--resume good reads that one";
 }  // namespace
 
@@ -90,6 +98,7 @@ Settings settings_on_job(const RunWords& words, std::string_view command) {
   auto s = pretrained ? settings_of_pretrained(words.run, items) : load_settings(file, items);
   s.out = words.run;
   s.local = {};  // the model of its replicas is one
+  s.wire = {};   // no gradients are summed
   s = with_absolute_paths(s);
   bool axes = false, ways = false;  // given here: a mesh, how the model is spread over it
   for (auto& item : items) {
@@ -101,6 +110,8 @@ Settings settings_on_job(const RunWords& words, std::string_view command) {
   auto ranks = transport::config_from_environment().size;
   if (!axes) s.mesh.axes = ways ? "" : axes_for(s.mesh, ranks);
   if (ranks == 1 && !ways && !axes) s.mesh = {.layout = "dp", .threads = s.mesh.threads};
+  bool asked = std::any_of(items.begin(), items.end(), [](auto& item) { return item.starts_with("reproducible"); });
+  if (!asked && !fits_virtual(s, ranks)) s.reproducible = {};
   check_settings_without_data(s);
   return s;
 }

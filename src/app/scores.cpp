@@ -147,6 +147,7 @@ void ScoreWords::declare(Flags& flags) {
 int on_example(const ScoreWords& words, const std::string& labels, std::string_view command,
                const std::function<int(models::Scorer&, const training::Example&, const Mesh&)>& f) {
   auto s = settings_on_job(words.run, command);
+  s.mesh.microbatches = 0;  // the run's were of its batch
   auto tokenizer = s.tokenizer->open();
   check_folder_of(words.run, s, *tokenizer);
   auto vocabulary = vocabulary_of(s, *tokenizer);

@@ -181,7 +181,7 @@ void check_rows(const Settings&);
 /// The same, and if a decoder's rows begin with another token than the model's.
 void check_rows(const Settings&, const text::Tokenizer&);
 /// Throws ConfigError if the mesh's rules split a dimension into more parts than it has: some ranks would have no work.
-void check_parts(const Settings&, const text::Tokenizer&, const MeshShape&);
+void check_parts(const Settings&, const text::Tokenizer&, const MeshShape&, std::string_view purpose);
 
 /// Whether Bora wrote this text of a config.yaml.
 bool is_written_config(const std::string& text);

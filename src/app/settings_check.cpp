@@ -164,13 +164,15 @@ void check_rows(const Settings& s, const text::Tokenizer& tokenizer) {
 }
 namespace {
 /// What a sequence split over ranks needs of the model and of its positions.
-void check_context(const Settings& s, const AxisMapping& compute, const MeshShape& mesh) {
+void check_context(const Settings& s, const AxisMapping& compute, const MeshShape& mesh, bool training) {
   AxisName context("context");
   auto positions = s.data->shape(s.model->positions()).positions;
-  auto split = placement_of({{nn::kBatch, s.batch}, {nn::kPosition, positions}}, compute, mesh).spec[1];
+  auto split = placement_of({{nn::kBatch, s.batch}, {nn::kPosition, positions}, {nn::kHeads, 1}, {nn::kHeadGroup, 1}},
+                            compute, mesh)
+                   .spec[1];
   bool has = mesh.has(context) && mesh.axis_size(context) > 1;
   if (!has || !split.has(context)) return;
-  auto refusal = s.model->no_context();
+  auto refusal = s.model->no_context(training);
   check<ConfigError>(refusal.empty(), refusal, ", or leave axis 'context' (", mesh.axis_size(context),
                      " ranks that share each sequence) out of the mesh");
   auto ranks = mesh.parts(split);
@@ -181,7 +183,8 @@ void check_context(const Settings& s, const AxisMapping& compute, const MeshShap
                      "of the mesh, or local");
 }
 }  // namespace
-void check_parts(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
+void check_parts(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh,
+                 std::string_view purpose) {
   for (auto name : {"stage", "context"})
     check<ConfigError>(!s.wire.compression().on() || !mesh.has(AxisName(name)) || mesh.axis_size(AxisName(name)) == 1,
                        "wire: residuals and factors are of gradients that are whole on every rank; leave axis '", name,
@@ -195,7 +198,7 @@ void check_parts(const Settings& s, const text::Tokenizer& tokenizer, const Mesh
     return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
   };
   auto mappings = mappings_of(s.mesh, mesh);
-  check_context(s, mappings.compute, mesh);
+  if (purpose == "train" || purpose == "eval") check_context(s, mappings.compute, mesh, purpose == "train");
   bool layout = !s.mesh.has_dims() && s.mesh.rules.empty();
   for (auto* mapping : {&mappings.compute, &mappings.storage})
     for (auto& rule : mapping->rules())

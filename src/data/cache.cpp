@@ -203,24 +203,28 @@ std::shared_ptr<const Store> in_folder(const Making& making, const std::string& 
 }
 }  // namespace
 
-std::string check_same_files(const std::string& name, const std::vector<SourceFile>& files, const Crew& crew) {
+std::string check_same_files(const std::string& name, const std::vector<SourceFile>& files, const Crew& crew,
+                             const std::string& identity) {
   std::string print;
   auto prints = together(crew, "data: samples of the files", [&] {
     std::vector<std::uint64_t> samples;
     for (auto& f : files) samples.push_back(sample_hash(f));
     print = print_of(files, samples);
-    return hash_of(print) + " " + count_text(files);
+    return hash_of(print) + " " + hash_of(identity) + " " + count_text(files);
   });
+  constexpr std::size_t digits = 16;  // of a hash
   for (std::size_t r = 1; r < prints.size(); ++r) {
-    auto first = prints[0].substr(17), other = prints[r].substr(17);
+    auto first = prints[0].substr(2 * digits + 2), other = prints[r].substr(2 * digits + 2);
+    auto same = prints[0].substr(0, digits) == prints[r].substr(0, digits);
     check<ConfigError>(prints[r] == prints[0], "data: ", name, " differs between hosts: rank 0 has ", first, ", rank ",
-                       r, " has ", other, first == other ? " with other contents or names" : "",
+                       r, " has ", other, same ? " and another chat template" : "",
+                       !same && first == other ? " with other contents or names" : "",
                        "; give all hosts the same files");
   }
   return print;
 }
 std::shared_ptr<const Store> open_store(const Making& making, const std::string& cache, const Crew& crew) {
-  auto print = check_same_files(making.name, making.recipe.files, crew);
+  auto print = check_same_files(making.name, making.recipe.files, crew, making.identity);
   if (cache.empty()) return in_memory(making, crew);
   auto stem = fs::path(making.name).filename().string();
   std::erase_if(stem, [](char c) { return c == '/' || c == '*' || c == '?' || c == '{' || c == '}'; });

@@ -17,7 +17,8 @@ struct Making {
 };
 /// Throws ConfigError if ranks have different files: by their names, sizes and samples. Returns these as text. All
 /// ranks call it.
-std::string check_same_files(const std::string& name, const std::vector<SourceFile>&, const Crew&);
+std::string check_same_files(const std::string& name, const std::vector<SourceFile>&, const Crew&,
+                             const std::string& identity = {});
 /// The documents, the same for any number of ranks and threads. cache: a folder, or empty: memory. All ranks call it;
 /// those that see the same folder share the work. Throws as check_same_files does, the errors of records,
 /// IoError.

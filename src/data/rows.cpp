@@ -23,6 +23,12 @@ class Learnt {
  private:
   std::vector<std::int64_t> ends_;
 };
+/// Tokens before the first one that is learnt.
+std::int64_t tokens_given(const std::vector<std::int32_t>& parts) {
+  std::int64_t n = 0;
+  for (std::size_t k = 0; k < parts.size() && (k % 2 == 0 || parts[k] == 0); ++k) n += parts[k];
+  return n;
+}
 /// Tokens [begin, begin + length] of a document at `offset` of a row: the last one is a target alone.
 void put(const Documents& d, bool parts, const Segment& s, std::int32_t number, const Row& row) {
   std::vector<std::int32_t> ids(static_cast<std::size_t>(s.length + 1));
@@ -118,6 +124,13 @@ struct StreamRows final : Dataset {
 };
 }  // namespace
 
+void add_part(std::vector<std::int32_t>& parts, std::int64_t n, bool learnt) {
+  constexpr std::int64_t most = 0xffff;
+  do {
+    if (parts.size() % 2 != (learnt ? 1U : 0U)) parts.push_back(0);
+    parts.push_back(static_cast<std::int32_t>(std::min(n, most)));
+  } while ((n -= parts.back()) > 0);
+}
 std::shared_ptr<const Tokens> stream_of(const Documents& d) { return std::make_shared<Line>(d); }
 void put_decoder(const Row& row, std::span<const std::int32_t> ids, std::int32_t start, std::int64_t given,
                  bool right) {
@@ -187,7 +200,11 @@ Sharing sharing_of(const PackSettings& pack, Sharing automatic, std::initializer
 }
 RowShape learnt_shape(std::int64_t positions, const PackSettings& pack, Sharing how) {
   bool several = how != Sharing::none;
-  return {positions, several && !pack.cross_documents, several && pack.restart_positions};
+  bool segments = several && !pack.cross_documents;
+  return {.positions = positions,
+          .segments = segments,
+          .places = several && pack.restart_positions,
+          .padded = !segments && how != Sharing::concat};
 }
 std::shared_ptr<const Dataset> learnt_rows(const Documents& d, const Materials& m, Sharing how, bool parts,
                                            TooLongRow too_long) {
@@ -202,7 +219,7 @@ std::shared_ptr<const Dataset> learnt_rows(const Documents& d, const Materials& 
     check<ConfigError>(too_long != TooLongRow::error, name_of(i), " has ", n + 1, " tokens, more than a row of ",
                        positions, " (model.positions) holds; raise it, or set data.task.too_long to truncate or drop");
     if (too_long == TooLongRow::drop) return 0;
-    auto prompt = d.read(i, 1).at(0);
+    auto prompt = tokens_given(d.read(i, 1));
     check<ConfigError>(prompt <= positions, name_of(i), ": its first ", prompt,
                        " tokens are not learnt and leave none of a row of ", positions,
                        " (model.positions) to those that are; shorten it, raise model.positions, or set "

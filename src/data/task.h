@@ -51,6 +51,9 @@ struct Materials {
   std::int64_t positions;  // of the model
   PackSettings pack;
 };
+/// Adds a part of n tokens to the lengths of a document's parts, of which every second one is learnt, the first is not.
+/// A length takes two bytes beside ids that do (chunk.h): longer parts are several, with empty ones between them.
+void add_part(std::vector<std::int32_t>& parts, std::int64_t n, bool learnt);
 /// Fills in the fields of an empty document. ConfigError "FILE:LINE: .."; called by many threads.
 using Encode = std::function<void(const Record&, Document&)>;
 struct Task : config::Chosen {

@@ -141,12 +141,12 @@ int serve_launcher(const std::string& interface_name) {
     run_job(interface_name, to);
   } catch (const Error& e) {
     if (to.count == 0) to.say(Message::failed, ByteWriter().text(e.text()).take());
-    // Reported as bad input found by the ranks.
+    // Reported as bad input found by the ranks; in a later epoch, which had begun here before, as a loss.
     char host[256] = "?";
     ::gethostname(host, sizeof host - 1);
     for (int r = to.first; r < to.first + to.count; ++r) {
       to.printed(r, true, std::string("bora: ") + host + ": " + e.text() + "\n");
-      to.ended(r, {.status = 2 << 8});
+      to.ended(r, {.status = (to.epoch == 0 ? 2 : 86) << 8});
     }
     return 2;
   }

@@ -29,8 +29,7 @@ Reach reach_of(const Options& options) {
   return options.reach.before.empty() ? Reach{ssh_words(options.ssh)} : options.reach;
 }
 using Clock = std::chrono::steady_clock;
-// The time in which ranks of an elastic job notice a loss and leave their epoch: a step's longest part without a
-// collective.
+// In which ranks of an elastic job notice a loss and leave their epoch: a step's longest part without a collective.
 constexpr double seconds_to_leave = 10, seconds_if_missed = 2;
 void say_ranks(std::size_t before, std::size_t now) {
   write_all(2, "elastic: " + std::to_string(now) + (now == 1 ? " rank" : " ranks") + " instead of " +
@@ -105,15 +104,15 @@ class Job final : private RankEvents {
     if (interrupted_) return;
     std::string problems;
     for (auto& host : remote_) {
-      if (host->ready()) continue;
-      auto why = host->failure().empty() ? "no answer within " + std::to_string(options_.connect_s) + " s"
-                                         : host->failure();
+      if (host->ready() && host->connected()) continue;  // it may have gone while others were awaited
+      auto why = host->ready() ? "the connection to it ended" : host->failure();
+      if (why.empty()) why = "no answer within " + std::to_string(options_.connect_s) + " s";
       problems += (problems.empty() ? "" : "; ") + host->host().place + ": no ranks can be started on " +
                   host->host().name + ": " + why;
     }
     if (!elastic()) return check<ConfigError>(problems.empty(), problems);
     if (!problems.empty()) write_all(2, "elastic: without some hosts: " + problems + "\n");
-    leave_out([](auto& host) { return !host.ready(); });
+    leave_out([](auto& host) { return !host.ready() || !host.connected(); });
     std::vector<std::string> pausing;  // since attempts before this one
     for (auto& host : remote_)
       if (apart_.left(host->host().name) > std::chrono::seconds(0)) pausing.push_back(host->host().name);
@@ -175,7 +174,7 @@ class Job final : private RankEvents {
       counts.push_back(std::min(remote_[counts.size()]->host().slots, left));
     auto first = std::find_if(counts.begin(), counts.end(), [](int n) { return n > 0; });
     auto first_host = static_cast<std::size_t>(first - counts.begin());
-    some.root = remote_.empty() ? root_.address() : root_address(options_.root, remote_, first_host);
+    some.root = remote_.empty() ? root_.address() : root_address(options_, remote_, first_host);
     some.root_socket = root_.file();
     some.job = std::to_string(::getpid()) + "@" + some.root + (attempt > 0 ? "." + std::to_string(attempt) : "");
     ::winsize window{};
@@ -218,7 +217,6 @@ class Job final : private RankEvents {
     if (over_) return false;
     if (failed_.empty()) leave_out_apart();
     else leave_out_unable();
-    leave_out([](auto& host) { return !host.connected(); });
     for (auto& host : newcomers_.take()) {
       write_all(2, "elastic: host " + host->host().name + " joins\n");
       remote_.push_back(std::move(host));
@@ -231,9 +229,7 @@ class Job final : private RankEvents {
       if (!handed_ && n != said_) say_ranks(std::exchange(said_, n), n);
       before_ = std::exchange(ranks_, std::vector<Rank>(n));
       outputs_.open(ranks());
-      why_.clear();
-      silent_.reset();
-      deadline_.reset();
+      why_.clear(), silent_.reset(), deadline_.reset();
       in_order_ = asked_ = told_ = false;
       weighed_ = 0;
       start(starts++, before_it);
@@ -253,6 +249,8 @@ class Job final : private RankEvents {
     ::poll(files.data(), files.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 500)));
     for (int s : signals_.take()) pass_on(s);
     each([&](Ranks& some) { some.serve(*this); });
+    // Also spares, which no rank misses: they are no slots until they are back.
+    if (elastic() && !ranks_.empty()) leave_out([](auto& host) { return !host.connected(); });
     newcomers_.serve(*this);
     welcome();
     if (!deadline_ || Clock::now() < *deadline_) return;
@@ -275,8 +273,9 @@ class Job final : private RankEvents {
     if (failed_.empty() && !why_.empty()) return say_loss(std::string(error_mark) + why_);
     if (failed_.empty()) {
       for (auto& line : outputs_.errors()) outputs_.print(2, line.text + "\n");
-      bool stopped = interrupted_ || std::any_of(ranks_.begin(), ranks_.end(),
-                                                 [](auto& r) { return r.ending && r.ending->code() == 130; });
+      auto with = [](int code) { return [code](auto& r) { return r.ending && r.ending->code() == code; }; };
+      bool stopped = interrupted_ ? !std::all_of(ranks_.begin(), ranks_.end(), with(0))
+                                  : std::any_of(ranks_.begin(), ranks_.end(), with(130));
       check<IoError>(outputs_.arrived() || stopped, "cannot write to standard output: it is full or closed");
       return stopped ? 130 : 0;
     }
@@ -310,11 +309,14 @@ class Job final : private RankEvents {
     wait_for_others(true);
   }
   void silent(const std::string& ranks) override { each([&](Ranks& some) { some.tell(Message::silent, ranks); }); }
-  void reached(std::int64_t step) override { step_ = std::max(step_, step), apart_.reached(); }
+  void reached(std::int64_t step) override {
+    step_ = std::max(step_, step), apart_.reached();
+    for (auto& rank : ranks_) rank.newcomer = false;  // all have made this step
+  }
   void wait_for_others(bool to_leave) {
     auto seconds = !elastic() || !to_leave ? options_.grace_s : only_missed() ? seconds_if_missed : seconds_to_leave;
     auto until = Clock::now() + std::chrono::milliseconds(static_cast<int>(seconds * 1000));
-    deadline_ = deadline_ ? std::min(*deadline_, until) : until;  // bad input ends a job that waited for a loss
+    deadline_ = std::min(deadline_.value_or(until), until);  // bad input ends a job that waited for a loss
     if (elastic() && lost() && !std::exchange(told_, true)) each([](Ranks& some) { some.tell(Message::over); });
   }
   /// Every rank that has not left is missed by one that has: it hangs.
@@ -347,13 +349,12 @@ class Job final : private RankEvents {
   Newcomers newcomers_;
   RootSocket root_ = {};
   std::vector<Rank> ranks_, before_ = {};  // of this epoch and, while a new one starts, of the last
-  std::vector<int> failed_ = {};           // in the order noticed
+  std::vector<int> failed_ = {};              // in the order noticed
   std::string loss_ = {}, why_ = {};          // why_: as the first rank said that left this epoch
   std::optional<std::size_t> silent_ = {};    // failures before silent ranks were killed
   std::optional<Clock::time_point> deadline_ = {};
   bool interrupted_ = false, ended_ = false, over_ = false;
-  // Of this epoch: ranks have left it because they were asked to, which they were; they know of a loss.
-  bool in_order_ = false, asked_ = false, told_ = false;
+  bool in_order_ = false, asked_ = false, told_ = false;  // ranks left, as they were asked to; they know of a loss
   bool handed_ = false;     // this epoch is one of handing over
   std::size_t said_ = 0;    // ranks, as the user knows
   int weighed_ = 0;         // slots of newcomers that were found to change nothing, or enough

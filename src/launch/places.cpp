@@ -3,10 +3,10 @@
 #include "bora/base/error.h"
 
 namespace bora::launch {
-std::string root_address(const std::string& given, const std::vector<std::unique_ptr<RemoteRanks>>& hosts,
+std::string root_address(const Options& options, const std::vector<std::unique_ptr<RemoteRanks>>& hosts,
                          std::size_t first) {
   auto& root = *hosts[first];
-  if (!given.empty()) return given;
+  if (!options.root.empty() && root.host().name == options.hosts[0].name) return options.root;
   if (root.address().empty()) {  // the command that replaces ssh does not report it
     auto& name = root.host().name;
     return (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":29650";

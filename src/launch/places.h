@@ -3,11 +3,13 @@
 #include <memory>
 #include <string>
 #include <vector>
+#include "launch.h"
 #include "remote.h"
 
 namespace bora::launch {
-/// Rank 0's address on the host `first` of these, as the other hosts reach it: `given`, if there is one. ConfigError.
-std::string root_address(const std::string& given, const std::vector<std::unique_ptr<RemoteRanks>>& hosts,
+/// Rank 0's address on the host `first` of these, as the other hosts reach it: what the options give for their first
+/// host, if that is it. Throws ConfigError.
+std::string root_address(const Options& options, const std::vector<std::unique_ptr<RemoteRanks>>& hosts,
                          std::size_t first);
 /// For each rank that a machine has in an epoch the waiting one of the last that it was, or -1: all that fit. `same`:
 /// both have as many ranks; then a rank keeps its number where it can.

@@ -246,8 +246,8 @@ void LocalRanks::add_files(std::vector<::pollfd>& files) const {
       if (fd >= 0) files.push_back({fd, POLLIN, 0});
 }
 void LocalRanks::serve(RankEvents& events) {
-  char buffer[1 << 14];
-  for (auto& rank : ranks_) {
+  auto print = [&](Rank& rank) {
+    char buffer[1 << 14];
     for (int s = 0; s < 2; ++s)
       for (int& fd = rank.streams[s]; fd >= 0;) {
         auto n = ::read(fd, buffer, sizeof buffer);
@@ -256,6 +256,9 @@ void LocalRanks::serve(RankEvents& events) {
         if (n == 0) ::close(std::exchange(fd, -1));
         else events.printed(rank.number, s == 1, {buffer, static_cast<std::size_t>(n)});
       }
+  };
+  for (auto& rank : ranks_) {
+    print(rank);
     if (rank.channel >= 0) serve_channel(rank, events);
   }
   for (auto& rank : ranks_) {
@@ -263,6 +266,7 @@ void LocalRanks::serve(RankEvents& events) {
     if (rank.ended || ::waitpid(rank.pid, &status, WNOHANG) != rank.pid) continue;
     rank.ended = true;
     rank.waits = false;
+    print(rank);  // what it has said since: nobody reads it once all have ended
     events.ended(rank.number, {.status = status});
   }
 }

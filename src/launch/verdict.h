@@ -11,7 +11,7 @@ struct Rank {
   std::optional<Ending> ending = {};
   std::string host = {};  // empty: this host
   bool missed = false;    // by a rank that has left the epoch because of it
-  bool newcomer = false;  // a process that was started beside ranks that go on
+  bool newcomer = false;  // a process that was started beside ranks that go on, until they make a step together
   /// The job cannot begin. A newcomer that cannot is a loss: others have what it lacks, a mounted folder for instance.
   bool bad_input() const { return ending && ending->code() == 2 && !newcomer; }
 };

@@ -96,6 +96,7 @@ struct MixtralConfig {
     o.chosen = chosen;
     return o;
   }
+  bool has_extra_loss() const { return router_loss > 0 || router_z_loss > 0; }
   NamedArray extra_loss(const nn::RouterReport& report) const {
     return nn::load_balancing_loss(report) * router_loss + nn::router_z_loss(report) * router_z_loss;
   }

@@ -5,6 +5,7 @@
 #include "bora/models/lm.h"
 #include "bora/nn/layers.h"
 #include "bora/nn/pipeline.h"
+#include "bora/nn/ring_attention.h"
 #include "models/hf_activation.h"
 #include "models/hf_size.h"
 #include "models/rope.h"
@@ -227,10 +228,19 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
                               report)};
     };
     std::optional<NamedArray> counts, all;
-    if (e.mask) counts = auto_sharded(*e.mask) != 0, all = sum(counts->astype(f32));
+    if (e.mask) counts = auto_sharded(*e.mask) != 0;
+    else if (e.segments) counts = auto_sharded(*e.segments) != 0;
+    else if (e.filled) counts = broadcast_to(places(e), Axes(e.tokens.axes())) <
+                                broadcast_to(auto_sharded(*e.filled), Axes(e.tokens.axes()));
+    if (counts) all = sum(counts->astype(f32));
     auto [y, reports] = nn::through_reported(blocks, one, embedded(e.tokens), {.checkpoint = remat})(
         causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(layer_keys(key)), counts, all);
     return std::pair{norm(y), reports};
+  }
+  /// Of the positions in their row.
+  static NamedArray places(const training::Example& e) {
+    auto all = arange(e.tokens.axis(nn::kPosition));
+    return e.zigzag > 1 ? nn::zigzag(all, e.zigzag) : all;
   }
   std::optional<Array> layer_keys(const std::optional<Array>& key) const {
     if (!key || blocks.layer.attn.dropout <= 0) return none;

@@ -21,7 +21,7 @@ std::size_t context_hash() {
   return static_cast<std::size_t>(microbatches_in_force) * 2 + static_cast<std::size_t>(schedule);
 }
 const bool registered = (fx::register_context(context_hash), true);
-Array constrained(const Array& a, const Spec& spec) { return here().mesh ? with_sharding_constraint(a, spec) : a; }
+Array constrained(const Array& a, const Spec& spec) { return here().mesh ? constrain_rows(a, spec) : a; }
 Shape with_first(std::int64_t n, Shape shape) {
   shape.insert(0, n);
   return shape;
@@ -55,6 +55,11 @@ UseSchedule::~UseSchedule() { schedule = saved_; }
 std::optional<Array> key_of_part(const std::optional<Array>& key, const std::optional<Array>& microbatch) {
   if (!key || !microbatch) return key;
   return random::fold_in(*key, *microbatch);
+}
+void draw_by_part(tree::Node layer, const Array& microbatch) {
+  for (auto& slot : tree::slots(layer))
+    if (slot.leaf.defined() && slot.leaf.get().dtype() == Dtype::key)
+      slot.leaf.set(random::fold_in(slot.leaf.get(), microbatch));
 }
 
 namespace detail {
@@ -116,7 +121,7 @@ Array Pipeline::cut(const NamedArray& x, std::vector<Axis>& axes, const AxisMapp
   if (!here().mesh) return y;
   auto spec = spec_for(axes, mapping);
   spec.insert(0, MeshAxes{});
-  return with_sharding_constraint(y, spec);
+  return constrain_rows(y, spec);
 }
 void Pipeline::take(tree::Node argument, bool per_layer) {
   for (auto& slot : tree::slots(argument)) {

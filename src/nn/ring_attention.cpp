@@ -286,7 +286,7 @@ NamedArray ring_attention(const NamedArray& q, const NamedArray& k, const NamedA
 std::int64_t context_ranks() {
   auto* mesh = here().mesh;
   if (!mesh || !mesh->has(AxisName("context"))) return 1;
-  auto spec = spec_for({{kBatch, 1}, {kPosition, 1}}, current_mapping());
+  auto spec = spec_for({{kBatch, 1}, {kPosition, 1}, {kHeads, 1}, {kHeadGroup, 1}}, current_mapping());
   return spec[1].has(AxisName("context")) ? mesh->parts(spec[1]) : 1;
 }
 std::vector<std::int32_t> zigzag_order(std::int64_t positions, std::int64_t ranks) {

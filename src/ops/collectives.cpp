@@ -48,7 +48,8 @@ Array all_gather(const Array& x, const MeshAxes& axes, const GatherOptions& o) {
 }
 Array psum_scatter(const Array& x, const MeshAxes& axes, const GatherOptions& o) {
   auto dim = normalize_axis("psum_scatter", o.axis, x.ndim());
-  auto y = ops::reduce_scatter(x, axes, dim, even("psum_scatter", x, dim, axes), {});
+  auto terms = x.dtype() == Dtype::boolean ? x.astype(i32) : x;  // as psum
+  auto y = ops::reduce_scatter(terms, axes, dim, even("psum_scatter", x, dim, axes), {});
   if (o.tiled) return y;
   check<ShapeError>(y.shape(dim) == 1, "psum_scatter: dimension ", dim, " of ", x.type(),
                     " must have one element a member unless tiled");

@@ -23,6 +23,12 @@ template <class T> std::vector<T> known(const Array& x, std::string_view what, s
                      advice);
   }
 }
+/// x in the dtype in which it is added up or multiplied: small integers would overflow at once.
+inline Array for_sums(const Array& x, std::optional<Dtype> asked = none) {
+  auto d = x.dtype();
+  if (asked) return x.astype(*asked);
+  return x.astype(d == u8 || d == u16 ? u32 : d == boolean || d == i8 || d == i16 ? i32 : d);
+}
 /// x[.., start:limit, ..] along axis.
 inline Array part(const Array& x, std::int64_t axis, std::int64_t start, std::int64_t limit) {
   return slice_in_dim(x, axis, start, limit);

@@ -227,7 +227,7 @@ Array block_diag(const Arrays& matrices) {
   return concatenate(lines, 0);
 }
 Array toeplitz(const Array& c, const Array& r) {
-  auto row = r.defined() ? r : c;
+  auto row = r.defined() ? r : conj(c);
   check_vector("toeplitz", "c", c);
   check_vector("toeplitz", "r", row);
   auto m = c.size(), n = row.size();

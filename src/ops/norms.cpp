@@ -58,6 +58,7 @@ Array norm(const Array& x, std::optional<Order> order, const Dimensions& axes, b
   }
   check<ShapeError>(dims.size() == 2, "norm: with an order one axis or two are needed, not ", dims.size());
   auto last = moveaxis(moveaxis(x, dims[1], -1), dims[0], -2);
+  if (axes.in_order("norm", x.ndim()) != dims) last = swapaxes(last, -1, -2);  // columns before rows
   auto r = matrix_norm(last, *order);
   return keepdims ? expand_dims(expand_dims(r, dims[0]), dims[1]) : r;
 }

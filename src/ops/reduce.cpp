@@ -6,7 +6,7 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
-#include "ops/dims.h"
+#include "ops/composed.h"
 #include "ops/reduce_steps.h"
 
 namespace bora::ops {
@@ -235,6 +235,7 @@ struct Cumsum {
 
 namespace bora {
 using ops::at;
+using ops::for_sums;
 namespace {
 Array reduced(Reduction kind, const Array& x, const Dims& dims, const ReduceOptions& options) {
   Array y = dims.empty() ? x : call_one(ops::Reduce{kind, dims}, {x});
@@ -245,8 +246,6 @@ Array reduced(Reduction kind, const Array& x, const Dims& dims, const ReduceOpti
   }
   return y;
 }
-/// The dtype in which sums and products are computed: small integers would overflow at once.
-Dtype wide(Dtype d) { return d == boolean ? i32 : d == u8 ? u32 : d; }
 Array extreme(Reduction kind, std::string_view what, const Array& x, const Dimensions& axes,
               const ReduceOptions& options) {
   auto dims = axes.resolve(what, x.ndim());
@@ -277,12 +276,10 @@ double count_of(const Array& x, const Dims& dims) {
 }  // namespace
 
 Array sum(const Array& x, const Dimensions& axes, const ReduceOptions& options) {
-  return reduced(Reduction::sum, x.astype(options.dtype.value_or(wide(x.dtype()))), axes.resolve("sum", x.ndim()),
-                 options);
+  return reduced(Reduction::sum, for_sums(x, options.dtype), axes.resolve("sum", x.ndim()), options);
 }
 Array prod(const Array& x, const Dimensions& axes, const ReduceOptions& options) {
-  return reduced(Reduction::prod, x.astype(options.dtype.value_or(wide(x.dtype()))), axes.resolve("prod", x.ndim()),
-                 options);
+  return reduced(Reduction::prod, for_sums(x, options.dtype), axes.resolve("prod", x.ndim()), options);
 }
 Array amax(const Array& x, const Dimensions& axes, const ReduceOptions& options) {
   return extreme(Reduction::max, "amax", x, axes, options);
@@ -326,9 +323,9 @@ Array arg_reduce(bool max, std::string_view what, const Array& x, std::int64_t a
 Array argmax(const Array& x, std::int64_t axis) { return arg_reduce(true, "argmax", x, axis); }
 Array argmin(const Array& x, std::int64_t axis) { return arg_reduce(false, "argmin", x, axis); }
 Array cumsum(const Array& x, std::int64_t axis) {
-  return call_one(ops::Cumsum{normalize_axis("cumsum", axis, x.ndim()), false}, {x.astype(wide(x.dtype()))});
+  return call_one(ops::Cumsum{normalize_axis("cumsum", axis, x.ndim()), false}, {for_sums(x)});
 }
 Array reverse_cumsum(const Array& x, std::int64_t axis) {
-  return call_one(ops::Cumsum{normalize_axis("reverse_cumsum", axis, x.ndim()), true}, {x.astype(wide(x.dtype()))});
+  return call_one(ops::Cumsum{normalize_axis("reverse_cumsum", axis, x.ndim()), true}, {for_sums(x)});
 }
 }  // namespace bora

@@ -19,9 +19,13 @@ Spec prepend_unsplit(Spec s) {
 thread_local Wire gradient_wire;
 thread_local MeshAxes gradient_axes;
 Array gradient_like(const Array& x, const Array& like, bool complete);
+bool any_of(const Spec& spec, const MeshAxes& axes) {
+  return std::any_of(axes.begin(), axes.end(), [&](auto& a) { return spec.uses(a); });
+}
 /// A backward pass gathers parameters again (`recomputed`) instead of keeping them whole.
 struct Reshard {
   Spec spec;
+  bool of_rows = false;
   static constexpr std::string_view name = "reshard";
   static constexpr bool enters_shard = true, takes_symbolic = true, view = true, keeps_scope = true, recomputed = true,
                         linear = true;
@@ -30,16 +34,21 @@ struct Reshard {
                       " entries, but the array is ", in[0]);
     return in[0];
   }
-  Array vjp(const Vjp& v) const { return gradient_like(v.ct[0], v.in[0], false); }
+  /// What is split over axes of the batch has rows: it is no parameter, whose gradient may travel rounded.
+  Array vjp(const Vjp& v) const {
+    if (of_rows || any_of(spec, gradient_axes)) return reshard_like(v.ct[0], v.in[0]);
+    return gradient_like(v.ct[0], v.in[0], false);
+  }
   /// A mapped dimension that has the name of a mesh axis is split over it: replicas that each rank holds some of.
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
     auto lifted = prepend_unsplit(spec);
     if (auto* mesh = here().mesh; mesh && !b.axis_name.empty())
       if (AxisName axis(b.axis_name); mesh->has(axis) && !spec.uses(axis)) lifted[0].push_back(axis);
-    return b.lifted(primitive(Reshard{lifted}), in);
+    return b.lifted(primitive(Reshard{lifted, of_rows}), in);
   }
   std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const { return {s.reshard(in[0], spec)}; }
-  static Samples<Reshard> samples() { return {{{Spec{"data", none}}, {random_values({3, 2}, -1, 1, 1)}}}; }
+  static Samples<Reshard> samples() { return {{{Spec{"data", none}, false}, {random_values({3, 2}, -1, 1, 1)}},
+            {{Spec{none, "data"}, true}, {random_values({3, 2}, -1, 1, 2)}}}; }
 };
 /// The operand's Spec is not known while a Program is staged (Programs are global), so the vjp names the operand
 /// instead.
@@ -208,6 +217,9 @@ Spec padded(std::string_view what, Spec s, const Shape& shape) {
 
 Array with_sharding_constraint(const Array& x, const Spec& spec) {
   return call_one(ops::Reshard{ops::padded("with_sharding_constraint", spec, x.shape())}, {x});
+}
+Array constrain_rows(const Array& x, const Spec& spec) {
+  return call_one(ops::Reshard{ops::padded("constrain_rows", spec, x.shape()), true}, {x});
 }
 Array reshard_like(const Array& x, const Array& like) { return call_one(ops::ReshardLike{false}, {x, like}); }
 Array complete_like(const Array& x, const Array& like) { return call_one(ops::ReshardLike{true}, {x, like}); }

@@ -78,7 +78,7 @@ Array nancumprod(const Array& x, std::int64_t axis) {
 }
 Array cumprod(const Array& x, std::int64_t axis) {
   axis = normalize_axis("cumprod", axis, x.ndim());
-  auto y = x.dtype() == boolean ? x.astype(i32) : x.dtype() == u8 ? x.astype(u32) : x;
+  auto y = ops::for_sums(x);
   Dims lo(at(x.ndim()), 0), hi = lo;
   for (std::int64_t step = 1; step < x.shape(axis); step *= 2) {
     lo[at(axis)] = step;

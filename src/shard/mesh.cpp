@@ -112,18 +112,18 @@ MeshShape mesh_shape(const std::vector<MeshAxis>& axes, int ranks) {
   check_axes(axes);
   auto given = to_text(axes);
   MeshShape m;
-  int known = 1;
+  std::int64_t known = 1;
   bool open = false;
   for (auto& a : axes) {
     m.axes.emplace_back(AxisName(a.name), a.size);
     if (a.size == -1) open = true;
-    else known *= a.size;
+    else known = std::min<std::int64_t>(known * a.size, std::int64_t{1} << 31);  // more than any job has
   }
   check<ConfigError>(open ? ranks % known == 0 : known == ranks, "mesh ", given.empty() ? "(no axes)" : given,
                      " needs ", open ? "a multiple of " : "", known, " rank", known == 1 ? "" : "s",
                      ", but the job has ", ranks);
   for (auto& a : m.axes)
-    if (a.second == -1) a.second = ranks / known;
+    if (a.second == -1) a.second = static_cast<int>(ranks / known);
   return m;
 }
 Mesh Mesh::over(transport::ContextPtr context, const std::vector<MeshAxis>& axes) {
@@ -198,7 +198,8 @@ UseMesh::~UseMesh() {
 
 void local_mesh(const std::vector<MeshAxis>& axes, const std::function<void(const Mesh&)>& f) {
   int n = 1;
-  for (auto& a : axes) n *= std::max(1, a.size);
+  for (auto& a : axes)
+    check<ConfigError>(!__builtin_mul_overflow(n, std::max(1, a.size), &n), "mesh ", to_text(axes), ": too many ranks");
   auto shape = mesh_shape(axes, n);
   auto contexts = transport::local(n);
   struct Failure {

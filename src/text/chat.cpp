@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include "bora/base/bytes.h"
 #include "bora/base/error.h"
 #include "bora/base/file.h"
 #include "text/chat_layout.h"
@@ -138,6 +139,13 @@ std::string ChatTemplate::prompt(std::span<const Turn> turns) const {
   return text;
 }
 const std::string& ChatTemplate::name() const { return layout_->name; }
+std::string ChatTemplate::identity() const {
+  auto& l = *layout_;
+  ByteWriter w;
+  for (auto& r : l.roles) w.texts({r.name, r.before, r.lead, r.end, r.after});
+  w.text(l.begin).num(l.system.has_value()).text(l.system.value_or("")).num(l.strip).num(l.alternate);
+  return w.num(l.system_in_user).take();
+}
 
 ChatTemplate chat_template_of(const std::string& setting, const std::string& place) {
   std::error_code error;

@@ -130,8 +130,8 @@ optim::State sum_carried(tree::Node gradients, tree::Node like, const optim::Sta
       continue;
     }
     e = sends ? mine - rounded_terms(mine, wire) : zeros_like(mine);
-    sums.push_back(complete_gradient_like(sum(mine, 0), places[i].leaf.get()));
-    slots[i].leaf.set(sums.back().astype(g.dtype()));
+    sums.push_back(complete_gradient_like(sum(mine, 0), places[i].leaf.get()).astype(g.dtype()));
+    slots[i].leaf.set(sums.back());
   }
   auto found = low_rank_sums(matrices, factors);
   for (std::size_t k = 0; k < found.size(); ++k) {
@@ -140,8 +140,8 @@ optim::State sum_carried(tree::Node gradients, tree::Node like, const optim::Sta
     auto& e = next.entries.at(kResidual + slot.path);
     next.entries.at(kFactor + slot.path) = found[k].q;
     e = reshape(found[k].residuals, e.shape());
-    sums.push_back(reshape(found[k].sum, g.shape()));
-    slot.leaf.set(reshard_like(sums.back().astype(g.dtype()), places[of_matrix[k]].leaf.get()));
+    sums.push_back(reshape(found[k].sum, g.shape()).astype(g.dtype()));
+    slot.leaf.set(reshard_like(sums.back(), places[of_matrix[k]].leaf.get()));
   }
   auto ok = all_finite(sums);
   for (auto& [name, x] : next.entries) {

@@ -303,6 +303,6 @@ void place_scalars(tree::Node replicas, const Axis& replica) {
     if (slot.leaf.defined() && slot.leaf.get().ndim() == 1)
       slot.leaf.set(with_sharding_constraint(slot.leaf.get(), Spec{MeshAxes(std::string_view(replica.name))}));
 }
-Array wide(const Array& x) { return x.dtype() == Dtype::bf16 ? x.astype(f32) : x; }
+Array wide(const Array& x) { return is_half(x.dtype()) ? x.astype(f32) : x; }
 }  // namespace detail
 }  // namespace bora::local

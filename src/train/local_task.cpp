@@ -94,22 +94,54 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
   tree::Node optimizer_state() override { return tree::node(state_.replicas); }
   Array step(const Batch& b) override {
     auto fragments = static_cast<std::int64_t>(state_.outer.size());
-    bool delayed = options_.delay > 0;
+    bool delayed = local_.delay > 0;
     auto n = state_.step.item<std::int32_t>() + std::int64_t{1};  // of this step
     met_.clear();
-    auto begins = delayed ? options_.begins(n - 1, fragments) : std::nullopt;
+    auto begins = delayed ? local_.begins(n - 1, fragments) : std::nullopt;
     auto made = stepping(begins)(std::move(state_), base_, b);
     state_ = std::move(made.state);
     if (begins) note(n - 1, begins, made.norm);
-    auto due = options_.lands(n, fragments);
+    auto due = local_.lands(n, fragments);
     if (due) meet(due, {}, n);
-    if (n == options_.last) meet({}, options_.pending(n, fragments), n);
+    if (n == local_.last) meet({}, local_.pending(n, fragments), n);
     return made.report;
   }
   ProgramPtr step_program(const Batch& b) override { return program_of(stepping({}), state_, base_, b); }
   Arrays step_arguments(const Batch& b) override { return stepping({}).inputs(state_, base_, b); }
   std::vector<std::pair<std::string, double>> meeting() const override { return met_; }
-  void goes_on_after_end(std::int64_t step) override { options_.met = step; }
+  void begin_around_parameters() override {
+    auto keys = state_.replicas.key;
+    state_.replicas = {};
+    state_.outer = {};
+    std::function<State(const Params&, const Array&)> first = [o = options_, how = local_, replica = replica_](
+                                                                  const Params& p, const Array& keys) {
+      return first_around(p, keys, o, how, replica);
+    };
+    state_ = named_jit(first, {.out = with_replicas(options_.storage)})(state_.params, keys);
+    unshare(tree::node(state_));
+  }
+  /// A run that ended made its last meeting: later ones begin behind it.
+  Notes notes(std::int64_t step) const override {
+    Notes r{{"local.every", std::to_string(local_.every)}, {"local.delay", std::to_string(local_.delay)}};
+    if (auto ended = step == local_.last ? step : local_.met; ended > 0) r["local.ended"] = std::to_string(ended);
+    return r;
+  }
+  void take(const Notes& notes, std::int64_t step) override {
+    auto number = [&](const std::string& name, std::int64_t otherwise) {
+      auto found = notes.find(name);
+      return found == notes.end() ? otherwise : std::stoll(found->second);
+    };
+    local_.met = number("local.ended", 0);
+    auto before = local_;
+    before.every = number("local.every", local_.every);
+    before.delay = number("local.delay", local_.delay);
+    if (before.every == local_.every && before.delay == local_.delay) return;
+    auto fragments = static_cast<std::int64_t>(state_.outer.size());
+    check<CheckpointError>(before.pending(step, fragments).empty() && local_.pending(step, fragments).empty(),
+                           "local: after step ", step, " a meeting of replicas is under way, with every ", before.every,
+                           " and delay ", before.delay, "; now they are ", local_.every, " and ", local_.delay,
+                           ". Continue with the former, or from a step at which none is");
+  }
 
  private:
   LocalTask(const Task<Params>& task, const StepOptions& given, const Axis& replica)
@@ -118,15 +150,21 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
               auto first = first_state(task, o, key);
               auto kept = [&](const std::string& path) { return !o.keeps || o.keeps(path); };
               auto base = part_of(first.params, [&](auto& path) { return !kept(path); });
-              auto make = [&](const Params& p) {
-                return One{p, o.optimizer.init(trained(p, o)), first.step, first.key};
-              };
-              auto s = local::Steps(make, replica, how).begin(part_of(first.params, kept), make);
-              s.replicas.key = key_of_each(first.key, replica);
-              return Born{s, base};
+              auto keys = key_of_each(first.key, replica);
+              return Born{first_around(part_of(first.params, kept), keys, o, how, replica), base};
             },
-            with_replicas(given.storage), jit_evaluation_of_each(task, replica)),
-        options_(local_options(given)), replica_(replica), task_(task), given_(given) {}
+            given, with_replicas(given.storage), jit_evaluation_of_each(task, replica)),
+        local_(local_options(given)), replica_(replica), task_(task) {}
+  /// The first state around parameters: every replica begins with them.
+  static State first_around(const Params& params, const Array& keys, const StepOptions& o, const local::Options& how,
+                            const Axis& replica) {
+    auto make = [&](const Params& p) {
+      return One{p, o.optimizer.init(trained(p, o)), full_of({{}, i32}, 0), random::key(0)};
+    };
+    auto s = local::Steps(make, replica, how).begin(params, make);
+    s.replicas.key = keys;
+    return s;
+  }
   using JitInner = fx::Jitted<Inner>;
   using JitMeet = fx::Jitted<Meet>;
   /// A step of all replicas. begins: the fragment whose numbers travel meanwhile.
@@ -134,7 +172,7 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
     auto& all = inner_;
     auto found = all.find(begins);
     if (found != all.end()) return found->second;
-    Inner f = [task = task_, o = given_, how = options_, replica = replica_, seen = seen_, begins](
+    Inner f = [task = task_, o = options_, how = local_, replica = replica_, seen = seen_, begins](
                   const State& s, const Params& base, const Batch& b) {
       RecordSharded record(*seen);
       auto one = [&](const One& s, const Example& e) {
@@ -152,33 +190,32 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
       }
       return Made{next, concatenate({local::mean(reports, replica), sum(b.notes, 0)}), norm};
     };
-    return all.emplace(begins, jit_of(std::move(f), given_)).first->second;
+    return all.emplace(begins, jit_of(std::move(f), options_)).first->second;
   }
   /// After step n: a fragment meets or, with a delay, the replicas take its result; without one all meet.
   void meet(const Fragment& fragment, const std::vector<std::int64_t>& pending, std::int64_t n) {
     auto found = meet_.find(fragment);
     if (found == meet_.end()) {
-      Meet f = [how = options_, replica = replica_, fragment, pending](const State& s) -> std::pair<State, Array> {
+      Meet f = [how = local_, replica = replica_, fragment, pending](const State& s) -> std::pair<State, Array> {
         local::Steps steps(nullptr, replica, how);
         if (!fragment) return steps.meet(s, pending);
         if (how.delay > 0) return {steps.take(s, *fragment, how.mix), Array()};
         return steps.meet(s, *fragment, how.mix);
       };
-      found = meet_.emplace(fragment, jit_of(std::move(f), given_)).first;
+      found = meet_.emplace(fragment, jit_of(std::move(f), options_)).first;
     }
     auto [met, norm] = found->second(std::move(state_));
     state_ = std::move(met);
     if (norm.defined()) note(n, fragment, norm);
   }
   void note(std::int64_t step, const Fragment& fragment, const Array& norm) {
-    met_ = {{"round", static_cast<double>(options_.round(step))},
+    met_ = {{"round", static_cast<double>(local_.round(step))},
             {"outer_gradient_norm", norm.item<float>()}};
     if (fragment && state_.outer.size() > 1) met_.emplace_back("fragment", static_cast<double>(*fragment));
   }
-  local::Options options_;
+  local::Options local_;
   Axis replica_;
   Task<Params> task_;
-  StepOptions given_;
   std::map<Fragment, JitInner> inner_;
   std::map<Fragment, JitMeet> meet_;
   std::vector<std::pair<std::string, double>> met_;

@@ -89,7 +89,7 @@ int train(Run& run, const std::vector<LoopHookPtr>& hooks) {
 /// In the order in which they run; in reverse at the end: the last checkpoint first, the plot last.
 std::vector<LoopHookPtr> all_hooks() {
   std::vector<LoopHookPtr> hooks;
-  for (auto make : {log_hook, stop_hook, trace_hook, user_hooks, evaluation_hook, snapshot_hook, checkpoint_hook})
+  for (auto make : {log_hook, stop_hook, trace_hook, user_hooks, evaluation_hook, checkpoint_hook, snapshot_hook})
     hooks.push_back(make());
   return hooks;
 }

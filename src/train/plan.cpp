@@ -31,13 +31,13 @@ std::int64_t rounding(Trainable& model) {
 std::string pack(const RankNeeds& n) {
   std::ostringstream o;
   o << n.parameters << ' ' << n.optimizer << ' ' << n.gradients << ' ' << n.activations << ' ' << n.transport << ' '
-    << n.start << ' ' << n.rows;
+    << n.start << ' ' << n.rows << ' ' << n.trained;
   return o.str();
 }
 RankNeeds unpack(const std::string& text) {
   RankNeeds n;
   std::istringstream(text) >> n.parameters >> n.optimizer >> n.gradients >> n.activations >> n.transport >> n.start >>
-      n.rows;
+      n.rows >> n.trained;
   return n;
 }
 /// The largest kinds and the sum of the others.
@@ -67,6 +67,8 @@ RankPlan plan_rank(Trainable& model, const Batch& batch, const LoopSettings& s, 
   RankNeeds mine;
   auto kept = block_bytes(model.parameters());
   mine.parameters = kept + block_bytes(model.base());
+  for (auto& slot : tree::slots(model.parameters()))
+    if (slot.leaf.defined() && model.trains(slot.path)) mine.trained += volume(local_type(slot.leaf.get()).shape);
   mine.optimizer = block_bytes(model.optimizer_state()) + block_bytes(model.state(), "outer.") +
                    block_bytes(model.state(), "carried.");
   mine.rows = rows_of_rank(s.batch, mesh).size();

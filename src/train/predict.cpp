@@ -20,13 +20,13 @@ bool inside(const MeshAxes& axes, const MeshAxes& all) {
   return std::all_of(axes.begin(), axes.end(), [&](auto& a) { return all.has(a); });
 }
 /// Sums of scalars and of small vectors, such as norms, are no gradients.
-bool sums_gradients(const Work::Collective& c, const MeshAxes& batch_axes) {
+bool sums_gradients(const Work::Collective& c, const MeshAxes& gradient_axes) {
   constexpr std::int64_t small = 1024;
   auto kind = c.call.kind;
   auto n = kind == CollectiveKind::all_reduce ? c.call.send_counts[0] : 0;
   for (auto k : c.call.recv_counts) n += k;
   return (kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter) && n >= small &&
-         c.call.reduce == Reduction::sum && c.call.dtype == Dtype::f32 && inside(c.axes, batch_axes);
+         c.call.reduce == Reduction::sum && c.call.dtype == Dtype::f32 && inside(c.axes, gradient_axes);
 }
 
 transport::Wiring wiring_of(const Links& l) { return {l.ranks_per_host, l.bytes_per_s, l.latency_s, true}; }
@@ -34,8 +34,8 @@ transport::Wiring wiring_of(const Links& l) { return {l.ranks_per_host, l.bytes_
 class Model {
  public:
   Model(const std::vector<RankClass>& classes, const MeshShape& mesh, const Links& links, const HostModel& host,
-        const MeshAxes& batch_axes)
-      : classes_(classes), mesh_(mesh), batch_axes_(batch_axes) {
+        const MeshAxes& batch_axes, const MeshAxes& gradient_axes)
+      : classes_(classes), mesh_(mesh), batch_axes_(batch_axes), gradient_axes_(gradient_axes) {
     wiring_ = wiring_of(links);
     auto ranks = static_cast<double>(mesh.size());
     per_host_ = links.ranks_per_host == 0 ? ranks : links.ranks_per_host;
@@ -81,11 +81,11 @@ class Model {
         continue;
       }
       auto& f = costs[next->which];
-      auto& link = free[f.wired > 0];
+      auto& link = free[f.crosses];
       auto begin = std::max(link, *std::max_element(now.begin(), now.end()));
       link = done[next->handle] = begin + f.seconds;
       all += f.seconds;
-      if (f.wired > 0) p.wire += f.seconds;
+      if (f.crosses) p.wire += f.seconds;
       p.sent += f.sent, p.wired += f.wired;
       by_name[classes_[0].work.collectives[next->which].what] += f.seconds;
     }
@@ -101,7 +101,7 @@ class Model {
   /// Seconds of one sum of all of a rank's parameters over the axis.
   double sum_of_parameters(const AxisName& axis, const Wire& wire) const {
     CollectiveCall call{.kind = CollectiveKind::all_reduce, .dtype = Dtype::f32, .wire = wire};
-    call.send_counts = {classes_[0].plan.needs.parameters / 4};
+    call.send_counts = {classes_[0].plan.needs.trained};
     MeshAxes one(std::vector<AxisName>{axis});
     return transport::forecast({mesh_.group(0, one), "axis " + axis.str()}, call, wiring_, 0).seconds;
   }
@@ -162,7 +162,7 @@ class Model {
     for (auto& c : classes_[0].work.collectives) {
       auto call = c.call;
       auto axes = c.axes;
-      if (sums_gradients(c, batch_axes_)) {
+      if (sums_gradients(c, gradient_axes_)) {
         call.wire = change.wire.value_or(call.wire);
         for (auto& a : change.without) axes.remove(a);
       }
@@ -178,7 +178,7 @@ class Model {
   }
   const std::vector<RankClass>& classes_;
   const MeshShape& mesh_;
-  MeshAxes batch_axes_;
+  MeshAxes batch_axes_, gradient_axes_;
   transport::Wiring wiring_ = {};
   HostModel host_ = {};
   double per_host_ = 1, cores_ = 1, fastest_ = 0;
@@ -199,7 +199,7 @@ SentBytes bytes_sent(const Work& work, const MeshShape& mesh, const Links& links
 MeetingPrediction predict_meetings(const std::vector<RankClass>& classes, const MeshShape& mesh, const Links& links,
                                    const HostModel& host, const AxisName& replica, std::int64_t replicas,
                                    const Wire& wire) {
-  Model model(classes, mesh, links, host, {});
+  Model model(classes, mesh, links, host, {}, {});
   auto alone = model.step({});
   // Half of an all_reduce brings the numbers of a rank's replicas to their sum, half brings the mean back.
   auto held = static_cast<double>(replicas) / mesh.axis_size(replica);
@@ -215,9 +215,9 @@ double local_steps_penalty(std::int64_t replicas, std::int64_t parameters) {
   return std::pow(static_cast<double>(replicas), exponent) - 1;
 }
 Prediction predict(const std::vector<RankClass>& classes, const MeshShape& mesh, const Links& links,
-                   const HostModel& host, const MeshAxes& batch_axes, std::int64_t parameters, std::int64_t tokens,
-                   std::int64_t checkpoint_every) {
-  Model model(classes, mesh, links, host, batch_axes);
+                   const HostModel& host, const MeshAxes& batch_axes, const MeshAxes& gradient_axes,
+                   std::int64_t parameters, std::int64_t tokens, std::int64_t checkpoint_every) {
+  Model model(classes, mesh, links, host, batch_axes, gradient_axes);
   Prediction p{.hosts = model.hosts(), .ranks = mesh.size(), .cores = model.cores()};
   p.gflops_per_core = model.gflops_here();
   p.tokens = static_cast<double>(tokens);

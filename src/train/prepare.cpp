@@ -1,5 +1,6 @@
 // Everything before the first step: the folder, the checkpoint to continue, the files, the plan.
 #include <cstdlib>
+#include "bora/base/bytes.h"
 #include "bora/base/file.h"
 #include "bora/base/text.h"
 #include "bora/train/plan.h"
@@ -75,6 +76,7 @@ bool prepare(Run& run) {
   if (s.initial && (adapters || !run.continued)) {
     run.watchdog.at("reading the initial parameters");
     for (auto& line : s.initial(adapters ? run.model.base() : run.model.parameters())) run.say(line);
+    if (!run.continued) run.model.begin_around_parameters();
   }
   if (s.log.digest && (!run.continued || s.steps == 0))
     run.say("init digest " + to_string(mesh.shape()) + " " + s.layout + ": " +
@@ -88,8 +90,13 @@ bool prepare(Run& run) {
     if (read_regrouped(run.model.state(), snapshot.groups,
                        [&] { note = UseSnapshots::current()->restore(mesh, snapshot, run.model.state()); }))
       run.say(std::string(regrouped));
-    if (!note.empty()) run.best = Best::of_note(note);
     run.done = snapshot.step;
+    Trainable::Notes notes;
+    for (ByteReader rest(note, "a snapshot's note"); !rest.empty();) {
+      auto name = rest.text();
+      notes[name] = rest.text();
+    }
+    run.take(notes);
     run.say("continuing from step " + std::to_string(run.done) + " (a snapshot in memory)");
   } else if (UseSnapshots::current()) {
     UseSnapshots::current()->clear();
@@ -114,10 +121,8 @@ bool prepare(Run& run) {
   if (stored && s.steps > 0) {
     run.done = run.stored = stored->step;
     auto notes = io::read_manifest(stored->folder).notes;
-    if (auto best = notes.find("best"); best != notes.end()) run.best = Best::of_note(best->second);
-    run.unevaluated = notes.contains("unevaluated");
+    run.take(notes);
     if (auto batch = notes.find("batch"); batch != notes.end()) tell_batch(run, std::stoll(batch->second));
-    if (notes.contains("ended")) run.model.goes_on_after_end(run.done);
     run.say("continuing from step " + std::to_string(run.done) + " (" + stored->folder + ")");
   }
   // Only now: settings that do not fit must leave existing files as they were.

@@ -36,8 +36,8 @@ StopSignals::StopSignals() {
   action.sa_handler = [](int) { stop_requested = true; };
   for (std::size_t i = 0; i < std::size(stopping); ++i) {
     // A closing terminal may send SIGHUP twice, and nohup ignores it. Above its limit of CPU time (ulimit -S -t) a
-    // process gets SIGXCPU every second.
-    bool again = stopping[i] == SIGHUP || stopping[i] == SIGXCPU;
+    // process gets SIGXCPU every second. A launcher passes on what its ranks may have got as well (pkill, systemd).
+    bool again = stopping[i] == SIGHUP || stopping[i] == SIGXCPU || std::getenv("BORA_LOCAL_RANK");
     action.sa_flags = SA_RESTART | (again ? 0 : static_cast<int>(SA_RESETHAND));
     ::sigaction(stopping[i], nullptr, &before_stop[i]);
     if (stopping[i] != SIGHUP || before_stop[i].sa_handler != SIG_IGN) ::sigaction(stopping[i], &action, nullptr);

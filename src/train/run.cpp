@@ -21,6 +21,17 @@ Best Best::of_note(const std::string& text) {
   check<CheckpointError>(whole, "the checkpoint's note 'best' is '", text, "', not a loss, its step and a count");
   return b;
 }
+Trainable::Notes Run::notes() const {
+  auto r = model.notes(done);
+  if (best.step >= 0) r["best"] = best.note();
+  if (unevaluated) r["unevaluated"] = "1";
+  return r;
+}
+void Run::take(const Trainable::Notes& notes) {
+  if (auto found = notes.find("best"); found != notes.end()) best = Best::of_note(found->second);
+  unevaluated = notes.contains("unevaluated");
+  model.take(notes, done);
+}
 void Run::say(const std::string& text) {
   if (mesh.rank() != 0) return;
   if (progress) return progress->line(text);

@@ -37,6 +37,9 @@ struct Run final : RunView {
   void say(const std::string& text);
   /// The same after "warning: "; nothing if there is no problem.
   void warn(const std::string& problem);
+  /// Of a checkpoint or a snapshot: what a run that continues must know beside the state.
+  Trainable::Notes notes() const;
+  void take(const Trainable::Notes&);
   /// Throws RankLost if other ranks of the job have gone on without this one and have its folder.
   void check_folder() const;
   /// Numbers of this step, for all trackers.

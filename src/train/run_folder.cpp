@@ -72,7 +72,7 @@ bool RunFolder::take(bool over) {
 }
 bool RunFolder::mine() const {
   if (is_taken(path_ + "/.owner")) return read_file(path_ + "/.owner") == owner_;
-  return owner_.empty();
+  return owner_.empty() || !there();  // of a folder that was moved or removed there is another error
 }
 RunFolder::~RunFolder() {
   if (file_ >= 0) ::unlink((path_ + "/.lock").c_str()), ::close(file_);

@@ -48,6 +48,10 @@ Batch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, b
   training::Example e{global(i32, rows.tokens.data(), position), global(i32, rows.targets.data(), position),
                       global(f32, rows.weights.data(), position)};
   if (shape.segments) e.segments = global(i32, rows.segments.data(), position);
+  if (shape.padded) {
+    auto block = from_bytes({{rows.end - rows.begin}, i32}, rows.filled.data());
+    e.filled = NamedArray(from_local_block(block, {batch}, Spec({over})), {{"batch", batch}});
+  }
   if (shape.places) e.positions = global(i32, rows.places.data(), position);
   if (shape.inputs > 0) {
     e.inputs = global(i32, rows.inputs.data(), input);

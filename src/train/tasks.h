@@ -23,6 +23,9 @@ template <class State> class Owner : public Trainable {
   tree::Node base() override { return tree::node(base_); }
   Array evaluate(const Batch& b) override { return evaluate_(state_.params, base_, b); }
   std::vector<std::vector<Axis>> activations() const override { return *seen_; }
+  bool trains(const std::string& path) const override {
+    return (!options_.keeps || options_.keeps(path)) && (!options_.trains || options_.trains(path));
+  }
 
  protected:
   struct Born {
@@ -31,8 +34,9 @@ template <class State> class Owner : public Trainable {
   };
   using InitFn = std::function<Born(const Array&)>;
   /// storage: where what init makes is born.
-  Owner(InitFn init, const AxisMapping& storage, Evaluate evaluate)
-      : init_(named_jit(std::move(init), {.out = storage})), evaluate_(std::move(evaluate)) {}
+  Owner(InitFn init, const StepOptions& options, const AxisMapping& storage, Evaluate evaluate)
+      : options_(options), init_(named_jit(std::move(init), {.out = storage})), evaluate_(std::move(evaluate)) {}
+  StepOptions options_;
   std::shared_ptr<std::vector<std::vector<Axis>>> seen_ = std::make_shared<std::vector<std::vector<Axis>>>();
   State state_ = {};
   Params base_ = {};

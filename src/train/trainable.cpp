@@ -36,7 +36,7 @@ class TrainableTask final : public Owner<TrainState<Params>> {
               s.params = part_of(s.params, kept);
               return Born{s, base};
             },
-            options.storage, jit_evaluation(task, options.virtual_ranks)),
+            options, options.storage, jit_evaluation(task, options.virtual_ranks)),
         step_(jit(StepFn([task, options, seen = seen_](const State& s, const Params& base, const Batch& b) {
                     RecordSharded record(*seen);
                     auto [next, r] = training::step(task, options, s, base, b.example);
@@ -45,6 +45,14 @@ class TrainableTask final : public Owner<TrainState<Params>> {
                   }),
                   {.name = "train step", .compile = options.compile})) {}
   tree::Node optimizer_state() override { return tree::node(state_.optimizer); }
+  void begin_around_parameters() override {
+    state_.optimizer = {};  // before there is another one
+    std::function<optim::State(const Params&)> first = [o = options_](const Params& p) {
+      return o.optimizer.init(trained(p, o));
+    };
+    state_.optimizer = named_jit(first, {.out = options_.storage})(state_.params);
+    unshare(tree::node(state_));
+  }
   Array step(const Batch& b) override {
     auto [state, report] = step_(std::move(state_), base_, b);
     state_ = std::move(state);

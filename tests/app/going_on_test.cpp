@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 #include <csignal>
 #include <set>
+#include "bora/io/checkpoint.h"
 #include "elastic.h"
 
 namespace fs = std::filesystem;
@@ -59,6 +60,38 @@ TEST_F(GoingOn, WhileNoFurtherHostCanBeTried) {
     ::kill(launcher, SIGTERM);
   });
   EXPECT_EQ(r.code, 130) << r.out << r.err;
+}
+/// A spare that was away for a while is one again.
+TEST_F(GoingOn, OnASpareThatHasComeBack) {
+  Hosts hosts(folder, "h1\nh2\nh3\n");
+  auto words = "launch --elastic 2:2 " + hosts.words() + "--out " + out + " train " + settings + "steps=5000";
+  auto r = run(words, [&](pid_t) {
+    until([&] { return losses(out).size() >= 20; });
+    hosts.lose("h3");
+    until([&] { return hosts.on("h3").empty(); });
+    hosts.come_back("h3");
+    until([&] { return !hosts.on("h3").empty(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    hosts.lose("h2");
+  });
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_NE(r.err.find("elastic: host h3 joins"), r.err.npos) << r.err;
+}
+/// A folder that is moved away is as little the end of a run after a loss as before one.
+TEST_F(GoingOn, AFolderThatIsMovedAfterALossIsNotBegunAnew) {
+  auto words = "launch --elastic 1:2 --out " + out + " train " + settings + "steps=100000";
+  auto r = run(words, [&](pid_t job) {
+    until([&] { return losses(out).size() >= 40; });
+    ::kill(Hosts::ranks_of(job).back(), SIGKILL);
+    until([&] { return said_so_far().find("continuing from step ") != std::string::npos; });
+    auto before = losses(out).size();
+    until([&] { return losses(out).size() >= before + 5; });
+    fs::rename(out, folder + "/moved");
+  });
+  EXPECT_EQ(r.code, 2) << r.out << r.err;
+  EXPECT_NE(r.err.find(" was moved or removed while this run wrote into it"), r.err.npos) << r.err;
+  EXPECT_TRUE(fs::exists(out + ".rescued/checkpoints")) << r.out;
+  EXPECT_FALSE(fs::exists(out));
 }
 /// Who asks for a new run gets one, also if a rank is lost before the earlier run's checkpoints were put aside.
 TEST_F(GoingOn, ANewRunIsNewAfterALossToo) {
@@ -119,8 +152,15 @@ TEST_F(GoingOn, TheEndOfStreamingReplicasIsNoMeetingUnderWay) {
     auto words = "train --out " + out + " " + config + " batch=12 local=diloco local.replicas=2 local.every=4 " +
                  "local.delay=" + std::to_string(delay) + " steps=";
     ASSERT_EQ(run(words + std::to_string(end)).code, 0);
+    auto whole = run(words + "16 checkpoint_every=1 keep=20");
+    ASSERT_EQ(whole.code, 0) << whole.err;
+    auto before = losses(out), norms = losses(out, "local/outer_gradient_norm");
+    for (auto& c : io::list_checkpoints(out + "/checkpoints"))  // cut one step after that end
+      if (c.step > end + 1) fs::remove_all(c.folder);
     auto r = run(words + "16");
     ASSERT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(losses(out), before);
+    EXPECT_EQ(losses(out, "local/outer_gradient_norm"), norms);
     auto met = steps_with("local/round");
     for (auto step = end + 1; step < 12 + 1; ++step) EXPECT_FALSE(met.contains(step)) << step;
     EXPECT_TRUE(met.contains(13)) << "the meeting that began after step 12 was sent in step 13";

@@ -120,6 +120,9 @@ TEST_F(LocalTest, EveryFollowsFromTheNetwork) {
   auto more = run("launch -n 2" + words + "steps=5 local.every=auto local.link=100G");
   ASSERT_EQ(more.code, 0) << more.err;
   EXPECT_EQ(every(), first);
+  auto braces = run("launch -n 2 --mesh replica=2 --out " + folder + "/braces train " + config +
+                    " steps=2 batch=96 'local={type: diloco, every: auto, link: \"100M,1us\"}'");
+  EXPECT_EQ(braces.code, 0) << braces.err;
   // What needs more steps than the network gets them.
   auto parts = run("launch -n 2 --mesh replica=2 --out " + folder + "/parts train " + config +
                    " steps=2 batch=96 local=diloco local.every=auto local.link=9999G,1us local.fragments=2 "

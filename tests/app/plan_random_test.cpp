@@ -106,7 +106,7 @@ TEST(PlanRandomTest, ThePlanIsThatOfRanksOrIsRefusedByName) {
       continue;
     }
     ++planned;
-    auto plan = plan_run(s, *tokenizer, axes, {}, true, [] { return 1000; });
+    auto plan = plan_run(s, *tokenizer, axes, {}, true, [] { return [] { return 1000; }; });
     auto stages = stages_text(s, plan.mesh.shape());
     EXPECT_EQ(stages.empty(), words.find("stage=") == words.npos || words.find("stage=1 ") != words.npos) << stages;
     auto [text, sent] = app_test::with_ranks(s, *tokenizer, axes);

@@ -29,7 +29,7 @@ void check_plan(const std::string& model, const Case& c, std::vector<std::string
   auto tokenizer = s.tokenizer->open();
   auto axes = mesh_axes(s, *tokenizer, c.ranks);
   auto [text, sent] = app_test::with_ranks(s, *tokenizer, axes);
-  auto plan = plan_run(s, *tokenizer, axes, {}, true, [] { return 1000; });
+  auto plan = plan_run(s, *tokenizer, axes, {}, true, [] { return [] { return 1000; }; });
   EXPECT_EQ(plan.text, text);
   int ranks = 0;
   for (auto& k : plan.classes) {
@@ -108,9 +108,10 @@ TEST(PlanTest, AFasterLinkIsNoSlowerAndAllBytesLeaveARankThatIsAHost) {
     for (int ranks_per_host : {1, 4}) {
       auto links = read_link(link);
       links.ranks_per_host = ranks_per_host;
-      auto plan = plan_run(s, *tokenizer, axes, links, true, [] { return 0; });
+      auto plan = plan_run(s, *tokenizer, axes, links, true, [] { return [] { return 0; }; });
       auto& mesh = plan.mesh.shape();
-      auto p = predict(plan.classes, mesh, links, {.cores = 4}, {"replica", "data"}, plan.parameters, plan.tokens, 100);
+      MeshAxes over{"replica", "data"};
+      auto p = predict(plan.classes, mesh, links, {.cores = 4}, over, over, plan.parameters, plan.tokens, 100);
       EXPECT_EQ(p.hosts, 32 / ranks_per_host);
       EXPECT_EQ(p.axis, "replica");
       EXPECT_EQ(p.replicas, 8);

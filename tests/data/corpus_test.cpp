@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <thread>
 #include "bora/array/mesh.h"
 #include "bora/shard/mesh.h"
@@ -417,5 +418,48 @@ TEST_F(Corpora, BadFilesAreNamed) {
       auto yaml = "sources: [{type: " + std::string(row.type) + ", path: " + gone + "}]";
       EXPECT_NE(refused(yaml).find(gone), std::string::npos) << row.type;
     }
+}
+/// Ids of a byte take two bytes in memory and in a cache; the lengths of what is learnt may be larger.
+TEST_F(Corpora, PartsOfAnyLengthAreLearntAsGiven) {
+  for (std::size_t prompt : {3U, 65535U, 65536U, 70000U, 140000U})
+    for (std::size_t answer : {5U, 65536U, 70001U}) {
+      std::ofstream file(folder + "/long.jsonl");
+      for (int i = 0; i < 2; ++i)  // the first one is held out
+        file << R"({"prompt": ")" << std::string(prompt, 'q') << R"(", "answer": ")" << std::string(answer, 'a')
+             << "\"}\n";
+      file.close();
+      Sample s{"long", "type: corpus\nsources: [{type: jsonl, path: FOLDER/long.jsonl}]\nhold_out: 0.5\n"
+                       "task: {type: completion, prompt: prompt, completion: answer}\npack: {how: none}\n"};
+      s.positions = 220000;
+      for (auto& cache : {std::string(), folder + "/cache"}) {
+        auto row = rows_of(open(s, {}, cache), 0, 1, 0, 1, 1);
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < row.weights.size(); ++i) {
+          bool learnt = i + 1 >= prompt && i + 1 < prompt + answer + 1;  // and the end
+          wrong += row.weights[i] != (learnt ? 1.0F : 0.0F);
+        }
+        EXPECT_EQ(wrong, 0U) << prompt << " tokens, then " << answer << ' ' << cache;
+      }
+    }
+}
+TEST_F(Corpora, ACacheIsOfOneChatTemplate) {
+  std::ofstream chats(folder + "/turns.jsonl");
+  for (int i = 0; i < 30; ++i)
+    chats << R"({"messages": [{"role": "system", "content": " be "}, {"role": "user", "content": " a "},)"
+          << R"( {"role": "assistant", "content": " b )" << i << "\"}]}\n";
+  chats.close();
+  Sample s{"turns", "type: corpus\nsources: [{type: jsonl, path: FOLDER/turns.jsonl}]\n"
+                    "task: {type: chat, chat_template: FOLDER/turns.txt}\npack: {how: none}\n"};
+  s.positions = 60;
+  std::set<std::vector<std::int32_t>> seen;
+  std::vector<std::string> ways{"system: S{system}\\n\n", "system: T{system}\\n\n",
+                                "system: S{system}\\n\nstrip: yes\n", "system: S{system}\\n\nbegin: B\n"};
+  for (auto& way : ways) {
+    std::ofstream(folder + "/turns.txt") << "user: U{user}\\n\nassistant: A{assistant}{stop}\\n\n" << way;
+    auto rows = rows_of(open(s, {}, folder + "/cache"), 0, 4, 0, 4, 1);
+    EXPECT_EQ(columns(rows), columns(rows_of(open(s), 0, 4, 0, 4, 1))) << way;
+    seen.insert(rows.tokens);
+  }
+  EXPECT_EQ(seen.size(), ways.size());
 }
 }  // namespace corpus_test

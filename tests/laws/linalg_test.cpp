@@ -208,5 +208,28 @@ TEST(Linalg, GeneralMatrices) {
   for (auto& y : {linalg::eigvals(bad), linalg::schur(bad).t, linalg::sqrtm(bad), linalg::eig(bad).vectors})
     EXPECT_TRUE(all(isnan(abs(y))).item<bool>());
 }
+TEST(Linalg, NormsOfTwoAxesKeepTheirOrder) {
+  auto x = rnd({2, 3, 4}, 3);
+  for (linalg::Order order : std::vector<linalg::Order>{1, -1, HUGE_VAL, 2, "fro"})
+    for (auto axes : {Dims{0, 1}, {1, 0}, {2, 0}, {-1, -2}, {-2, -1}, {0, -1}}) {
+      auto d0 = axes[0] < 0 ? axes[0] + 3 : axes[0], d1 = axes[1] < 0 ? axes[1] + 3 : axes[1];
+      auto matrices = transpose(x, {3 - d0 - d1, d0, d1});
+      auto want = linalg::matrix_norm(matrices, order);
+      close({linalg::norm(x, order, axes)}, {want}, 1e-13, "norm");
+      close({squeeze(linalg::norm(x, order, axes, true), axes)}, {want}, 1e-13, "keepdims");
+    }
+  EXPECT_THROW((void)linalg::norm(x, 1, {0, 0}), ValueError);
+}
+TEST(Linalg, ToeplitzMatricesOfOneVectorAreHermitian) {
+  auto c = complex(rnd({4}, 3), rnd({4}, 4));
+  auto t = linalg::toeplitz(c);
+  for (std::int64_t i = 0; i < 4; ++i)
+    for (std::int64_t k = 0; k < 4; ++k) {
+      auto got = view(t, i, k).item<std::complex<double>>();
+      auto want = view(c, std::abs(i - k)).item<std::complex<double>>();
+      EXPECT_EQ(got, i < k ? std::conj(want) : want) << i << ' ' << k;
+    }
+  EXPECT_EQ(linalg::toeplitz(array({1, 2, 3})).dtype(), i32);
+}
 }  // namespace
 }  // namespace bora::laws::linalg_test

@@ -269,6 +269,8 @@ TEST(NamedAxes, CollectivesUnderVmap) {
         "all_gather tiled");
   close({each([](const Array& a) { return psum_scatter(a, "i", {.tiled = true}); })}, {reshape(sum(x, 0), {4, 2})},
         1e-15, "psum_scatter");
+  close({each([](const Array& a) { return psum_scatter(a > 0, "i", {.tiled = true}); })},
+        {reshape(sum(x > 0, 0), {4, 2})}, 0, "psum_scatter of booleans");
   close({each([](const Array& a) { return all_to_all(a, "i", 0, 0); })},
         {reshape(transpose(reshape(x, {4, 4, 2}), {1, 0, 2}), {4, 8})}, 0, "all_to_all");
   close({each([](const Array& a) {

@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Context, OfModel, testing::ValuesIn(kinds()), [](auto& 
 }  // namespace
 
 TEST_P(OfModel, LossesAndGradientsAreThoseOfOneRank) {
-  EXPECT_EQ(model->no_context(), "");
+  EXPECT_EQ(model->no_context(true), "");
   for (bool packed : {false, true}) {
     for (auto& c : kCases) {
       if (!packed && c.mesh != "context=4") continue;
@@ -171,13 +171,14 @@ TEST_P(OfModel, KeysGoRoundAndNoSequenceIsGathered) {
 }
 TEST(Context, WhatTheRingCannotDoIsRefusedByName) {
   auto refusal = [](const std::string& type, std::vector<std::string> items) {
-    return make(type, std::move(items))->no_context();
+    return make(type, std::move(items))->no_context(true);
   };
   EXPECT_TRUE(refusal("llama", {"window=4"}).starts_with("model.window: "));
   EXPECT_EQ(refusal("llama", {"window=4", "layer_types=[full]"}), "");
   EXPECT_TRUE(refusal("mixtral", {"window=4"}).starts_with("model.window: "));
   EXPECT_TRUE(refusal("gpt2", {"attention_dropout=0.1"}).starts_with("model.attention_dropout: "));
   EXPECT_TRUE(refusal("t5", {}).starts_with("model.type: "));
+  EXPECT_EQ(make("gpt2", {"attention_dropout=0.1"})->no_context(false), "");  // evaluation drops nothing
   // A program of its own that does not ask.
   Case c{"dp", "context=2"};
   for (auto& model : {make("llama", {"window=4"}), make("gpt2", {"attention_dropout=0.1"})})

@@ -1,5 +1,6 @@
 // A model whose layers are in stages against the same model on one rank: what the mapping alone changes.
 #include "bora/models/gpt2.h"
+#include "bora/nn/adapters.h"
 #include "bora/nn/pipeline.h"
 #include "laws/laws.h"
 
@@ -52,6 +53,26 @@ TEST(Stages, AreALayoutOfTheSameModel) {
         });
       }
   }
+}
+/// Also those of adapters, whose keys are in the layers: equal rows in different microbatches become different ones.
+TEST(Stages, MicrobatchesHaveDrawsOfTheirOwn) {
+  auto model = Gpt2::init({.layers = 4, .embed = 12, .heads = 3, .positions = 8}, 13, random::key(2));
+  nn::each_linear(model.blocks, [](const std::string&, nn::Linear& l) {
+    nn::add_adapter(l, {.rank = 4, .dropout = 0.5}, random::key(3));
+    l.lora->b = random::normal(random::key(4), l.lora->b.axes());
+    nn::drop_inputs(l, random::key(5));
+  });
+  training::Example e{.tokens = zeros({kRows, kPlaces}, i32)};
+  local_mesh({{"stage", 2}}, [&](const Mesh&) {
+    UseMapping split({{nn::kLayers, "stage"}});
+    for (std::int64_t parts : {2, 4, 8}) {
+      nn::UseMicrobatches cut(parts);
+      auto scores = [&](const Gpt2& m) { return reshape(m.head()(m.hidden(e, none)).array(), {8, -1}); };
+      auto rows = gathered({jit(scores)(model)})[0];
+      for (std::int64_t i = 0; i + 1 < parts; ++i)
+        EXPECT_FALSE(array_equal(view(rows, i), view(rows, i + 1))) << "rows " << i << " of " << parts;
+    }
+  });
 }
 }  // namespace
 }  // namespace bora::laws::stages_test

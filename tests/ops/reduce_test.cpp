@@ -1,7 +1,11 @@
 #include "bora/ops/reduce.h"
+#include "bora/ops/arrange.h"
+#include "bora/ops/complex.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
+#include "bora/ops/masked.h"
 #include "bora/ops/primitives.h"
+#include "bora/ops/statistics.h"
 #include "ops/reference.h"
 
 namespace bora::reduce_test {
@@ -101,6 +105,19 @@ TEST(Prod, AndItsDtypes) {
   expect_values(prod(array({2, 3, 4})), {24});
   expect_values(prod(zeros({0})), {1});
   EXPECT_EQ(prod(array({true, true})).dtype(), i32);
+}
+TEST(Sum, SmallIntegersAreAddedUpIn32Bits) {
+  for (auto d : {boolean, i8, i16, u8, u16, i32, u32, i64, u64, f16, bf16, f32, f64, complex64, complex128}) {
+    auto want = d == boolean || d == i8 || d == i16 ? i32 : d == u8 || d == u16 ? u32 : d;
+    auto x = ones({300}, d);
+    for (auto& y : {sum(x), prod(x), cumsum(x), reverse_cumsum(x), cumprod(x), nansum(x), trace(ones({3, 3}, d)),
+                    masked::sum(x, x.astype(boolean)), masked::prod(x, x.astype(boolean))})
+      EXPECT_EQ(y.dtype(), want) << "of " << d;
+    if (d == bf16) continue;  // 300 is none of its numbers
+    EXPECT_EQ(amax(real(cumsum(x))).item<double>(), 300) << d;
+  }
+  EXPECT_EQ(amax(cumprod(full({3}, 100, i8))).item<int>(), 1000000);
+  EXPECT_EQ(sum(full({300}, 1, i8), 0, {.dtype = i8}).dtype(), i8);
 }
 TEST(Prod, GradientWithZeros) {
   auto gradient = [](const Array& x) {

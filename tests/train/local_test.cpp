@@ -264,4 +264,35 @@ TEST(LocalSteps, TheTrainerMakesTheStepsOfThePureFunction) {
       }
     });
 }
+/// Parameters that are set from outside (init_from) are where everything begins, as if the run had drawn them.
+TEST(LocalSteps, BeginAroundParametersFromOutside) {
+  auto moved = [](const Array& x) { return x * 0.5 + 0.25; };
+  auto other = task();
+  other.init = [init = other.init, moved](const Array& key) { return tree::map(moved, init(key)); };
+  std::vector<std::pair<std::string, optim::Transform>> optimizers{
+      {"adamw", options().optimizer},
+      {"params_ema", optim::chain(optim::sgd({.learning_rate = 0.1}), optim::params_ema(0.9))},
+      {"lookahead", optim::lookahead(optim::sgd({.learning_rate = 0.1}))},
+      {"schedule_free", optim::schedule_free(optim::sgd({.learning_rate = 0.1}), optim::constant_schedule(0.1))}};
+  for (auto& [name, optimizer] : optimizers)
+    for (std::int64_t replicas : {0, 2})
+      for (int ranks : {1, 2}) {
+        SCOPED_TRACE(name + ", " + std::to_string(replicas) + " replicas, " + std::to_string(ranks) + " ranks");
+        auto o = replicas > 0 ? streaming_options(replicas, 1, 0.5) : options(true);
+        o.optimizer = optimizer;
+        local_mesh({{replicas > 0 ? "replica" : "data", ranks}}, [&](const Mesh& mesh) {
+          UseMapping split(kCompute);
+          auto set = trainable(task(), o), drawn = trainable(other, o);
+          set->init(random::key(3)), drawn->init(random::key(3));
+          for (auto& slot : tree::slots(set->parameters())) slot.leaf.set(moved(slot.leaf.get()));
+          set->begin_around_parameters();
+          same_bits(numbers_of(*set), numbers_of(*drawn), "the first state");
+          for (std::int64_t s = 0; s < 4; ++s) {
+            auto mine = set->step(batch_of(s, mesh)), theirs = drawn->step(batch_of(s, mesh));
+            same_bits(mine.to_vector<float>(), theirs.to_vector<float>(), "step " + std::to_string(s));
+          }
+          same_bits(numbers_of(*set), numbers_of(*drawn), "the last state");
+        });
+      }
+}
 }  // namespace local_test

@@ -157,6 +157,15 @@ TEST(Leaving, TheOthersWaitTenSecondsAndOneThatIsLaterIsOnItsOwn) {
   EXPECT_EQ(job.at(2).finish(), 2);
   EXPECT_HAS(job.at(2).output(), ") has left the job: it waited 10 s for this rank");
 }
+/// Its connections end with the others, which have said good-bye: that is no loss.
+TEST(Leaving, RankZeroMayBeTheLateOne_tcp) {
+  Ranks job({"lingers", "13000"}, {{"BORA_CARRIER", "tcp"}, {"TEST_SUMS", "3"}, {"TEST_LATE", "0"}});
+  job.start_all();
+  for (int r : {1, 2, 0}) {
+    EXPECT_EQ(job.at(r).finish(), 0) << job.at(r).output();
+    EXPECT_EQ(job.at(r).output().find("lost"), std::string::npos) << job.at(r).output();
+  }
+}
 // ---- with the limits as they are ----
 TEST(Stopped, FiveSecondsAreSurvivedAndTenAreNot) {
   Ranks job({"loop"}, {});

@@ -60,7 +60,7 @@ struct Guarded {
     listen_with(router, std::nullopt);
     auto listener = listen_at("127.0.0.1", 0);
     port = bora::transport::port_of(listener.get());
-    gate = std::make_unique<Gate>(std::move(listener), router, strangers);
+    gate = std::make_unique<Gate>(std::move(listener), router, strangers, 10000);
   }
   ~Guarded() { router.close(); }
 };

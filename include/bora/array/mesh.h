@@ -67,8 +67,9 @@ class Spec {
   auto begin() const { return dims_.begin(); }
   auto end() const { return dims_.end(); }
   std::size_t size() const { return dims_.size(); }
-  const MeshAxes& operator[](std::size_t d) const { return dims_[d]; }
-  MeshAxes& operator[](std::size_t d) { return dims_[d]; }
+  const MeshAxes& operator[](std::size_t d) const& { return dims_[d]; }
+  MeshAxes& operator[](std::size_t d) & { return dims_[d]; }
+  MeshAxes operator[](std::size_t d) && { return std::move(dims_[d]); }
   void insert(std::size_t at, const MeshAxes& a) { dims_.insert(dims_.begin() + static_cast<std::ptrdiff_t>(at), a); }
   void erase(std::size_t at) { dims_.erase(dims_.begin() + static_cast<std::ptrdiff_t>(at)); }
   void push_back(const MeshAxes& a) { dims_.push_back(a); }

@@ -14,6 +14,7 @@ struct RowShape {
   bool segments = false;       // rows hold several documents; attention stays inside of one
   bool places = false;         // positions begin anew with each document
   std::int64_t inputs = 0;     // tokens of an encoder's row; 0: there is no encoder
+  bool padded = false;         // rows may end with padding, which no segments tell
 };
 /// One row, to be filled in; zeros on entry. Columns that its shape lacks are null.
 struct Row {

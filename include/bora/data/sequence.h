@@ -163,6 +163,7 @@ template <class T> class Sequence {
   /// The elements of the first pass that are no holes, in every pass; reads that pass once, now. For batches after a
   /// filter; a shuffle comes after it.
   Sequence compact() const {
+    check<ValueError>(size() < kEndless, "compact: the sequence has no end");
     std::vector<std::int64_t> numbers;
     for (std::int64_t i = 0; i < size(); ++i)
       if (!node_->holes || node_->at(i)) numbers.push_back(i);

@@ -101,8 +101,8 @@ struct Model : config::Chosen {
   /// first (and in the place of targets that are no tokens).
   virtual std::optional<std::int32_t> decoder_start() const = 0;
   virtual std::vector<AxisSize> axes() const = 0;
-  /// Why training cannot split `position` over the mesh axis `context`: "model.window: ..."; empty: it can.
-  virtual std::string no_context() const = 0;
+  /// Why training, or else evaluation, cannot split `position` over the mesh axis `context`: "model.window: ..", or "".
+  virtual std::string no_context(bool training) const = 0;
   virtual std::unique_ptr<Trainable> trainable(const ModelOptions&) const = 0;
   /// Parameters are born in `storage`.
   virtual std::unique_ptr<Generator> generator(const ModelOptions&, const AxisMapping& storage, const Array& key,
@@ -162,6 +162,12 @@ template <class M> concept HasExtraLoss = requires(const M& m, const typename M:
                                                    const remat::Policy& remat) {
   c.extra_loss(m.hidden_and_report(e, key, remat).second);
 };
+/// Whether a model with this configuration has such a loss: all, unless their configuration says.
+template <class M> bool adds_loss(const typename M::Config& c) {
+  if constexpr (!HasExtraLoss<M>) return false;
+  else if constexpr (requires { c.has_extra_loss(); }) return c.has_extra_loss();
+  else return true;
+}
 template <class M> concept StagesOf = requires { requires M::in_stages; };
 template <class M> concept EncoderDecoder = requires(const M& m) { m.cache(Axis(), 1, NamedArray()); };
 template <class M> class AnyModelOf final : public AnyModel {
@@ -184,7 +190,7 @@ template <class M> class AnyModelOf final : public AnyModel {
     else return loss.of(hidden(m, e, key, remat), loss.rows);
   }
   nn::Head head(const Any& m) const override { return m.get<M>().head(); }
-  bool has_extra_loss() const override { return HasExtraLoss<M>; }
+  bool has_extra_loss() const override { return adds_loss<M>(config_); }
   std::pair<NamedArray, Any> hidden_and_report([[maybe_unused]] const Any& m, const Example& e, const Key& key,
                                                const remat::Policy& remat) const override {
     if constexpr (HasExtraLoss<M>) {
@@ -237,13 +243,13 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
     else return none;
   }
   std::vector<AxisSize> axes() const override { return this->fields.axes(); }
-  std::string no_context() const override {
+  std::string no_context([[maybe_unused]] bool training) const override {
     if constexpr (EncoderDecoder<M>) return "model.type: an encoder sees all positions at once; choose a decoder";
     if constexpr (requires { this->fields.options().windows; })
       if (!this->fields.options().windows.empty())
         return "model.window: a ring of ranks has no sliding windows; set it to 0";
     if constexpr (requires { this->fields.attention_dropout; })
-      if (this->fields.attention_dropout > 0)
+      if (training && this->fields.attention_dropout > 0)
         return "model.attention_dropout: a ring of ranks cannot drop weights of attention; set it to 0";
     return {};
   }
@@ -276,7 +282,7 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
     else return {};
   }
   bool in_stages() const override { return StagesOf<M>; }
-  bool has_extra_loss() const override { return HasExtraLoss<M>; }
+  bool has_extra_loss() const override { return adds_loss<M>(this->fields); }
 
  private:
   AnyModelPtr model(std::int64_t vocabulary) const {

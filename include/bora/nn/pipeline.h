@@ -55,6 +55,8 @@ struct RowsLoss {
 };
 /// key for part `microbatch` of the rows, whose draws are its own; key itself where the rows are one part.
 std::optional<Array> key_of_part(const std::optional<Array>& key, const std::optional<Array>& microbatch);
+/// The same for the keys that a layer holds (of an adapter's dropout, of rounding).
+void draw_by_part(tree::Node layer, const Array& microbatch);
 
 namespace detail {
 /// The mesh axis over which the current mapping splits the layers; empty: it does not.
@@ -127,10 +129,14 @@ auto in_stages(const Stacked<Block>& stack, const F& f, const NamedArray& x, con
       tree::replace(tree::node(mine), in.data() + 2, in.size() - 2);
       std::optional<Array> number;
       if (p.parts()) number = in[1];
+      auto draw = [&f](Block layer, const NamedArray& v, const std::optional<Array>& part, const auto&... a) {
+        if (part) draw_by_part(tree::node(layer), *part);
+        return f(layer, v, part, a...);
+      };
       auto y = std::apply(
           [&](const Block& layer, const auto&... a) {
             Stacked<Block> layers{layer, p.layers()};
-            return scan(layers, f, p.part(in[0]), {.checkpoint = options.checkpoint})(number, a...);
+            return scan(layers, draw, p.part(in[0]), {.checkpoint = options.checkpoint})(number, a...);
           },
           mine);
       Arrays all{y.first.array()};

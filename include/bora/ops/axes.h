@@ -21,6 +21,8 @@ class Dimensions {
   Dimensions(Dims a) : axes_(std::move(a)) {}
   /// Sorted, in [0, ndim). Throws IndexError for an axis that does not exist, ValueError for one given twice.
   Dims resolve(std::string_view what, std::int64_t ndim) const;
+  /// The same as they were given.
+  Dims in_order(std::string_view what, std::int64_t ndim) const;
  private:
   std::optional<Dims> axes_;
 };

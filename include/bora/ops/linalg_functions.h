@@ -123,7 +123,7 @@ struct Polar {
 Polar polar(const Array& a, bool left = false);
 /// Matrices one after the other on the diagonal, zeros around them. Vectors are rows.
 Array block_diag(const Arrays& matrices);
-/// [m, n] with first column c and first row r (default: c), constant along diagonals; r[0] is not read.
+/// [m, n] with first column c and first row r (default: conj(c)), constant along diagonals; r[0] is not read.
 Array toeplitz(const Array& c, const Array& r = {});
 Array hilbert(std::int64_t n, Dtype dtype = f32);  // 1 / (i + j + 1)
 }  // namespace bora::linalg

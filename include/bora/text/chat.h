@@ -34,6 +34,8 @@ class ChatTemplate {
   std::string prompt(std::span<const Turn> turns) const;
   /// Its name; of a file its path.
   const std::string& name() const;
+  /// Equal for templates that make the same text of every conversation, whatever their names.
+  std::string identity() const;
 
  private:
   std::shared_ptr<const ChatLayout> layout_;

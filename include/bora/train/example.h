@@ -9,7 +9,9 @@ struct Example {
   NamedArray tokens = {};                             // i32
   NamedArray targets = {};                            // i32: the token to predict at each position
   NamedArray weights = {};                            // f32: of each target's loss; 0: does not count
-  std::optional<NamedArray> segments = std::nullopt;  // i32: documents packed into a row; attention stays inside of one
+  /// i32: number of the document, from 1, of those that share a row (0: padding); attention stays inside of one.
+  std::optional<NamedArray> segments = std::nullopt;
+  std::optional<NamedArray> filled = std::nullopt;  // i32 [batch]: tokens in front of a row's padding; none: all are
   std::optional<NamedArray> positions = std::nullopt;   // i32: place of each token in its document
   std::optional<NamedArray> mask = std::nullopt;        // i32; 1: a token, 0: padding, which no position attends to
   std::optional<NamedArray> inputs = std::nullopt;      // i32 [batch, input]: an encoder's tokens

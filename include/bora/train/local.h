@@ -103,7 +103,7 @@ Array zero_of_each(const Axis& replica);
 void own(tree::Node one, const Array& zero);
 /// Leaves without other dimensions are kept by the ranks of their replicas, as the parameters are.
 void place_scalars(tree::Node replicas, const Axis& replica);
-Array wide(const Array& x);  // bf16 as f32
+Array wide(const Array& x);  // bf16 and f16 as f32
 }  // namespace detail
 
 /// f of each replica: the leaves of the first argument have the axis first, of the others NamedArrays that have it are

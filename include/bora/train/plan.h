@@ -12,6 +12,7 @@ struct LoopSettings;
 /// Bytes of one rank in a step, and its rows.
 struct RankNeeds {
   std::int64_t parameters = 0, optimizer = 0, gradients = 0, activations = 0, transport = 0, start = 0, rows = 0;
+  std::int64_t trained = 0;  // how many numbers of parameters have gradients
   std::int64_t peak() const { return parameters + optimizer + gradients + activations + transport + start; }
   bool operator==(const RankNeeds&) const = default;
 };
@@ -85,10 +86,11 @@ struct Prediction {
   std::string json(const std::vector<RankClass>&) const;
 };
 /// The time of a step: kernels as measured here, collectives as the transport models them, and both as one simulation
-/// of starts and waits. parameters: of the model, for the penalty; checkpoint_every: steps, for what a failure costs.
+/// of starts and waits. gradient_axes: over which gradients are summed; parameters: of the model, for the penalty;
+/// checkpoint_every: steps, for what a failure costs.
 Prediction predict(const std::vector<RankClass>&, const MeshShape&, const Links&, const HostModel&,
-                   const MeshAxes& batch_axes, std::int64_t parameters, std::int64_t tokens,
-                   std::int64_t checkpoint_every);
+                   const MeshAxes& batch_axes, const MeshAxes& gradient_axes, std::int64_t parameters,
+                   std::int64_t tokens, std::int64_t checkpoint_every);
 /// Meetings of replicas on ranks of the mesh axis `replica` (local.h), as if nothing hid them.
 struct MeetingPrediction {
   double seconds = 0;      // of one meeting

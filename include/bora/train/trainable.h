@@ -1,5 +1,6 @@
 // trainable.h -- a model in training, without its type: state, staged steps and evaluations.
 #pragma once
+#include <map>
 #include <memory>
 #include "bora/io/tree.h"
 #include "bora/named/mapping.h"
@@ -20,6 +21,7 @@ class Trainable {
   virtual void init(const Array& key) = 0;  // parameters and optimizer state, born in their storage
   virtual tree::Node state() = 0;
   virtual tree::Node parameters() = 0;  // those in the state
+  virtual bool trains(const std::string& path) const = 0;  // a parameter of the state, which has a gradient
   virtual tree::Node base() = 0;        // the others, which no checkpoint holds: of a model that adapters stand beside
   virtual tree::Node optimizer_state() = 0;
   virtual Array step(const Batch&) = 0;      // one update; f32: loss, gradient norm, learning rate, sums of notes
@@ -31,8 +33,14 @@ class Trainable {
   /// Of the meeting of replicas whose result the last step() found: "round", "outer_gradient_norm" and, if parameters
   /// meet in fragments, "fragment"; empty if there was none.
   virtual std::vector<std::pair<std::string, double>> meeting() const { return {}; }
-  /// The state is that of a run that ended after this step: its replicas have made their last meeting.
-  virtual void goes_on_after_end(std::int64_t /*step*/) {}
+  /// All but the parameters as in a first state, after these were set from outside: the optimizer's state and replicas
+  /// follow from them.
+  virtual void begin_around_parameters() = 0;
+  using Notes = std::map<std::string, std::string>;
+  /// What a checkpoint after `step` says beside the state; and takes what the one says that this run continues. Throws
+  /// CheckpointError if its state does not fit these settings.
+  virtual Notes notes(std::int64_t /*step*/) const { return {}; }
+  virtual void take(const Notes&, std::int64_t /*step*/) {}
 };
 
 namespace training {

@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "app/companions.h"
 #include "app/job.h"
+#include "app/local_every.h"
 #include "train/run_folder.h"
 
 namespace fs = std::filesystem;
@@ -41,10 +42,11 @@ struct Import {
     auto tokenizer = s.tokenizer->open();
     check_init_from(s, *tokenizer, Resume::none);
     return on_mesh({s, *tokenizer, "import"}, [&](const Mesh& mesh) {
-      auto model = s.model->trainable(model_options(s, *tokenizer, mesh.shape()));
+      auto model = s.model->trainable(model_options(without_auto(s), *tokenizer, mesh.shape()));
       model->init(random::key(s.seed));
       auto said = models::load_pretrained(model->parameters(), s.init_from.path, *s.model, vocabulary_of(s, *tokenizer),
                                           s.init_from.options());
+      model->begin_around_parameters();
       auto mine = s;
       auto path = tokenizer_path(s);
       std::error_code error;

@@ -151,7 +151,7 @@ void Launch::settle() {
 launch::Elastic elastic_of(const Settings& s) {
   launch::Elastic e{.min = static_cast<int>(s.elastic.min), .max = static_cast<int>(s.elastic.max),
                     .keeps = s.elastic.snapshot > 0};
-  e.fitting = [s, tokenizer = s.tokenizer->open()](int slots) {
+  e.fitting = [s = without_auto(s), tokenizer = s.tokenizer->open()](int slots) {
     for (auto n = std::min(slots, static_cast<int>(s.elastic.max)); n >= s.elastic.min; --n) try {
         mesh_axes(s, *tokenizer, n);
         return n;
@@ -191,7 +191,8 @@ std::vector<std::string> Launch::training(const std::string& bora, const Setting
   if (!config.path.empty()) words.push_back(config.path);
   words.insert(words.end(), config.settings.begin(), config.settings.end());
   if (s.local->automatic())
-    words.push_back("local.every=" + std::to_string(planned_every(s, *tokenizer, size, resume_of(resume))));
+    words.insert(words.end(), {"--measured-every",
+                               std::to_string(planned_every(s, *tokenizer, size, resume_of(resume)))});
   if (!resume.empty()) words.insert(words.end(), {"--resume", resume});
   if (!pipeline) words.emplace_back("--no-pipeline");
   return words;

@@ -66,7 +66,8 @@ struct Plan {
     auto tokenizer = s.tokenizer->open();
     check_rows(s, *tokenizer);
     auto axes = mesh_axes(s, *tokenizer, static_cast<int>(ranks));
-    auto p = plan_run(without_auto(s), *tokenizer, axes, between, pipeline, process_bytes(resident_bytes()));
+    auto p = plan_run(without_auto(s), *tokenizer, axes, between, pipeline,
+                      [start = resident_bytes()] { return process_bytes(start); });
     UseMesh scope(p.mesh);
     auto& shape = p.mesh.shape();
     UseMapping split(mappings_of(s.mesh, shape).compute);
@@ -76,8 +77,8 @@ struct Plan {
                 host_table(shape, over, s.batch, ranks_per_host).c_str());
     if (!predicts()) return 0;
     HostModel host{cores, gflops, memory, spread / 100, mtbf};
-    auto prediction = predict(p.classes, shape, between, host, over, p.parameters, p.tokens,
-                              s.checkpoint.every > 0 ? s.checkpoint.every : s.steps);
+    auto prediction = predict(p.classes, shape, between, host, over, bora::training::gradient_axes(), p.parameters,
+                              p.tokens, s.checkpoint.every > 0 ? s.checkpoint.every : s.steps);
     // Its factors are f32 whatever the wire, so there is nothing to compare with.
     if (s.wire.low_rank()) prediction.wires = {{"powersgd", prediction.now}};
     std::printf("%s", prediction.text(between, host).c_str());

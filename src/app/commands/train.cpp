@@ -27,24 +27,27 @@ struct Train {
   std::string resume = {};
   std::vector<transport::Option> transport = {};
   bool pipeline = true;
+  std::int64_t every = 0;  // of local.every: auto; 0: this process measures
 
   void declare(Flags& flags) {
     config.declare(flags);
     declare_resume(flags, resume);
     declare_insecure(flags, transport);
     declare_pipeline(flags, pipeline);
+    flags.add("--measured-every", every, "of local.every: auto, as the launcher has measured").hidden();
   }
   void settle() { config.settle(); }
   int run() const {
     auto s = config.load();
+    if (every > 0 && s.local->automatic()) s.local.edit().set_every(every);
     check_job(s, transport::config_from_environment().size);
     auto tokenizer = s.tokenizer->open();
     check_rows(s, *tokenizer);
     check_init_from(s, *tokenizer, resume_of(resume));
     auto config = transport::config_from_environment();
-    std::string every;  // of local.every: auto, which rank 0 settles
+    std::string settled;  // of local.every: auto, by rank 0
     if (s.local->automatic() && config.rank == 0)
-      every = std::to_string(planned_every(s, *tokenizer, config.size, resume_of(resume)));
+      settled = std::to_string(planned_every(s, *tokenizer, config.size, resume_of(resume)));
     bora::training::Snapshots snapshots;  // of all epochs of the job in this process
     bool begun = false;                   // steps were made in one of them
     auto hand_over = [&](const Mesh& mesh, const std::vector<int>& heirs) { snapshots.hand_over(mesh, heirs); };
@@ -52,7 +55,7 @@ struct Train {
       if (s.elastic.max > 0 && !launch::can_go_on() && mesh.rank() == 0)
         std::printf("elastic: nothing here would replace a lost rank; bora launch does\n");
       if (s.local->automatic())
-        s.local.edit().set_every(*parse_as<std::int64_t>(mesh.exchange(every, "run: local.every")[0]));
+        s.local.edit().set_every(*parse_as<std::int64_t>(mesh.exchange(settled, "run: local.every")[0]));
       auto options = model_options(s, *tokenizer, mesh.shape());
       options.step->compile.pipeline = pipeline;
       auto model = s.model->trainable(options);

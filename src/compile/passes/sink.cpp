@@ -120,6 +120,10 @@ class Sinker : public IntoScan {
     body_ = std::make_shared<Program>(*s_.body);
     auto loop = p_.code[k_];
     Mask gone(p_.code.size());
+    // On their way in the order in which they are ready.
+    auto level = levels(*body_);
+    auto at = [&](const Sum& sum) { return level[idx(body_->out[sum.output])]; };
+    std::stable_sort(sums_.begin(), sums_.end(), [&](auto& a, auto& b) { return at(a) < at(b); });
     for (auto& sum : sums_) {
       append(sum);
       for (auto m : sum.steps) gone[m] = true;
@@ -134,6 +138,18 @@ class Sinker : public IntoScan {
 };
 }  // namespace
 
+std::vector<std::size_t> levels(const Program& p) {
+  std::vector<std::size_t> level(p.vars.size());
+  std::size_t products = 0;
+  for (auto& i : p.code) {
+    std::size_t at = 0;
+    if (i.primitive->traits.holds || i.primitive->saved(Saveable::dots, {})) at = ++products;
+    else
+      for (int v : i.in) at = std::max(at, level[idx(v)]);
+    for (int v : i.out) level[idx(v)] = at;
+  }
+  return level;
+}
 ProgramPtr sink(const ProgramPtr& p) {
   return std::any_of(p->code.begin(), p->code.end(), communicates) ? into_scans<Sinker>(p, sink) : p;
 }

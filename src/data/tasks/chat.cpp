@@ -1,6 +1,7 @@
 // Conversations, of which the assistant's turns are learnt.
 #include <filesystem>
 #include "bora/text/chat.h"
+#include "data/cache_folder.h"
 #include "data/task.h"
 
 namespace bora::data {
@@ -35,11 +36,7 @@ struct Chat {
     } catch (const ConfigError& e) { r.failed(std::string(e.text())); }
   }
   std::string encoding() const {
-    // The text of one conversation stands for the template, whatever its file is called.
-    std::vector<text::Turn> turns{{"user", "a"}, {"assistant", "b"}, {"user", "c"}, {"assistant", "d"}};
-    std::string text = "chat\t" + messages;
-    for (auto& p : open().render(turns)) text += (p.learnt ? "\t+" : "\t-") + p.text;
-    return text;
+    return "chat 2\t" + messages + "\t" + hash_of(open().identity());  // whatever its file is called
   }
   void need(const Record& r, const std::string&) const { (void)pieces(open(), r); }
   Encode encoder(const Materials& m, const std::string&) const {
@@ -50,8 +47,7 @@ struct Chat {
       for (auto& p : pieces(layout, r)) {
         auto part = around.without_begin(around.without_end(tokenizer->encode(p.text)));
         ids.insert(ids.end(), part.begin(), part.end());
-        if (parts.size() % 2 != (p.learnt ? 1U : 0U)) parts.push_back(0);
-        parts.push_back(static_cast<std::int32_t>(part.size()));
+        add_part(parts, static_cast<std::int64_t>(part.size()), p.learnt);
       }
     };
   }

@@ -17,17 +17,18 @@ struct Completion {
       {"too_long", "a prompt with a completion that is longer than a row: truncate (its end), drop, error"}};
 
   std::string encoding() const {
-    return "completion\t" + prompt + "\t" + completion + "\t" + separator + (learn_prompt ? "\tall" : "");
+    return "completion 2\t" + prompt + "\t" + completion + "\t" + separator + (learn_prompt ? "\tall" : "");
   }
   void need(const Record& r, const std::string&) const { (void)r.text(prompt), (void)r.text(completion); }
   Encode encoder(const Materials& m, const std::string&) const {
     return [*this, tokenizer = m.tokenizer, around = Around(*m.tokenizer)](const Record& r, Document& d) {
       auto& ids = d[0] = around.without_end(tokenizer->encode(r.text(prompt) + separator));
-      auto asked = learn_prompt ? 0 : static_cast<std::int32_t>(ids.size());
+      auto asked = learn_prompt ? 0 : static_cast<std::int64_t>(ids.size());
       auto answer = around.without_begin(tokenizer->encode(r.text(completion)));
       ids.insert(ids.end(), answer.begin(), answer.end());
       around.append_end(ids);
-      d[1] = {asked, static_cast<std::int32_t>(ids.size()) - asked};
+      add_part(d[1], asked, false);
+      add_part(d[1], static_cast<std::int64_t>(ids.size()) - asked, true);
     };
   }
   static Sharing how(const PackSettings& pack) {

@@ -46,12 +46,11 @@ std::string save(Run& run, const io::Holder& holder, const std::string& root, st
   run.watchdog.at("writing the checkpoint of step " + std::to_string(run.done) + " into " + root);
   Arrays keep_alive;
   auto leaves = io::leaves_of(run.model.state(), "", keep_alive);
-  std::map<std::string, std::string> notes{{"seed", std::to_string(s.seed)}, {"settings", s.settings}};
-  if (run.best.step >= 0) notes["best"] = run.best.note();
+  auto notes = run.notes();
+  notes["seed"] = std::to_string(s.seed);
+  notes["settings"] = s.settings;
   if (!run.base.empty()) notes["base"] = run.base;
   notes["batch"] = std::to_string(s.batch);
-  if (run.unevaluated) notes["unevaluated"] = "1";
-  if (run.done == s.steps) notes["ended"] = "1";
   return io::save_checkpoint(root, run.done, leaves, place_of(run.mesh), notes, keep, &warning, holder);
 }
 }  // namespace

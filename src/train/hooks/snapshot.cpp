@@ -1,3 +1,4 @@
+#include "bora/base/bytes.h"
 #include "train/hooks.h"
 #include "train/snapshots.h"
 
@@ -16,7 +17,9 @@ class Snapshot final : public LoopHook {
     auto* snapshots = UseSnapshots::current();
     if (!snapshots) return;
     run.watchdog.at("the snapshot of step " + std::to_string(run.done));
-    snapshots->take(run.mesh, run.done, run.model.state(), run.best.step >= 0 ? run.best.note() : "");
+    ByteWriter note;
+    for (auto& [name, text] : run.notes()) note.text(name).text(text);
+    snapshots->take(run.mesh, run.done, run.model.state(), note.take());
   }
 };
 }  // namespace

@@ -22,7 +22,6 @@ constexpr auto kLastWords = 1s;
 constexpr std::size_t kSignature = 10;    // bytes: 0xff, a length, 0x7f
 constexpr std::size_t kGreeting = 64;     // bytes of ZMTP's greeting, which ZeroMQ sends to every peer
 constexpr int kAccepts = 16, kReads = 4;  // before others have their turn
-constexpr unsigned kUserTimeout = 10000;  // ms that the kernel tries to send
 
 std::string hex(const std::string& bytes) {
   std::string text;
@@ -41,8 +40,9 @@ std::string host_of(const SocketAddress& a) {
 }
 }  // namespace
 
-Gate::Gate(Descriptor listener, Socket& inside, std::size_t strangers)
-    : name_("bora-gate-" + hex(random_bytes(16))), most_(strangers), listener_(std::move(listener)) {
+Gate::Gate(Descriptor listener, Socket& inside, std::size_t strangers, int patience_ms)
+    : name_("bora-gate-" + hex(random_bytes(16))), most_(strangers), patience_ms_(patience_ms),
+      listener_(std::move(listener)) {
   // Abstract names are visible to all users of a host.
   inside.set(ZMQ_IPC_FILTER_UID, static_cast<int>(::geteuid()));
   auto endpoint = "ipc://@" + name_;
@@ -155,7 +155,7 @@ bool Gate::take_in(Descriptor outer, std::string from) {
   if (static_cast<std::size_t>(strangers) >= most_) evict();
   int one = 1;
   setsockopt(outer.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  setsockopt(outer.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &kUserTimeout, sizeof kUserTimeout);
+  setsockopt(outer.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms_, sizeof patience_ms_);
   leave_bbr_within_host(outer.get());
   auto id = last_ = std::max(kFirst, last_ + 1);
   try {

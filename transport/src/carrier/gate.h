@@ -20,8 +20,8 @@ class Gate {
  public:
   /// Forwards connections to `listener` (which listens) to `inside`, a ROUTER that must not be reachable otherwise: it
   /// is bound here. At most `strangers` connections that are not kept are open, and none longer than a few seconds.
-  /// TransportError.
-  Gate(Descriptor listener, Socket& inside, std::size_t strangers);
+  /// patience_ms: that the kernel tries to send. TransportError.
+  Gate(Descriptor listener, Socket& inside, std::size_t strangers, int patience_ms);
   /// To be called after `inside` and its context have been closed: their last messages are still forwarded.
   ~Gate();
   Gate(const Gate&) = delete;
@@ -60,6 +60,7 @@ class Gate {
 
   std::string name_;  // of the unix socket, without the leading zero
   std::size_t most_;
+  int patience_ms_;
   Descriptor listener_;
   Epoll epoll_;
   Event wakeup_;

@@ -34,14 +34,16 @@ std::unique_ptr<DataPath> between_hosts(Joined& j, const ZmqContext& context, Ga
                                                       .epoch = j.epoch,
                                                       .addresses = std::move(j.addresses),
                                                       .keys = j.keys,
-                                                      .gate = gate},
+                                                      .gate = gate,
+                                                      .silence_ms = j.silence_ms},
                                      std::move(up));
   TcpOptions o{.rank = rank,
                .epoch = j.epoch,
                .addresses = std::move(j.addresses),
                .nonces = std::move(j.nonces),
                .keys = j.keys,
-               .strangers = j.strangers};
+               .strangers = j.strangers,
+               .patience_ms = std::max(TcpOptions().patience_ms, j.silence_ms)};
   return make_tcp_data(std::move(j.tcp), std::move(o), std::move(up));
 }
 
@@ -82,7 +84,12 @@ class NetLink final : public Link {
         return shm_->connect(r);
       } catch (const TransportError& e) { return without_memory(r, e.what()); }
     }
-    wire_->connect(r);
+    try {
+      wire_->connect(r);
+    } catch (const TransportError&) {  // no descriptor, perhaps: the next collective tries again
+      p.open = false;
+      throw;
+    }
     up(r, wire_.get());
   }
   void send(int r, const Header& h, const std::byte* bytes, PayloadOwner* owner) override {
@@ -113,11 +120,7 @@ class NetLink final : public Link {
     control_.tick(now, sink);
     if (stopped_) return;
     for (auto& [r, how] : wire_->broken(now))
-      to_coordinator(ByteWriter()
-                         .num(Control::aborted)
-                         .num(static_cast<std::int32_t>(r))
-                         .text(who(r) + " lost: its data connection with rank " + std::to_string(rank_) + " " + how)
-                         .take());
+      sink.broken(r, "its data connection with rank " + std::to_string(rank_) + " " + how);
   }
   void watch(bool leading, bool busy) override {
     bool armed = !leading && (busy || wire_->sending());

@@ -19,13 +19,12 @@ constexpr int kReads = 4;                    // from one connection before other
 constexpr auto kPatience = 5s;               // with a connection before its handshake
 constexpr int kAccepts = 16;                 // before others have their turn
 constexpr int kUnsent = 128 << 10;           // bytes that wait in the kernel, for each connection
-constexpr unsigned kUserTimeout = 30000;     // ms that the kernel tries to send
 
-void set_options(int socket) {
+void set_options(int socket, int patience_ms) {
   int one = 1;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   setsockopt(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsent, sizeof kUnsent);
-  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUserTimeout, sizeof kUserTimeout);
+  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof patience_ms);
 }
 
 class TcpData final : public DataPath {
@@ -45,7 +44,7 @@ class TcpData final : public DataPath {
     if (ip.front() == '[') ip = ip.substr(1, ip.size() - 2);
     auto to = socket_address(ip, std::atoi(text.c_str() + colon + 1));
     Descriptor socket(::socket(to.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    set_options(socket.get());
+    set_options(socket.get(), options_.patience_ms);
     if (text.substr(0, colon) == own.substr(0, own.rfind(':'))) leave_bbr(socket.get());
     bool ok = ::connect(socket.get(), to.get(), to.size) == 0 || errno == EINPROGRESS;
     check<TransportError>(ok, "cannot connect to rank ", r, " at ", text.substr(7), ": ", std::strerror(errno));
@@ -175,7 +174,7 @@ class TcpData final : public DataPath {
       auto strangers =
           std::count_if(connections_.begin(), connections_.end(), [](auto& c) { return c.second->peer < 0; });
       if (static_cast<std::size_t>(strangers) >= options_.strangers) forget_oldest_stranger();
-      set_options(fd);
+      set_options(fd, options_.patience_ms);
       leave_bbr_within_host(fd);
       auto& c = add(std::move(socket));
       auto id = c.id;

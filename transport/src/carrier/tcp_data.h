@@ -23,6 +23,7 @@ struct TcpOptions {
   std::vector<std::string> addresses = {}, nonces = {};  // by rank
   std::optional<JobKeys> keys = {};                      // messages are sealed with them
   std::size_t strangers = 64;                            // limit of connections before their handshake
+  int patience_ms = 30000;                               // that the kernel tries to send
 };
 std::unique_ptr<DataPath> make_tcp_data(TcpListener, TcpOptions, Up);
 }  // namespace bora::transport

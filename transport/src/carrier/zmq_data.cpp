@@ -42,7 +42,7 @@ void ZmqData::connect(int r) {
   auto& p = peer(r);
   auto index = static_cast<std::uint32_t>(r);
   p.dealer = Socket(context_, ZMQ_DEALER);
-  set_data_options(p.dealer);
+  set_data_options(p.dealer, options_.silence_ms);
   if (options_.keys) connect_with(p.dealer, *options_.keys);
   p.dealer.set(ZMQ_ROUTING_ID, peer(options_.rank).id);
   p.dealer.set(ZMQ_RECONNECT_IVL, -1);  // what was under way is lost with a connection
@@ -207,11 +207,11 @@ bool ZmqData::take(int index, Socket& s, Sink& sink) {
   sink.data(std::move(a));
   return true;
 }
-void set_data_options(Socket& s) {
+void set_data_options(Socket& s, int silence_ms) {
   s.set(ZMQ_LINGER, 0);
   s.set(ZMQ_IPV6, 1);
   s.set(ZMQ_IMMEDIATE, 0);  // messages may queue while the connection is made
-  s.set(ZMQ_TCP_MAXRT, 30000);
+  s.set(ZMQ_TCP_MAXRT, std::max(30000, silence_ms));
   s.set(ZMQ_HANDSHAKE_IVL, 5000);
   s.set(ZMQ_MAXMSGSIZE, std::int64_t{kMaxChunkBytes + 4096});
   s.set(ZMQ_SNDHWM, 0);  // messages under way are bounded by each collective's window

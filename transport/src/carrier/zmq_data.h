@@ -12,7 +12,7 @@
 
 namespace bora::transport {
 /// Sets the options of a data socket.
-void set_data_options(Socket&);
+void set_data_options(Socket&, int silence_ms = 0);
 
 class ZmqData final : public DataPath {
  public:
@@ -22,6 +22,7 @@ class ZmqData final : public DataPath {
     std::vector<std::string> addresses = {};  // by rank
     std::optional<JobKeys> keys = {};
     Gate* gate = nullptr;  // in front of the ROUTER
+    int silence_ms = 0;    // as in Joined
   };
   ZmqData(ZmqContext, Socket router, Socket monitor, Options, Up);
   ~ZmqData() override { stop(); }

@@ -51,6 +51,9 @@ void Coordinator::handle(int from, std::string_view message) {
       for (auto& [rank, text] : e.texts) w.text(text);
       exchanges_.erase(number);
       auto all = w.take();
+      if (all.size() > kMostControl)
+        return abort(from, "exchange of " + what + ": the texts of all ranks have " + std::to_string(all.size()) +
+                               " bytes, and at most " + std::to_string(kMostControl) + " can be exchanged");
       for (int k = 0; k < size; ++k) send_(k, all);
       return;
     }
@@ -71,6 +74,9 @@ void Coordinator::handle(int from, std::string_view message) {
     }
     case Control::aborted: {
       auto rank = r.num<std::int32_t>();
+      check<TransportError>(rank >= 0 && rank < size, "a control message names rank ", rank, " of ", size);
+      bool needed = r.num<bool>();
+      if (!needed && at(rank).leaving) return;  // it has said good-bye: its connections may end
       return abort(rank, r.text());
     }
     case Control::ask: {

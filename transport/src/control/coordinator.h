@@ -12,6 +12,7 @@
 #include "control/inquiry.h"
 
 namespace bora::transport {
+inline constexpr std::size_t kMostControl = std::size_t{64} << 20;  // bytes of a control message
 /// Control messages: first byte of the body, then fields as ByteWriter writes them.
 enum class Control : std::uint8_t {
   // to the coordinator
@@ -19,7 +20,7 @@ enum class Control : std::uint8_t {
   exchange,     // u64 number, text what, text mine
   leave,        // started
   close,        // rank 0 stops waiting for the others: without it there is no control plane
-  aborted,      // i32 rank, text
+  aborted,      // i32 rank, bool: the sender cannot go on without it, text
   ask,          // Ask, i32 rank, text: why all ranks are asked for their activity
   activity,     // u64 number, Activity
   mismatch,     // i32 peer, u32 group, u64 seq, text mine

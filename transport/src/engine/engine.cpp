@@ -342,6 +342,9 @@ std::vector<std::string> Engine::exchange(const std::string& mine, std::string_v
   Lock lock(m_);
   check_here();
   check_thread();
+  constexpr auto most = kMostControl / 2;
+  check<ValueError>(mine.size() <= most, "exchange of ", what, ": a text of ", mine.size(), " bytes; one has at most ",
+                    most);
   auto number = exchanges_++;
   started_[kExchangeGroup] = exchanges_;
   // Ranks must agree on the first line; further lines only describe this rank's wait.

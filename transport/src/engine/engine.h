@@ -68,7 +68,8 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
     std::uint64_t number = 0;
     bool reports = true;  // to the coordinator, when it takes long
     bool warned = false;
-    Clock::time_point next_report = {};
+    Clock::time_point next_report = {}, moved_at = {};
+    std::int64_t moved = 0;  // bytes of all collectives, then
   };
   // Sink
   void data(Arrival) override;
@@ -76,6 +77,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void make_room(int rank) override;
   void control(std::string_view message) override;
   void lost(int rank, const std::string& how) override;
+  void broken(int rank, const std::string& how) override;
   void dropped(bool stale) override { ++(stale ? traffic_.stale : traffic_.refused); }
 
   Members& members(const Group&);
@@ -92,6 +94,8 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   Activity activity() const;
   void write_recorder(const std::string& why);
   void fail(int rank, const std::string& text);
+  bool needs(int rank) const;
+  std::int64_t bytes_moved() const;
   void give_up(const std::string& why);
   void watch(bool leading, bool busy);
   void announce(Lock&);

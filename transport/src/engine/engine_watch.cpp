@@ -29,11 +29,21 @@ void Engine::leave_to_parent() {
 }
 
 // ---- waits ----
+/// By collectives, those under way included.
+std::int64_t Engine::bytes_moved() const {
+  auto n = static_cast<std::int64_t>(traffic_.bytes_sent + traffic_.bytes_received);
+  for (auto& [key, o] : active_)
+    for (auto& m : o->moved) n += m.out + m.in;
+  return n;
+}
 void Engine::check_waits(Clock::time_point now) {
   for (auto* w : waiting_) {
     if (now < w->next_report) continue;
     w->next_report = now + kNextReport;
-    auto seconds = std::chrono::duration<double>(now - w->since).count();
+    // A slow network is no reason to give up, as long as bytes arrive.
+    if (auto moved = bytes_moved(); moved != w->moved || w->moved_at == Clock::time_point{})
+      w->moved_at = w->moved_at == Clock::time_point{} ? w->since : now, w->moved = moved;
+    auto seconds = std::chrono::duration<double>(now - w->moved_at).count();
     auto awaited = w->operation ? w->operation->waiting_for() : std::vector<int>{};
     auto what = w->operation ? w->operation->summary.short_text() : w->text;
     auto first = awaited.empty() ? -1 : awaited.front();
@@ -48,7 +58,8 @@ void Engine::check_waits(Clock::time_point now) {
       else
         s << link_->who(first) << " is alive but did not take part in " << what << " for " << static_cast<int>(seconds)
           << " s; rank " << options_.rank << " waits for it";
-      ask(Ask::overdue, first, s.str());
+      if (all_left_) fail(std::max(first, 0), s.str());  // there is no coordinator any more
+      else ask(Ask::overdue, first, s.str());
     }
     if (!several_threads_ && w->reports) report(*w);
   }
@@ -192,7 +203,7 @@ void Engine::give_up(const std::string& why) {
   try {
     text = link_->who(options_.rank) + " ended the job: " + why;
     link_->to_coordinator(
-        ByteWriter().num(Control::aborted).num(static_cast<std::int32_t>(options_.rank)).text(text).take());
+        ByteWriter().num(Control::aborted).num(static_cast<std::int32_t>(options_.rank)).num(true).text(text).take());
   } catch (const std::exception&) {}  // without memory it fails all the same
   fail(options_.rank, text);
 }
@@ -202,10 +213,29 @@ void Engine::on_lost(std::function<void(const RankLost&)> f, double grace_s) {
   callback_ = std::move(f);
   grace_s_ = grace_s;
 }
-void Engine::lost(int rank, const std::string& how) { fail(rank, link_->who(rank) + " lost: " + how); }
+void Engine::lost(int rank, const std::string& how) {
+  if (rank != 0 && state_ == State::running) broken(rank, how);  // so that all ranks name the same one
+  fail(rank, link_->who(rank) + " lost: " + how);
+}
+/// The coordinator decides, as long as there is one.
+void Engine::broken(int rank, const std::string& how) {
+  auto text = link_->who(rank) + " lost: " + how;
+  if (all_left_) return fail(rank, text);
+  link_->to_coordinator(
+      ByteWriter().num(Control::aborted).num(static_cast<std::int32_t>(rank)).num(needs(rank)).text(text).take());
+}
+/// Something cannot end without this rank: a collective, or an exchange, which needs all of them.
+bool Engine::needs(int rank) const {
+  auto awaits = [&](auto& o) {
+    auto ranks = o.second->waiting_for();
+    return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+  };
+  return std::any_of(active_.begin(), active_.end(), awaits) ||
+         std::any_of(waiting_.begin(), waiting_.end(), [](auto* w) { return !w->operation && w->reports; });
+}
 /// The first failure counts. Waits throw after the callback has run on the progress thread.
 void Engine::fail(int rank, const std::string& text) {
-  if (state_ != State::running || all_left_) return;
+  if (state_ != State::running || (all_left_ && !needs(rank))) return;
   state_ = State::failing;
   lost_.emplace(text, rank);
   says_during_ = text.find(" lost: ") != std::string::npos;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include "control/coordinator.h"
 
 namespace bora::transport {
 namespace {
@@ -36,6 +37,7 @@ Rendezvous::Rendezvous(const Config& c, std::size_t strangers)
                  "warning: NO SECRET: whoever reaches %s can join this job, and read and change what its ranks send\n",
                  open.c_str());
   if (!c.secret.empty()) j_.keys = derive_keys(c.secret);
+  j_.silence_ms = static_cast<int>(std::min(1000 * c.dead_s, 1e9));
   j_.authenticator = std::make_unique<Authenticator>(j_.context, j_.keys);
   if (c.carrier == "mpi") j_.mpi = {.rank = c.rank, .size = c.size, .timeout_s = c.join_timeout_s};
   else if (c.carrier == "zmq") listen_with_zmq(ip);
@@ -68,13 +70,13 @@ Rendezvous::Rendezvous(const Config& c, std::size_t strangers)
   for (auto [option, value] : {std::pair{ZMQ_LINGER, 500},
                                {ZMQ_IPV6, 1},
                                {ZMQ_HANDSHAKE_IVL, 5000},
-                               {ZMQ_TCP_MAXRT, 10000},
+                               {ZMQ_TCP_MAXRT, control_patience_ms()},
                                {ZMQ_SNDHWM, 0},
                                {ZMQ_RCVHWM, 0},
                                {ZMQ_RECONNECT_IVL, 20},
                                {ZMQ_RECONNECT_IVL_MAX, 500}})
     j_.control.socket.set(option, value);
-  j_.control.socket.set(ZMQ_MAXMSGSIZE, std::int64_t{64 << 20});
+  j_.control.socket.set(ZMQ_MAXMSGSIZE, std::int64_t{kMostControl});
   j_.control.monitor = j_.control.socket.monitor("control");
 }
 EngineOptions Rendezvous::options() const {
@@ -93,13 +95,13 @@ EngineOptions Rendezvous::options() const {
 void Rendezvous::listen_with_zmq(const std::string& ip) {
   j_.data = Socket(j_.context, ZMQ_ROUTER);
   listen_with(j_.data, j_.keys);
-  set_data_options(j_.data);
+  set_data_options(j_.data, j_.silence_ms);
   j_.data.set(ZMQ_ROUTER_MANDATORY, 1);
   j_.data_monitor = j_.data.monitor("data");
   auto listener = listen_at(ip, 0);
   check<ConfigError>(static_cast<bool>(listener), "cannot listen on ", ip, ": ", std::strerror(errno));
   zmq_address_ = "tcp://" + bracketed(ip) + ":" + std::to_string(port_of(listener.get()));
-  j_.data_gate = std::make_unique<Gate>(std::move(listener), j_.data, j_.strangers);
+  j_.data_gate = std::make_unique<Gate>(std::move(listener), j_.data, j_.strangers, control_patience_ms());
 }
 void Rendezvous::wait_for_news() {
   zmq_pollitem_t items[] = {{j_.control.socket.get(), 0, ZMQ_POLLIN, 0}, {j_.control.monitor.get(), 0, ZMQ_POLLIN, 0}};

@@ -2,6 +2,7 @@
 // handshake with their names and addresses (rendezvous_member.cpp); when all have arrived, or at the timeout, it sends
 // all of them one verdict.
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -34,6 +35,7 @@ class Rendezvous {
   Rendezvous(const Config&, std::size_t strangers);
   double elapsed() const { return Seconds(Clock::now() - start_).count(); }
   void wait_for_news();
+  int control_patience_ms() const { return std::max(10000, j_.silence_ms); }
   bool shares_memory(const std::string& shm_host) const { return !shm_host.empty() && shm_host == me_.shm_host; }
   void add(const Welcome::Rank&);
 

@@ -31,7 +31,7 @@ class Root final : public Rendezvous {
   Root(const Config& c, std::size_t strangers) : Rendezvous(c, strangers) {}
   void run() override {
     j_.control.socket.set(ZMQ_ROUTER_MANDATORY, 1);
-    j_.gate = std::make_unique<Gate>(listen_at_root(), j_.control.socket, j_.strangers);
+    j_.gate = std::make_unique<Gate>(listen_at_root(), j_.control.socket, j_.strangers, control_patience_ms());
     if (j_.keys) check_that_strangers_are_refused(root_.endpoint(), *j_.keys);
     if (j_.keys) strangers_ = -1;  // of that check
     arrived_.assign(static_cast<std::size_t>(c_.size), std::nullopt);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include "schedule/codec_avx2.h"
 #include "schedule/codec_block.h"
+#include "schedule/denormals.h"
 
 namespace bora::transport {
 namespace {
@@ -103,13 +104,16 @@ std::int64_t encoded_bytes(const Wire& w, std::int64_t n) {
   return encoded_units(w, n) * codec(w.codec).unit_bytes(w.block);
 }
 void encode(const Wire& w, const float* in, std::int64_t n, std::byte* out) {
+  KeepDenormals kept;
   codec(w.codec).kernels.back().encode(in, n, w.block, out);
 }
 void decode(const Wire& w, const std::byte* in, std::int64_t n, float* out) {
+  KeepDenormals kept;
   codec(w.codec).kernels.back().decode(in, n, w.block, out);
 }
 void sum_encoded(const Wire& w, Reduction r, const std::vector<const std::byte*>& parts, std::int64_t n, float* sums,
                  std::byte* encoded) {
+  KeepDenormals kept;
   auto& row = codec(w.codec);
   auto unit = row.unit(w.block), bytes = row.unit_bytes(w.block);
   auto step = std::max<std::int64_t>(1, 512 / unit) * unit;  // numbers that stay in the first-level cache

@@ -17,6 +17,7 @@ Forecast forecast(const Group& group, const CollectiveCall& call, const Wiring& 
   auto position = static_cast<int>(std::find(group.ranks.begin(), group.ranks.end(), rank) - group.ranks.begin());
   auto plan = make_plan(group, call, layout, tuning, position);
   Forecast f{.algorithm = std::string(plan.algorithm->name)};
+  f.crosses = std::any_of(group.ranks.begin(), group.ranks.end(), [&](int r) { return host(r) != host(rank); });
   auto element = plan.element, running = plan.running;
   auto sends = [&](int to, std::int64_t bytes) {
     f.sent += bytes;

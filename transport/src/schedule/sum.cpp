@@ -1,6 +1,7 @@
 #include "schedule/sum.h"
 #include <algorithm>
 #include <cstring>
+#include "schedule/denormals.h"
 
 namespace bora::transport {
 namespace {
@@ -65,6 +66,7 @@ void reduce_in_order(Reduction r, Dtype d, const std::vector<const std::byte*>& 
 void reduce_in_order(Reduction r, Dtype d, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n,
                      Stretch s) {
   if (n == 0) return;
+  KeepDenormals kept;
   if (is_complex(d)) {  // sums of the parts
     check<DtypeError>(r == Reduction::sum || r == Reduction::mean, "complex numbers have no order");
     return reduce_in_order(r, real_dtype(d), parts, out, 2 * n, s);

@@ -83,6 +83,7 @@ class Sink {
   virtual void make_room(int rank) = 0;
   virtual void control(std::string_view message) = 0;       // from the coordinator
   virtual void lost(int rank, const std::string& how) = 0;  // noticed by the link itself
+  virtual void broken(int rank, const std::string& how) { lost(rank, how); }  // perhaps: it may have left properly
   virtual void dropped(bool stale) = 0;  // a message of an earlier epoch (stale), or a malformed or a stranger's one
 };
 /// Wakes a parked waiter from any thread, also after the Link has gone.

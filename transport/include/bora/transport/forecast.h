@@ -17,6 +17,7 @@ struct Forecast {
   std::string algorithm = {};
   std::int64_t sent = 0;   // bytes that this rank sends, as Traffic::bytes_sent counts them
   std::int64_t wired = 0;  // of them to other hosts
+  bool crosses = false;    // some ranks of the group are on other hosts than others
   double seconds = 0;      // by the cost model, for the busiest rank, with free links
 };
 /// Refuses what ranks would refuse later: a block that its codec does not take (ValueError), and forced algorithms
