@@ -116,8 +116,24 @@ class Sinker : public IntoScan {
     for (auto n = first; n < body_->code.size(); ++n) body_->code[n].source = i.source;
     body_->out[sum.output] = out[0];
   }
+  /// What sums need besides the scan's own results stands behind its last operand, not behind other products.
+  void move_up(std::size_t from) {
+    auto code = std::exchange(body_->code, {});
+    for (std::size_t k = 0; k < code.size(); ++k) {
+      auto& all = body_->code;
+      auto place = all.end();
+      if (k >= from && code[k].primitive->traits.plain())
+        while (place != all.begin() && !feeds(*(place - 1), code[k])) --place;
+      all.insert(place, std::move(code[k]));
+    }
+  }
+  static bool feeds(const Instruction& a, const Instruction& b) {
+    return std::any_of(b.in.begin(), b.in.end(),
+                       [&](int v) { return std::find(a.out.begin(), a.out.end(), v) != a.out.end(); });
+  }
   std::shared_ptr<Program> with_sums() {
     body_ = std::make_shared<Program>(*s_.body);
+    auto own = body_->code.size();
     auto loop = p_.code[k_];
     Mask gone(p_.code.size());
     // On their way in the order in which they are ready.
@@ -130,6 +146,7 @@ class Sinker : public IntoScan {
       gone[sum.at] = true;
       loop.out[sum.output] = p_.code[sum.at].out[0];
     }
+    move_up(own);
     return rewritten(std::move(loop), [&](std::size_t k) { return gone[k]; });
   }
 
