@@ -12,6 +12,14 @@ constexpr std::string_view kConfig = "config.json", kNames[] = {"added_tokens.js
                                                                 "generation_config.json",  "merges.txt",
                                                                 "special_tokens_map.json", "tokenizer.json",
                                                                 "tokenizer_config.json",   "vocab.json"};
+/// The copy can be written again, also where its source cannot.
+void copy_anew(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  auto writable = [&] { fs::permissions(to, fs::perms::owner_write, fs::perm_options::add, error); };
+  writable();
+  fs::copy_file(from, to, fs::copy_options::overwrite_existing);
+  writable();
+}
 }  // namespace
 std::string companions_of(const std::string& run) { return run + "/hugging_face"; }
 std::vector<std::string> copy_companions(const std::string& from, const std::string& to, bool config) {
@@ -26,7 +34,7 @@ std::vector<std::string> copy_companions(const std::string& from, const std::str
   check<IoError>(!error || missing, "cannot read the folder ", from, ": ", error.message());
   if (!names.empty()) fs::create_directories(to);
   std::sort(names.begin(), names.end());
-  for (auto& name : names) fs::copy_file(from + "/" + name, to + "/" + name, fs::copy_options::overwrite_existing);
+  for (auto& name : names) copy_anew(from + "/" + name, to + "/" + name);
   return names;
 }
 std::string tokenizer_path(const Settings& s) {
@@ -49,6 +57,6 @@ void copy_tokenizer(const Settings& s, const std::string& to) {
                std::count(std::begin(kNames), std::end(kNames), name) > 0;
   if (known) copy_companions(file.parent_path().string(), to, false);
   else
-    fs::copy_file(file, to + (pieces ? "/tokenizer.model" : "/tokenizer.json"), fs::copy_options::overwrite_existing);
+    copy_anew(file, to + (pieces ? "/tokenizer.model" : "/tokenizer.json"));
 }
 }  // namespace bora::app

@@ -154,7 +154,8 @@ void Safetensors::fill(const io::Leaf& leaf, const std::vector<TensorPart>& part
     auto have = dtype_of_stored(t.stored, where);
     check<CheckpointError>(
         resolved.shape == shape && (have == leaf.type.dtype || (is_float(have) && is_float(leaf.type.dtype)) ||
-                                    (is_integer(have) && promote(have, leaf.type.dtype) == leaf.type.dtype)), where,
+                                    (is_integer(have) && is_integer(leaf.type.dtype) &&
+                                     promote(have, leaf.type.dtype) == leaf.type.dtype)), where,
         ": it is ", Type{resolved.shape, have}, ", ", Type{shape, leaf.type.dtype}, " is wanted for '", leaf.path, "'");
     io::read_part(state_->shards[t.shard].second, t.stored, resolved, block, leaf.type.dtype, out, where);
     auto bytes = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));

@@ -117,7 +117,8 @@ class RunReader {
     else if (name == "F16") put_float<float16>(same);
     else if (name == "F32") put_float<float>(same);
     else if (name == "F64") put_float<double>(same);
-    else put_float<bfloat16>(same);
+    else if (name == "BF16") put_float<bfloat16>(same);
+    else fail<DtypeError>(where_, ": ", name, " cannot be read as ", dtype_);
   }
   const File& file_;
   const StoredTensor& tensor_;

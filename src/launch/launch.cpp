@@ -88,6 +88,7 @@ class Job final : private RankEvents {
     return std::any_of(ranks_.begin(), ranks_.end(), [](auto& rank) { return rank.bad_input(); });
   }
   bool lost() const { return !failed_.empty() || !why_.empty(); }
+  bool ending() const { return std::any_of(ranks_.begin(), ranks_.end(), [](auto& r) { return !!r.ending; }); }
   /// After a loss, or once the ranks were asked to: every process that is left has left its epoch.
   bool settled() {
     if (!elastic() || ended_ || interrupted_ || bad_input() || !(lost() || in_order_)) return false;
@@ -96,7 +97,6 @@ class Job final : private RankEvents {
     auto alive = std::count_if(ranks_.begin(), ranks_.end(), [](auto& rank) { return !rank.ending; });
     return waiting > 0 && waiting == static_cast<std::size_t>(alive);
   }
-
   void connect() {
     auto until = Clock::now() + std::chrono::seconds(options_.connect_s);
     auto waiting = [](auto& host) { return !host->ready() && host->failure().empty(); };
@@ -125,6 +125,7 @@ class Job final : private RankEvents {
       if (which(*host)) newcomers_.lack(host->host(), pause);
     std::erase_if(remote_, [&](auto& host) { return which(*host); });
   }
+  void leave_out_gone() { leave_out([](auto& host) { return !host.connected(); }); }
   /// Everybody lives, but the ranks of a host and those of others have not met: goes on without it, if that is enough.
   void leave_out_apart() {
     auto name = apart_.host();
@@ -217,6 +218,7 @@ class Job final : private RankEvents {
     if (over_) return false;
     if (failed_.empty()) leave_out_apart();
     else leave_out_unable();
+    leave_out_gone();
     for (auto& host : newcomers_.take()) {
       write_all(2, "elastic: host " + host->host().name + " joins\n");
       remote_.push_back(std::move(host));
@@ -249,8 +251,7 @@ class Job final : private RankEvents {
     ::poll(files.data(), files.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 500)));
     for (int s : signals_.take()) pass_on(s);
     each([&](Ranks& some) { some.serve(*this); });
-    // Also spares, which no rank misses: they are no slots until they are back.
-    if (elastic() && !ranks_.empty()) leave_out([](auto& host) { return !host.connected(); });
+    if (elastic() && !ranks_.empty() && !ending()) leave_out_gone();  // spares, which no rank misses
     newcomers_.serve(*this);
     welcome();
     if (!deadline_ || Clock::now() < *deadline_) return;
@@ -259,16 +260,15 @@ class Job final : private RankEvents {
     silent_ = failed_.size();
     each([](Ranks& some) { some.end_silent(); });
   }
-
   /// Once hosts have come that more ranks can run on, those of this epoch are asked to meet again.
   void welcome() {
     auto slots = newcomers_.slots();
-    if (asked_ || handed_ || slots == weighed_ || ranks_.empty() || lost() || interrupted_ || ended_) return;
+    if (asked_ || handed_ || slots == weighed_ || ranks_.empty() || interrupted_ || ended_) return;
+    if (lost() || ending()) return;
     weighed_ = slots;
     asked_ = fitting(slots) > ranks();
     if (asked_) each([](Ranks& some) { some.tell(Message::meet_again); });
   }
-
   int verdict() {
     if (failed_.empty() && !why_.empty()) return say_loss(std::string(error_mark) + why_);
     if (failed_.empty()) {

@@ -58,8 +58,10 @@ std::optional<Array> key_of_part(const std::optional<Array>& key, const std::opt
 }
 void draw_by_part(tree::Node layer, const Array& microbatch) {
   for (auto& slot : tree::slots(layer))
-    if (slot.leaf.defined() && slot.leaf.get().dtype() == Dtype::key)
-      slot.leaf.set(random::fold_in(slot.leaf.get(), microbatch));
+    if (slot.leaf.defined() && slot.leaf.get().dtype() == Dtype::key) {
+      auto keys = slot.leaf.get();
+      slot.leaf.set(random::fold_in(keys, broadcast_to(microbatch, keys.shape())));
+    }
 }
 
 namespace detail {

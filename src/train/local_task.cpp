@@ -131,7 +131,7 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
       auto found = notes.find(name);
       return found == notes.end() ? otherwise : std::stoll(found->second);
     };
-    local_.met = number("local.ended", 0);
+    local_.met = number("local.ended", notes.contains("ended") ? step : 0);  // "ended": as they were written first
     auto before = local_;
     before.every = number("local.every", local_.every);
     before.delay = number("local.delay", local_.delay);

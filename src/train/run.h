@@ -1,6 +1,7 @@
 // run.h -- a run of the training loop: what its parts share. loop.cpp makes the steps, prepare.cpp all that comes
 // before them, hooks.h what happens around them.
 #pragma once
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -55,7 +56,9 @@ struct Run final : RunView {
     std::string problem;
     try {
       if (mesh.rank() == 0) f();
-    } catch (const Error& e) { problem = e.text(); }
+    } catch (const Error& e) { problem = e.text(); } catch (const std::filesystem::filesystem_error& e) {
+      problem = "cannot change " + e.path1().string() + ": " + e.code().message();
+    }
     io::agree<E>(place_of(mesh), problem, what);
   }
 

@@ -11,7 +11,6 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
 #include "bora/ops/reduce.h"
-#include "compile/passes/graph.h"
 #include "compile/testing.h"
 
 namespace bora::coalesce_test {
@@ -136,30 +135,24 @@ TEST(Coalesce, SmallNeighboursOfEveryKind) {
     same_bits(e->run(x), interpret(*p, x), e->explain());
   });
 }
-/// A sum that is worth a message of its own does not wait for products that it does not need.
-TEST(Coalesce, SumsBeginInTheOrderInWhichTheyAreReady) {
-  for (auto [n, collectives] : {std::pair{256, 2U}, {16, 1U}})
+/// A sum that is worth a message of its own does not wait for others.
+TEST(Coalesce, SumsOfSomeBytesStandAlone) {
+  for (auto [n, collectives] : {std::pair{256, 3U}, {16, 1U}})
     on_ranks(2, [n = std::int64_t{n}, count = collectives](int rank, Communicator&) {
       auto f = [&](const Arrays& a) {
-        auto y = matmul(a[0], a[0]), twice = y * 2.0, z = matmul(y, a[0]);
-        auto later = ops::all_reduce(z, kData, Reduction::sum, {n, n});
-        return Arrays{later, ops::all_reduce(sum(z, 0), kData, Reduction::sum, {n}),
-                      ops::all_reduce(twice, kData, Reduction::sum, {n, n})};
+        auto y = matmul(a[0], a[0]), z = matmul(y, a[0]);
+        return Arrays{ops::all_reduce(y, kData, Reduction::sum, {n, n}),
+                      ops::all_reduce(z, kData, Reduction::sum, {n, n}),
+                      ops::all_reduce(sum(z, 0), kData, Reduction::sum, {n})};
       };
       auto p = local(f, {{{n, n}, f32}}), q = coalesce(p);
       EXPECT_EQ(fingerprint(*q).size(), count) << *q;
       Arrays x{numbers({n, n}, static_cast<std::uint64_t>(rank))};
       auto e = executable(p);
-      same_bits(e->run(x), interpret(*p, x), e->explain());
-      if (count == 1) return;
-      auto level = exec::levels(*q);
-      std::vector<std::size_t> at;
-      for (auto& i : q->code)
-        if (communicates(i)) at.push_back(level[static_cast<std::size_t>(i.in[0])]);
-      EXPECT_EQ(at, (std::vector<std::size_t>{1, 2})) << *q;
-      // In the schedule it starts in front of the second product.
       auto text = e->explain();
-      EXPECT_LT(text.find("start all_reduce"), text.rfind("dot_general")) << text;
+      same_bits(e->run(x), interpret(*p, x), text);
+      // In the schedule the first one starts in front of the second product.
+      if (count > 1) { EXPECT_LT(text.find("start all_reduce"), text.rfind("dot_general")) << text; }
     });
 }
 TEST(Coalesce, DependentOnesAndLargeOnesStay) {

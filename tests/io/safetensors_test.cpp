@@ -159,6 +159,23 @@ TEST(Safetensors, FillsTreesAndStacksLayersOnMeshes) {
                                           "/model-00001-of-00002.safetensors: embed: it is f32[7, 5], i32[7, 5] is "
                                           "wanted for 'embed'");
 }
+/// Never other numbers: a tensor is read into a dtype that holds them, or refused.
+TEST(Safetensors, EveryPairOfDtypesIsReadOrRefused) {
+  Folder folder;
+  fs::create_directories(folder.path);
+  auto path = folder.path + "/w.safetensors";
+  for (auto have : {boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64})
+    for (auto want : {boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64}) {
+      save_safetensors(path, std::map<std::string, Array>{{"w", ones({37}, have)}});
+      auto text = message([&] {
+        auto r = load_safetensors(Safetensors::open(path), std::map<std::string, Array>{{"w", zeros({37}, want)}});
+        EXPECT_EQ(r.at("w").astype(f64).to_vector<double>(), std::vector<double>(37, 1)) << have << " as " << want;
+      });
+      bool wider = is_integer(have) && is_integer(want) && promote(have, want) == want;
+      EXPECT_EQ(text == "no error", have == want || (is_float(have) && is_float(want)) || wider)
+          << have << " as " << want << ": " << text;
+    }
+}
 TEST(Safetensors, EveryMeshWritesTheSameBytesAndReadsThemBack) {
   Folder folder;
   auto tensors = some_tensors();

@@ -83,6 +83,10 @@ struct Export {
       read_parameters(model->parameters(), folder, s, words, mesh);
       auto source = is_pretrained(words) ? s.out : companions_of(s.out);
       auto [config, generation] = special_tokens(source, *tokenizer);
+      if (auto start = s.model->decoder_start()) {  // generation_config.json is all that generate() reads
+        generation.set("decoder_start_token_id", std::int64_t{*start});
+        if (!generation.has("pad_token_id")) generation.set("pad_token_id", std::int64_t{*start});
+      }
       models::SavePretrained how{.shard_bytes = shard_bytes};
       if (!dtype.empty()) how.dtype = dtype == "bf16" ? bf16 : f32;
       std::string problem;

@@ -15,7 +15,7 @@ using exec::idx;
 using Params = ops::CollectiveParams;
 constexpr std::size_t kSmall = std::size_t{1} << 20, kMostBytes = std::size_t{4} << 20, kMostMembers = 64,
                       kMostParts = 16;
-/// Sums of so many bytes do not wait for others, which products come before: they begin beside these (schedule.cpp).
+/// Sums of so many bytes do not wait for others: on a slow network they are on their way beside what these come from.
 constexpr std::size_t kEnough = std::size_t{128} << 10;
 
 /// The parameters of the instruction if it is a collective that is small by its global shape.
@@ -109,20 +109,15 @@ struct Pack {
 struct Coalescer {
   const Program& p;
   std::shared_ptr<Program> r;
-  std::vector<int> number;         // old variable -> new
-  std::vector<std::size_t> level;  // of the old ones
+  std::vector<int> number;  // old variable -> new
 
-  explicit Coalescer(const Program& old)
-      : p(old), r(std::make_shared<Program>(old)), number(old.vars.size()), level(exec::levels(old)) {
+  explicit Coalescer(const Program& old) : p(old), r(std::make_shared<Program>(old)), number(old.vars.size()) {
     r->code.clear();
     std::iota(number.begin(), number.end(), 0);
   }
   void append(Instruction i) {
     for (int& v : i.in) v = number[idx(v)];
     r->code.push_back(std::move(i));
-  }
-  std::size_t bytes_of(std::size_t j, const Params& c) const {
-    return static_cast<std::size_t>(volume(c.of)) * dtype_size(p.vars[idx(p.code[j].in[0])].dtype);
   }
   /// Members of the run that begins with instruction k.
   std::vector<std::size_t> run_from(std::size_t k) const {
@@ -131,14 +126,14 @@ struct Coalescer {
     auto dtype = p.vars[idx(p.code[k].in[0])].dtype;
     std::vector<bool> depends(p.vars.size());
     std::vector<std::size_t> run;
-    std::size_t bytes = 0;
-    for (std::size_t j = k; j < p.code.size(); ++j) {
+    std::size_t bytes = 0, enough = first->kind == CollectiveKind::all_gather ? kMostBytes : kEnough;
+    for (std::size_t j = k; j < p.code.size() && bytes < enough; ++j) {
       auto& i = p.code[j];
       if (!run.empty() && has_effect(i)) break;  // it stays where it is among the collectives
       bool needs = std::any_of(i.in.begin(), i.in.end(), [&](int v) { return depends[idx(v)]; });
       if (communicates(i)) {
         auto c = small(p, i);
-        auto size = c ? bytes_of(j, *c) : 0;
+        auto size = c ? static_cast<std::size_t>(volume(c->of)) * dtype_size(dtype) : 0;
         if (!c || needs || !alike(*first, *c) || p.vars[idx(i.in[0])].dtype != dtype || bytes + size > kMostBytes ||
             run.size() == kMostMembers)
           break;
@@ -150,55 +145,36 @@ struct Coalescer {
     }
     return run;
   }
-  /// The members in the order in which their operands are ready, in parts that are packed.
-  std::vector<std::vector<std::size_t>> parts_of(std::vector<std::size_t> run) const {
-    if (small(p, p.code[run[0]])->kind == CollectiveKind::all_gather) return {run};
-    auto at = [&](std::size_t j) { return level[idx(p.code[j].in[0])]; };
-    std::stable_sort(run.begin(), run.end(), [&](auto a, auto b) { return at(a) < at(b); });
-    std::vector<std::vector<std::size_t>> parts(1);
-    std::size_t bytes = 0;
-    for (auto j : run) {
-      if (bytes >= kEnough && at(j) > at(parts.back().back())) parts.emplace_back(), bytes = 0;
-      parts.back().push_back(j);
-      bytes += bytes_of(j, *small(p, p.code[j]));
-    }
-    return parts;
-  }
   /// Orders the instructions from the first to the last member: those independent of the members' results, the packed
-  /// collectives, the others.
+  /// collective, the others.
   void pack(const std::vector<std::size_t>& run) {
     std::vector<bool> depends(p.vars.size());
     std::vector<Instruction> later;
     std::size_t next = 0;
+    Pack together;
+    Types types;
+    std::vector<int> operands, results;
     for (std::size_t j = run.front(); j <= run.back(); ++j) {
       auto& i = p.code[j];
       if (j == run[next]) {
         ++next;
+        together.members.push_back(*small(p, i));
+        together.results.push_back(p.vars[idx(i.out[0])]);
+        types.push_back(p.vars[idx(i.in[0])]);
+        operands.push_back(i.in[0]);
+        results.push_back(i.out[0]);
         depends[idx(i.out[0])] = true;
       } else if (std::any_of(i.in.begin(), i.in.end(), [&](int v) { return depends[idx(v)]; })) {
         for (int v : i.out) depends[idx(v)] = true;
         later.push_back(i);
       } else append(i);
     }
-    for (auto& part : parts_of(run)) pack_together(part);
-    for (auto& i : later) append(std::move(i));
-  }
-  void pack_together(const std::vector<std::size_t>& members) {
-    if (members.size() == 1) return append(p.code[members[0]]);
-    Pack together;
-    Types types;
-    std::vector<int> operands;
-    for (auto j : members) {
-      auto& i = p.code[j];
-      together.members.push_back(*small(p, i));
-      together.results.push_back(p.vars[idx(i.out[0])]);
-      types.push_back(p.vars[idx(i.in[0])]);
-      operands.push_back(number[idx(i.in[0])]);
-    }
+    for (int& v : operands) v = number[idx(v)];
     auto first = r->code.size();
     auto out = exec::inline_into(*r, *stage(together, types).program, operands);
-    for (auto k = first; k < r->code.size(); ++k) r->code[k].source = p.code[members.front()].source;
-    for (std::size_t k = 0; k < out.size(); ++k) number[idx(p.code[members[k]].out[0])] = out[k];
+    for (auto k = first; k < r->code.size(); ++k) r->code[k].source = p.code[run.front()].source;
+    for (std::size_t k = 0; k < out.size(); ++k) number[idx(results[k])] = out[k];
+    for (auto& i : later) append(std::move(i));
   }
   ProgramPtr run() {
     for (std::size_t k = 0; k < p.code.size();) {

@@ -105,9 +105,6 @@ ProgramPtr components(const ProgramPtr&);
 ProgramPtr stepwise(const ProgramPtr&);
 /// Sums over ranks of stacked results move into the bodies of their scans.
 ProgramPtr sink(const ProgramPtr&);
-/// For each variable the place, among all products and held Programs, of the last one that it comes from; 0: of none.
-/// The structure of the Program alone decides.
-std::vector<std::size_t> levels(const Program&);
 /// Elementwise work on stacked results moves into the bodies of their scans.
 ProgramPtr absorb(const ProgramPtr&);
 /// Instructions -> nodes. nested: every output becomes a variable of its own that a node defines. fused: elementwise

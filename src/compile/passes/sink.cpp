@@ -12,6 +12,24 @@ namespace {
 /// Bytes of a sum, by its global shape: smaller ones are packed into one behind the loop (coalesce.cpp).
 constexpr std::size_t kLeast = std::size_t{256} << 10;
 
+/// For each variable of a body the place, among all products and held Programs, of the last one that it comes from; 0:
+/// of none. Products of the loop's constants alone do not count: local sizes decide whether they are in the body still.
+std::vector<std::size_t> levels(const Program& body, std::size_t consts) {
+  std::vector<std::size_t> level(body.vars.size());
+  Mask fixed(body.vars.size());
+  for (std::size_t i = 0; i < consts; ++i) fixed[idx(body.in[i])] = true;
+  std::size_t products = 0;
+  for (auto& i : body.code) {
+    std::size_t at = 0;
+    bool same = i.primitive->traits.plain();
+    for (int v : i.in) same = same && fixed[idx(v)];
+    if (!same && (i.primitive->traits.holds || i.primitive->saved(Saveable::dots, {}))) at = ++products;
+    else
+      for (int v : i.in) at = std::max(at, level[idx(v)]);
+    for (int v : i.out) level[idx(v)] = at, fixed[idx(v)] = same;
+  }
+  return level;
+}
 /// A collective that moves.
 struct Sum {
   std::size_t at;                       // its instruction
@@ -137,7 +155,7 @@ class Sinker : public IntoScan {
     auto loop = p_.code[k_];
     Mask gone(p_.code.size());
     // On their way in the order in which they are ready.
-    auto level = levels(*body_);
+    auto level = levels(*body_, idx(s_.consts));
     auto at = [&](const Sum& sum) { return level[idx(body_->out[sum.output])]; };
     std::stable_sort(sums_.begin(), sums_.end(), [&](auto& a, auto& b) { return at(a) < at(b); });
     for (auto& sum : sums_) {
@@ -155,18 +173,6 @@ class Sinker : public IntoScan {
 };
 }  // namespace
 
-std::vector<std::size_t> levels(const Program& p) {
-  std::vector<std::size_t> level(p.vars.size());
-  std::size_t products = 0;
-  for (auto& i : p.code) {
-    std::size_t at = 0;
-    if (i.primitive->traits.holds || i.primitive->saved(Saveable::dots, {})) at = ++products;
-    else
-      for (int v : i.in) at = std::max(at, level[idx(v)]);
-    for (int v : i.out) level[idx(v)] = at;
-  }
-  return level;
-}
 ProgramPtr sink(const ProgramPtr& p) {
   return std::any_of(p->code.begin(), p->code.end(), communicates) ? into_scans<Sinker>(p, sink) : p;
 }

@@ -70,8 +70,16 @@ void write_best(Run& run) {
   std::string warning;
   auto folder = save(run, holder, run.best_checkpoint(), 1, warning);
   run.on_first_rank("checkpoint: remove the best one before", [&] {  // of a later step, if the run was set back
-    for (auto& other : io::list_checkpoints(run.best_checkpoint()))
-      if (other.step != run.done) std::filesystem::remove_all(other.folder);
+    for (auto& other : io::list_checkpoints(run.best_checkpoint())) {
+      if (other.step == run.done) continue;
+      // Renamed first: a half-removed one is no checkpoint.
+      auto gone = run.best_checkpoint() + "/.step-" + std::to_string(other.step) + ".tmp.gone";
+      std::error_code error;
+      std::filesystem::remove_all(gone, error);
+      std::filesystem::rename(other.folder, gone, error);
+      if (!error) std::filesystem::remove_all(gone, error);
+      if (error) run.warn("an old best checkpoint stays: " + other.folder + ": " + error.message());
+    }
   });
   run.say("best: " + folder);
   run.warn(warning);

@@ -79,18 +79,12 @@ class NetLink final : public Link {
     if (p.open || stopped_) return;
     p.open = true;
     if (r > rank_) return;  // it connects to us
-    if (shm_ && !shm_names_[static_cast<std::size_t>(r)].empty()) {
-      try {
-        return shm_->connect(r);
-      } catch (const TransportError& e) { return without_memory(r, e.what()); }
-    }
     try {
-      wire_->connect(r);
+      connect(r);
     } catch (const TransportError&) {  // no descriptor, perhaps: the next collective tries again
       p.open = false;
       throw;
     }
-    up(r, wire_.get());
   }
   void send(int r, const Header& h, const std::byte* bytes, PayloadOwner* owner) override {
     if (stopped_) return;
@@ -189,6 +183,15 @@ class NetLink final : public Link {
     DataPath* path = nullptr;
     std::vector<Waiting> waiting;
   };
+  void connect(int r) {
+    if (shm_ && !shm_names_[static_cast<std::size_t>(r)].empty()) {
+      try {
+        return shm_->connect(r);
+      } catch (const TransportError& e) { return without_memory(r, e.what()); }
+    }
+    wire_->connect(r);
+    up(r, wire_.get());
+  }
   Peer& peer(int r) { return peers_[static_cast<std::size_t>(r)]; }
   void without_memory(int r, const std::string& why) {
     std::fprintf(stderr, "warning: no shared memory with %s, so data goes as between hosts: %s\n", who(r).c_str(),

@@ -44,6 +44,7 @@ class TcpData final : public DataPath {
     if (ip.front() == '[') ip = ip.substr(1, ip.size() - 2);
     auto to = socket_address(ip, std::atoi(text.c_str() + colon + 1));
     Descriptor socket(::socket(to.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    check<TransportError>(static_cast<bool>(socket), "cannot connect to rank ", r, ": ", std::strerror(errno));
     set_options(socket.get(), options_.patience_ms);
     if (text.substr(0, colon) == own.substr(0, own.rfind(':'))) leave_bbr(socket.get());
     bool ok = ::connect(socket.get(), to.get(), to.size) == 0 || errno == EINPROGRESS;

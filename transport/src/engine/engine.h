@@ -95,7 +95,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void write_recorder(const std::string& why);
   void fail(int rank, const std::string& text);
   bool needs(int rank) const;
-  std::int64_t bytes_moved() const;
+  std::int64_t bytes_moved(const Waiting&) const;
   void give_up(const std::string& why);
   void watch(bool leading, bool busy);
   void announce(Lock&);

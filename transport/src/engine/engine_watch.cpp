@@ -29,11 +29,11 @@ void Engine::leave_to_parent() {
 }
 
 // ---- waits ----
-/// By collectives, those under way included.
-std::int64_t Engine::bytes_moved() const {
-  auto n = static_cast<std::int64_t>(traffic_.bytes_sent + traffic_.bytes_received);
+/// By all collectives, or by those that the wire serves before the awaited one, and by that.
+std::int64_t Engine::bytes_moved(const Waiting& w) const {
+  auto n = w.operation ? std::int64_t{0} : static_cast<std::int64_t>(traffic_.bytes_sent + traffic_.bytes_received);
   for (auto& [key, o] : active_)
-    for (auto& m : o->moved) n += m.out + m.in;
+    for (auto& m : o->moved) n += w.operation && o->order > w.operation->order ? 0 : m.out + m.in;
   return n;
 }
 void Engine::check_waits(Clock::time_point now) {
@@ -41,7 +41,7 @@ void Engine::check_waits(Clock::time_point now) {
     if (now < w->next_report) continue;
     w->next_report = now + kNextReport;
     // A slow network is no reason to give up, as long as bytes arrive.
-    if (auto moved = bytes_moved(); moved != w->moved || w->moved_at == Clock::time_point{})
+    if (auto moved = bytes_moved(*w); moved != w->moved || w->moved_at == Clock::time_point{})
       w->moved_at = w->moved_at == Clock::time_point{} ? w->since : now, w->moved = moved;
     auto seconds = std::chrono::duration<double>(now - w->moved_at).count();
     auto awaited = w->operation ? w->operation->waiting_for() : std::vector<int>{};
