@@ -37,16 +37,6 @@ TEST_F(StagesTest, TheLossesAreThoseOfOneRank) {
     }
   }
 }
-/// Rows that go between stages are no gradients: they travel in their own dtype.
-TEST_F(StagesTest, TheWireRoundsSumsOfGradientsAlone) {
-  for (std::string mesh : {"-n 2 --mesh stage=2", "-n 4 --mesh stage=2,data=2"})
-    for (std::string batch : {"12", "9"}) {
-      auto words = " --layout dp --out " + at(std::to_string(runs)) + " train " + config + " steps=2 batch=" + batch +
-                   " precision=p=f32,c=f16,o=f32 wire=int4 mesh.microbatches=3";
-      auto r = run("launch " + mesh + words);
-      EXPECT_EQ(r.code, 0) << mesh << words << r.err;
-    }
-}
 TEST_F(StagesTest, ARunContinuesOnAnotherMesh) {
   auto first = run("launch -n 2 --mesh stage=2 --out " + at("stages") + " train " + job);
   ASSERT_EQ(first.code, 0) << first.err;

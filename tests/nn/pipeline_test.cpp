@@ -63,6 +63,27 @@ std::vector<Layout> layouts() {
           {{{"stage", 2}, {"data", 2}}, {layers, {nn::kEmbed, "data"}}, {layers, both}},
           {{{"stage", 2}, {"model", 2}}, {layers, {nn::kEmbed, "model"}}, {layers, {"out", "model"}, both}}};
 }
+/// Gradients of rows go between stages as they are, whatever the wire of parameters' gradients.
+TEST(Pipeline, RowsAreNoGradientsOfTheWire) {
+  auto in = inputs(f32);
+  for (auto& layout : layouts())
+    local_mesh(layout.mesh, [&](const Mesh& mesh) {
+      UseMapping split(layout.compute);
+      auto loss = [&](const std::pair<NamedArray, NamedArray>& rows) {
+        auto mine = in;
+        mine.x = auto_sharded(rows.first), mine.shift = auto_sharded(rows.second);
+        auto y = in_stages(mine, {.microbatches = 2}).array();
+        return sum(y * rnd(y.shape(), 7).astype(f32));
+      };
+      auto gradients = [&] { return gathered(tree::leaves(jit(grad(loss))(std::pair{in.x, in.shift}))); };
+      auto want = gradients();
+      MeshAxes over;
+      for (auto& axis : mesh.shape().axes)
+        if (axis.first.str() != "model") over.push_back(axis.first);
+      UseGradientWire wire(Wire::int4(), over);
+      close(gradients(), want, 0, name(layout.mesh));
+    });
+}
 TEST(Pipeline, IsTheLayersOneAfterAnother) {
   auto in = inputs();
   auto want = with_gradients([](const Inputs& x) { return one_after_another(x); }, in);

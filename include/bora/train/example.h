@@ -11,7 +11,7 @@ struct Example {
   NamedArray weights = {};                            // f32: of each target's loss; 0: does not count
   /// i32: number of the document, from 1, of those that share a row (0: padding); attention stays inside of one.
   std::optional<NamedArray> segments = std::nullopt;
-  std::optional<NamedArray> filled = std::nullopt;  // i32 [batch]: tokens in front of a row's padding; none: all are
+  std::optional<NamedArray> filled = std::nullopt;  // i32 [batch]: tokens before a row's padding; absent: it has none
   std::optional<NamedArray> positions = std::nullopt;   // i32: place of each token in its document
   std::optional<NamedArray> mask = std::nullopt;        // i32; 1: a token, 0: padding, which no position attends to
   std::optional<NamedArray> inputs = std::nullopt;      // i32 [batch, input]: an encoder's tokens

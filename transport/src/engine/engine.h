@@ -69,7 +69,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
     bool reports = true;  // to the coordinator, when it takes long
     bool warned = false;
     Clock::time_point next_report = {}, moved_at = {};
-    std::int64_t moved = 0;  // bytes of all collectives, then
+    std::int64_t moved = 0;  // bytes_moved at that time
   };
   // Sink
   void data(Arrival) override;
