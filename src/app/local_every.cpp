@@ -32,7 +32,7 @@ std::int64_t planned_every(const Settings& s, const text::Tokenizer& tokenizer, 
   links.ranks_per_host = 1;
   auto process = [] { return [] { return 0; }; };
   auto run = plan_run(without_auto(s), tokenizer, mesh_axes(s, tokenizer, ranks), links, true, process);
-  auto p = meetings_of(s, run, links, {});
+  auto p = meetings_of(s, run, links, host_of(s));
   check<ConfigError>(p.every > 0, "local.every: auto: on local.link ", s.local->link(),
                      " no number of steps makes 90 % of the time compute; without meetings it is ",
                      static_cast<int>(100 * p.alone), " %; set a number");

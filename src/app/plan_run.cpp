@@ -1,8 +1,19 @@
 #include "app/plan_run.h"
+#include <cstdlib>
 #include "bora/nn/pipeline.h"
 #include "bora/train/placement.h"
 
 namespace bora::app {
+HostModel host_of(const Settings& s) {
+  auto given = [](const std::optional<std::string>& setting, const char* variable) {
+    auto* value = std::getenv(variable);
+    return setting.value_or(value ? value : "");
+  };
+  HostModel host;
+  host.algorithms = given(s.transport.algorithms, "BORA_ALGORITHMS");
+  host.calibrated = given(s.transport.calibrate, "BORA_CALIBRATE") != "off";
+  return host;
+}
 PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const std::vector<MeshAxis>& axes,
                     const Links& links, bool pipeline, const std::function<ProcessBytes()>& process) {
   PlannedRun r{.mesh = Mesh::abstract(axes, links), .model = nullptr, .classes = {}, .text = {}};

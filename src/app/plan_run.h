@@ -11,6 +11,8 @@ struct PlannedRun {
   std::string text;                    // plan_text of all ranks
   std::int64_t parameters = 0, tokens = 0;  // of the model, of a step
 };
+/// A host like this one, whose job chooses algorithms of collectives as the settings (or their variables) say.
+HostModel host_of(const Settings&);
 /// Nothing is initialised: each kind of rank is partitioned once, after process() was called. Throws the errors of
 /// settings that do not fit.
 PlannedRun plan_run(const Settings&, const text::Tokenizer&, const std::vector<MeshAxis>&, const Links&, bool pipeline,

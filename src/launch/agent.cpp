@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 #include <sstream>
+#include <utility>
 #include "bora/base/reason.h"
 #include "messages.h"
 #include "ranks.h"
@@ -97,14 +98,20 @@ void run_job(const std::string& interface_name, Reporter& to) {
   std::optional<LocalRanks> ranks;
   Silence silence;
   bool elastic = false;  // then the launcher may start others when all ranks have ended
-  for (bool open = true; open && to.heard && (!ranks || elastic || ranks->running());) {
+  bool ends = false;     // but not here: this host is drained, and the job goes on without it
+  for (bool open = true; open && to.heard && (!ranks || (elastic && !ends) || ranks->running());) {
     std::vector<::pollfd> files{{0, POLLIN, 0}, {signals.file(), POLLIN, 0}};
     if (ranks) ranks->add_files(files);
     ::poll(files.data(), files.size(), 1000);
     if (silence.tick()) to.say(Message::alive, {});
     auto asked = signals.take();
     if (!ranks && !asked.empty()) return;
-    for (int s : asked) ranks->signal(s == SIGHUP ? SIGTERM : s);
+    for (int s : asked) {
+      bool ended = s == SIGTERM || s == SIGHUP;  // not by the launcher, which sends a message
+      if (ended && elastic && !std::exchange(ends, true))
+        to.say(Message::failed, ByteWriter().text("SIGTERM has ended it").take());
+      ranks->signal(ended ? SIGTERM : s);
+    }
     if (ranks) ranks->serve(to);
     if (files[0].revents != 0) open = read_some(0, received), silence.heard();
     open = open && silence.seconds() < kSilentLauncher;
@@ -124,6 +131,7 @@ void run_job(const std::string& interface_name, Reporter& to) {
       if (here) start.root_socket = socket.file();
       if (ranks) ranks->regroup(start, kept);
       else ranks.emplace(start, signals.before());
+      if (ends) ranks->signal(SIGTERM);  // the launcher did not know it yet
       if (here || !elastic) socket = {};  // rank 0 listens on it now; else it may in a later epoch
     }
   }

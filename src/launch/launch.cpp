@@ -218,11 +218,12 @@ class Job final : private RankEvents {
     if (over_) return false;
     if (failed_.empty()) leave_out_apart();
     else leave_out_unable();
-    leave_out_gone();
+    leave_out([](auto& host) { return !host.connected() || !host.failure().empty(); });  // or has said that it ends
     for (auto& host : newcomers_.take()) {
       write_all(2, "elastic: host " + host->host().name + " joins\n");
       remote_.push_back(std::move(host));
     }
+    put_last_who_is_here_only(remote_);
     try {
       auto to_go = fitting();
       auto before_it = !options_.elastic.keeps || (handed_ && !lost()) ? Handing{} : handing(remote_, to_go);
@@ -232,8 +233,7 @@ class Job final : private RankEvents {
       before_ = std::exchange(ranks_, std::vector<Rank>(n));
       outputs_.open(ranks());
       why_.clear(), silent_.reset(), deadline_.reset();
-      in_order_ = asked_ = told_ = false;
-      weighed_ = 0;
+      in_order_ = asked_ = told_ = false, weighed_ = 0;
       start(starts++, before_it);
       before_.clear();
     } catch (const ConfigError& e) {
@@ -333,7 +333,7 @@ class Job final : private RankEvents {
     if (interrupted_) return signal == SIGHUP ? void() : end_all();  // a closing terminal may send it twice
     interrupted_ = true;
     if (elastic() && (lost() || in_order_)) return end_all();  // nobody is in an epoch to stop in order
-    each([&](Ranks& some) { some.signal(signal == SIGHUP ? SIGTERM : signal); });  // both ask for an orderly stop
+    each([&](Ranks& some) { some.signal(elastic() ? SIGINT : signal == SIGHUP ? SIGTERM : signal); });  // to stop
   }
   void end_all() {
     ended_ = true;

@@ -3,6 +3,17 @@
 #include "bora/base/error.h"
 
 namespace bora::launch {
+namespace {
+/// Whether the launcher reached it at an address by which a machine reaches itself.
+bool is_here_only(const RemoteRanks& host) {
+  auto ip = host.address().substr(0, host.address().rfind(':'));
+  return is_loopback(ip.starts_with('[') ? ip.substr(1, ip.size() - 2) : ip);
+}
+}  // namespace
+
+void put_last_who_is_here_only(std::vector<std::unique_ptr<RemoteRanks>>& hosts) {
+  std::stable_partition(hosts.begin(), hosts.end(), [](auto& host) { return !is_here_only(*host); });
+}
 std::string root_address(const Options& options, const std::vector<std::unique_ptr<RemoteRanks>>& hosts,
                          std::size_t first) {
   auto& root = *hosts[first];
@@ -11,10 +22,9 @@ std::string root_address(const Options& options, const std::vector<std::unique_p
     auto& name = root.host().name;
     return (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":29650";
   }
-  auto loopback = [](const RemoteRanks& h) { return is_loopback(h.address().substr(h.address()[0] == '[')); };
   for (auto& host : hosts)
-    check<ConfigError>(!loopback(root) || (!host->address().empty() && loopback(*host)), root.host().place, ": ",
-                       root.host().name, " is ", root.address(), ", which ", host->host().name,
+    check<ConfigError>(!is_here_only(root) || is_here_only(*host), root.host().place, ": ", root.host().name, " is ",
+                       root.address(), ", which ", host->host().name,
                        " cannot reach; give another name or iface=, or set BORA_ROOT=host:port");
   return root.address();
 }

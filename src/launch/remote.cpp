@@ -178,7 +178,15 @@ void RemoteRanks::serve(RankEvents& events) {
 void RemoteRanks::take_frames(RankEvents& events) {
   if (!ready_) {
     auto at = received_.find(kGreeting);
-    if (at == std::string::npos) return;
+    if (at == std::string::npos) {
+      constexpr auto any = kGreeting.substr(0, kGreeting.rfind(' ') + 1);
+      auto other = received_.find(any), end = other == std::string::npos ? other : received_.find('\n', other + 1);
+      if (end != std::string::npos && failure_.empty())
+        failure_ = "another version of bora is installed there: it says '" +
+                   received_.substr(other + 1, end - other - 1) + "', this one '" +
+                   std::string(kGreeting.substr(1, kGreeting.size() - 2)) + "'";
+      return;
+    }
     auto whole = received_.substr(at + kGreeting.size());
     auto f = next_frame(whole);
     if (!f) return;

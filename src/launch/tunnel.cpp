@@ -27,6 +27,7 @@ constexpr int kHandshake = 10;       // seconds
 constexpr std::size_t kStrangers = 16;  // connections at a time that have not yet proved to know the secret
 constexpr int kReach = 55;           // seconds in which a host may come up
 constexpr int kLate = 60;            // seconds after the last end in which a host may come, or come back
+constexpr int kEnding = 5;           // seconds after SIGTERM, and its agent's end, in which a host may hear the job's
 constexpr char kAgent = 'A', kEnd = 'E';
 
 void need_secret(const std::string& secret) {
@@ -85,7 +86,9 @@ std::string words_of(int socket, bool peer) {
   return ip + " " + port;
 }
 /// A process of the listener's: one connection. Tells the listener what it is, in `news`: a letter and a number.
-[[noreturn]] void serve_connection(int socket, int news, const std::string& secret, const std::string& agent) {
+/// `ends`: no agent is to begin here any more.
+[[noreturn]] void serve_connection(int socket, int news, const std::string& secret, const std::string& agent,
+                                   bool ends) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (int s : {SIGTERM, SIGINT}) ::signal(s, [](int) {});  // for the agent, which has this group
@@ -101,7 +104,7 @@ std::string words_of(int socket, bool peer) {
     SecureStream stream(socket, secret, true);
     std::string asked;
     if (!stream.handshake(kHandshake) || !stream.read(asked, 2, kHandshake)) ::_exit(0);
-    if (!write_all(news, asked)) ::_exit(0);
+    if ((ends && asked[0] == kAgent) || !write_all(news, asked)) ::_exit(0);
     if (asked[0] == kEnd) stream.write("+", 1);
     if (asked[0] != kAgent) ::_exit(0);
     int to[2], from[2];
@@ -140,13 +143,15 @@ class Listener {
       ::poll(files.data(), files.size(), 500);
       for (int s : signals_.take()) {
         if (connections_.empty() && s != SIGUSR2) return 130;
+        if (s != SIGUSR2) ends_ = true, until_ = Clock::now() + seconds(kEnding);
         for (auto& c : connections_) ::kill(-c.pid, s == SIGHUP ? SIGTERM : s);
       }
       accept_all();
       if (auto code = hear(); code >= 0) return code;
       bool known = std::any_of(connections_.begin(), connections_.end(), [](auto& c) { return c.known; });
-      if (known) met_ = true, until_ = Clock::now() + seconds(patience_.next_s), seen_ = Clock::now();
+      if (known) met_ = true, until_ = Clock::now() + seconds(ends_ ? kEnding : patience_.next_s), seen_ = Clock::now();
       if (Clock::now() < until_ && !gone()) continue;
+      if (ends_) return 130;
       write_all(2, "bora: the launcher of this job is lost: it has not connected for a while; started again, the job "
                    "goes on from the newest checkpoint\n");
       return 86;
@@ -171,7 +176,7 @@ class Listener {
         continue;
       }
       auto pid = ::fork();
-      if (pid == 0) serve_connection(fd, news[1], secret_, agent_);
+      if (pid == 0) serve_connection(fd, news[1], secret_, agent_, ends_);
       if (pid > 0) ::setpgid(pid, pid), connections_.push_back({pid, news[0]});
       else ::close(news[0]);
       ::close(news[1]), ::close(fd);
@@ -205,7 +210,7 @@ class Listener {
   std::string secret_, agent_;
   Patience patience_;
   Clock::time_point until_, seen_ = {};  // seen_: a sign of the launcher
-  bool met_ = false;
+  bool met_ = false, ends_ = false;  // ends_: it was told to
   int socket_;
   Signals signals_ = {};
   std::vector<Connection> connections_ = {};

@@ -16,7 +16,8 @@ struct Patience {
 };
 /// Listens at all addresses of this machine until the launcher says with which exit code the job has ended; returns it.
 /// Each connection is TLS 1.3 with a key of the secret on both sides; who does not have it gets nothing. Behind it runs
-/// an agent (serve_launcher); a new connection ends the one before. SIGTERM and SIGINT are passed on to the agent.
+/// an agent (serve_launcher); a new connection ends the one before. SIGTERM and SIGINT are passed on to the agent, no
+/// other begins, and 130 is returned soon after it has ended, unless the job has ended as well.
 /// 86, with a line on stderr, if the launcher is lost. Throws ConfigError without a secret, or if the port is taken.
 int listen_for_launcher(const std::string& secret, const std::string& agent, const Patience&);
 /// Connects stdin and stdout with an agent behind listen_for_launcher on this host, which is tried again for a while.

@@ -2,6 +2,20 @@
 #include <algorithm>
 
 namespace bora::launch {
+namespace {
+/// " (rank 1, host b)" if that host alone has found the error: what it lacks, a file for instance, the others may have.
+std::string found_by(const std::vector<Rank>& ranks, const std::vector<Outputs::Line>& errors,
+                     const Outputs::Line& error) {
+  auto host_of = [&](int r) { return ranks[static_cast<std::size_t>(r)].host; };
+  auto host = host_of(error.rank);
+  bool alone = std::none_of(errors.begin(), errors.end(),
+                            [&](auto& e) { return e.text == error.text && host_of(e.rank) != host; }),
+       others = std::any_of(ranks.begin(), ranks.end(), [&](auto& rank) { return rank.host != host; });
+  if (host.empty() || !alone || !others || error.text.find(host) != error.text.npos) return {};
+  return " (rank " + std::to_string(error.rank) + ", host " + host + ")";
+}
+}  // namespace
+
 Verdict verdict_on(const std::vector<Rank>& ranks, const std::vector<int>& failed,
                    const std::vector<Outputs::Line>& errors, bool interrupted) {
   auto code_of = [&](int r) { return ranks[static_cast<std::size_t>(r)].ending->code(); };
@@ -17,7 +31,7 @@ Verdict verdict_on(const std::vector<Rank>& ranks, const std::vector<int>& faile
   auto line = name + " lost: " + ending->words();
   if (code == 2 || code == 86) {
     auto theirs = std::find_if(errors.rbegin(), errors.rend(), [&](auto& l) { return l.rank == r; });
-    if (theirs != errors.rend()) line = theirs->text;
+    if (theirs != errors.rend()) line = theirs->text + (code == 2 ? found_by(ranks, errors, *theirs) : "");
     else if (!errors.empty()) line = errors.front().text;
     else if (code == 2) line = name + " " + ending->words();
   }

@@ -19,13 +19,17 @@ Spec prepend_unsplit(Spec s) {
 thread_local Wire gradient_wire;
 thread_local MeshAxes gradient_axes;
 Array gradient_like(const Array& x, const Array& like, bool complete);
-bool any_of(const Spec& spec, const MeshAxes& axes) {
-  return std::any_of(axes.begin(), axes.end(), [&](auto& a) { return spec.uses(a); });
+/// Are dimensions from this one on split over any of the axes?
+bool any_of(const Spec& spec, std::int64_t from, const MeshAxes& axes) {
+  return std::any_of(spec.begin() + from, spec.end(), [&](auto& split) {
+    return std::any_of(axes.begin(), axes.end(), [&](auto& a) { return split.has(a); });
+  });
 }
 /// A backward pass gathers parameters again (`recomputed`) instead of keeping them whole.
 struct Reshard {
   Spec spec;
   bool of_rows = false;
+  std::int64_t mapped = 0;  // dimensions in front that vmaps put there
   static constexpr std::string_view name = "reshard";
   static constexpr bool enters_shard = true, takes_symbolic = true, view = true, keeps_scope = true, recomputed = true,
                         linear = true;
@@ -34,9 +38,10 @@ struct Reshard {
                       " entries, but the array is ", in[0]);
     return in[0];
   }
-  /// What is split over axes of the batch has rows: it is no parameter, whose gradient may travel rounded.
+  /// What is split over axes of the batch has rows: it is no parameter, whose gradient may travel rounded. A vmap's
+  /// dimension says nothing of that: the stages of a pipeline, whose ranks share the rows, have parameters too.
   Array vjp(const Vjp& v) const {
-    if (of_rows || any_of(spec, gradient_axes)) return reshard_like(v.ct[0], v.in[0]);
+    if (of_rows || any_of(spec, mapped, gradient_axes)) return reshard_like(v.ct[0], v.in[0]);
     return gradient_like(v.ct[0], v.in[0], false);
   }
   /// A mapped dimension that has the name of a mesh axis is split over it: replicas that each rank holds some of.
@@ -44,7 +49,7 @@ struct Reshard {
     auto lifted = prepend_unsplit(spec);
     if (auto* mesh = here().mesh; mesh && !b.axis_name.empty())
       if (AxisName axis(b.axis_name); mesh->has(axis) && !spec.uses(axis)) lifted[0].push_back(axis);
-    return b.lifted(primitive(Reshard{lifted, of_rows}), in);
+    return b.lifted(primitive(Reshard{lifted, of_rows, mapped + 1}), in);
   }
   std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const { return {s.reshard(in[0], spec)}; }
   static Samples<Reshard> samples() { return {{{Spec{"data", none}, false}, {random_values({3, 2}, -1, 1, 1)}},

@@ -81,11 +81,12 @@ Sharded Shard::to_partial(const Sharded& x, const MeshAxes& axes) const {
   return y;
 }
 Array Shard::coded(const Array& x, const Wire& wire, const std::function<Array(const Array&, const Wire&)>& sum) {
-  check<DtypeError>(x.dtype() == Dtype::f32 || x.dtype() == Dtype::bf16, "a sum of ", dtype_name(x.dtype()),
-                    " gradients cannot travel as ", word(wire), "; only those of f32 and bf16 can: leave the wire f32");
+  check<DtypeError>(x.dtype() == Dtype::f32 || is_half(x.dtype()), "a sum of ", dtype_name(x.dtype()),
+                    " gradients cannot travel as ", word(wire), "; only those of f32, bf16 and f16 can: leave the wire "
+                    "f32");
   if (x.dtype() == Dtype::f32) return sum(x, wire);
-  if (!wire.blocks()) return sum(x, {});  // bf16 numbers are bf16 on the wire
-  return sum(x.astype(f32), wire).astype(bf16);
+  if (!wire.blocks()) return sum(x, {});  // halves are 16 bits on the wire already
+  return sum(x.astype(f32), wire).astype(x.dtype());
 }
 Sharded Shard::reshard_over(const Sharded& x, const Spec& want, const MeshAxes& keep, const Wire& wire,
                             const MeshAxes& over) const {

@@ -83,6 +83,15 @@ struct Diloco {
             .wire = {wire}};
   }
 };
+/// What SlowMo divides by, the larger rate of a round's first and last step. The last one alone may be next to nothing
+/// beside those with which the replicas moved: momentum would then keep a gradient out of all proportion, which the
+/// next rate that is not so small makes a step of. Never 0, where it would count as 1: a cosine that ends at 0 is 0 in
+/// f32 before its end.
+optim::Schedule rate_of_round(const optim::Schedule& rate, std::int64_t steps) {
+  return optim::Schedule([=](const Array& step) {
+    return maximum(maximum(rate(step), rate(maximum(step - (steps - 1), 0))), 1e-30);
+  });
+}
 struct Slowmo {
   static constexpr std::string_view type = "slowmo";
   std::string every = "30";
@@ -92,7 +101,9 @@ struct Slowmo {
   static constexpr Meaning meanings[] = {{"every", kEvery}, {"replicas", kReplicas}, {"link", kLink}, {"outer", ""}};
   void check() const { check_counts(every, replicas, link); }
   local::Options make(const optim::Schedule& rate) const {
-    return {.kind = local::Kind::slowmo, .outer = outer.make(), .rate = rate};
+    return {.kind = local::Kind::slowmo,
+            .outer = outer.make(),
+            .rate = rate_of_round(rate, steps_in(every).value_or(1))};
   }
 };
 template <class T> struct LocalOf final : config::Of<T, LocalKind> {

@@ -1,5 +1,6 @@
 // Training with local steps: the batch, the keys and the rules of its replicas, and their staged steps and meetings.
 #include <map>
+#include <set>
 #include "bora/array/communicator.h"
 #include "bora/ops/shape.h"
 #include "train/tasks.h"
@@ -108,6 +109,20 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
   }
   ProgramPtr step_program(const Batch& b) override { return program_of(stepping({}), state_, base_, b); }
   Arrays step_arguments(const Batch& b) override { return stepping({}).inputs(state_, base_, b); }
+  std::vector<std::pair<ProgramPtr, Arrays>> meeting_programs(const Batch& b) override {
+    std::vector<std::pair<ProgramPtr, Arrays>> all;
+    auto add = [&](auto& jitted, const auto&... in) {
+      all.emplace_back(program_of(jitted, in...), jitted.inputs(in...));
+    };
+    auto fragments = static_cast<std::int64_t>(state_.outer.size());
+    add(meeting_of({}, local_.pending(local_.last, fragments)), state_);
+    if (fragments > 1 || local_.delay > 0)
+      for (auto f : std::set<std::int64_t>{0, fragments - 1}) {  // of layers, and of what no layer has
+        if (local_.delay > 0) add(stepping(f), state_, base_, b);
+        add(meeting_of(f, {}), state_);
+      }
+    return all;
+  }
   std::vector<std::pair<std::string, double>> meeting() const override { return met_; }
   void begin_around_parameters() override {
     auto keys = state_.replicas.key;
@@ -192,19 +207,21 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
     };
     return all.emplace(begins, jit_of(std::move(f), options_)).first->second;
   }
-  /// After step n: a fragment meets or, with a delay, the replicas take its result; without one all meet.
-  void meet(const Fragment& fragment, const std::vector<std::int64_t>& pending, std::int64_t n) {
+  /// A fragment meets or, with a delay, the replicas take its result; without one all meet.
+  JitMeet& meeting_of(const Fragment& fragment, const std::vector<std::int64_t>& pending) {
     auto found = meet_.find(fragment);
-    if (found == meet_.end()) {
-      Meet f = [how = local_, replica = replica_, fragment, pending](const State& s) -> std::pair<State, Array> {
-        local::Steps steps(nullptr, replica, how);
-        if (!fragment) return steps.meet(s, pending);
-        if (how.delay > 0) return {steps.take(s, *fragment, how.mix), Array()};
-        return steps.meet(s, *fragment, how.mix);
-      };
-      found = meet_.emplace(fragment, jit_of(std::move(f), options_)).first;
-    }
-    auto [met, norm] = found->second(std::move(state_));
+    if (found != meet_.end()) return found->second;
+    Meet f = [how = local_, replica = replica_, fragment, pending](const State& s) -> std::pair<State, Array> {
+      local::Steps steps(nullptr, replica, how);
+      if (!fragment) return steps.meet(s, pending);
+      if (how.delay > 0) return {steps.take(s, *fragment, how.mix), Array()};
+      return steps.meet(s, *fragment, how.mix);
+    };
+    return meet_.emplace(fragment, jit_of(std::move(f), options_)).first->second;
+  }
+  /// After step n.
+  void meet(const Fragment& fragment, const std::vector<std::int64_t>& pending, std::int64_t n) {
+    auto [met, norm] = meeting_of(fragment, pending)(std::move(state_));
     state_ = std::move(met);
     if (norm.defined()) note(n, fragment, norm);
   }

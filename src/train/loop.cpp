@@ -13,11 +13,15 @@
 namespace bora {
 namespace training {
 namespace {
-/// Some rank was asked to stop or to leave: whether the run's job goes on. All ranks.
-bool only_to_leave(const Run& run) {
-  if (!UseLeaving::current() || run.done == run.settings.steps) return false;
-  auto all = run.mesh.exchange(run.asked_to_stop ? "stop" : "", "run: why it stops");
-  return std::count(all.begin(), all.end(), "stop") == 0;
+/// Some rank was asked to stop or to leave: notes whether the run's job goes on, and whether without this rank. All
+/// ranks.
+void note_leaving(const Run& run) {
+  if (!UseLeaving::current() || run.done == run.settings.steps) return;
+  bool taken = is_taken_away();
+  auto all = run.mesh.exchange(run.asked_to_stop ? "stop" : taken ? "taken away" : "", "run: why it stops");
+  auto say = [&](std::string_view word) { return std::count(all.begin(), all.end(), word); };
+  bool goes_on = say("stop") == 0 && say("taken away") < run.mesh.size();
+  UseLeaving::set(goes_on, goes_on && taken);
 }
 double skipped_steps(const track::Values& numbers) {
   double sum = 0;
@@ -54,7 +58,8 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
                     report.gradient_norm, "; lower lr or raise warmup");
   report.tokens_per_second = static_cast<double>(s.batch * run.data.shape.positions) / report.seconds;
   run.stopped = r[3] > 0;
-  UseLeaving::set(run.stopped && only_to_leave(run));
+  UseLeaving::set(false);
+  if (run.stopped) note_leaving(run);
   return report;
 }
 int train(Run& run, const std::vector<LoopHookPtr>& hooks) {
@@ -111,7 +116,9 @@ int run_training(Trainable& model, const data::Datasets& data, const LoopSetting
   // Made before the model is initialised: a signal meanwhile stops the run after its first step.
   auto hooks = s.steps > 0 ? training::all_hooks() : std::vector<training::LoopHookPtr>();
   auto code = training::prepare(run) ? training::train(run, hooks) : 0;
-  if (!training::UseLeaving::leaves()) training::say_peak(run);
+  if (training::UseLeaving::leaves()) return code;
+  if (run.folder) run.folder->give_up();
+  training::say_peak(run);
   return code;
 }
 }  // namespace bora

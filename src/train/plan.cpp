@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <iomanip>
+#include <map>
+#include <set>
 #include <sstream>
+#include <utility>
 #include "bora/base/parallel.h"
 #include "bora/base/text.h"
 #include "bora/kernels/gemm.h"
@@ -9,6 +12,7 @@
 #include "bora/train/plan.h"
 #include "bora/train/process.h"
 #include "bora/train/trainer.h"
+#include "bora/transport/forecast.h"
 
 namespace bora {
 namespace {
@@ -39,6 +43,34 @@ RankNeeds unpack(const std::string& text) {
   std::istringstream(text) >> n.parameters >> n.optimizer >> n.gradients >> n.activations >> n.transport >> n.start >>
       n.rows >> n.trained;
   return n;
+}
+/// Memory of the transport: of the collectives that are under way at the same time, and what it shares with each peer
+/// on its host.
+std::int64_t transport_bytes(const Executable& e, const Mesh& mesh) {
+  constexpr std::int64_t rings = std::int64_t{2} << 20;  // one each way
+  auto links = mesh.links() ? *mesh.links() : Links{};
+  transport::Wiring wiring{links.ranks_per_host, links.bytes_per_s, links.latency_s};
+  auto work = work_of(e);
+  std::vector<std::int64_t> memory;
+  std::set<int> peers;
+  for (auto& c : work.collectives) {
+    transport::Group group{mesh.shape().group(mesh.rank(), c.axes), to_string(c.axes)};
+    auto f = transport::forecast(group, c.call, wiring, mesh.rank());
+    memory.push_back(f.memory);
+    auto host = [&](int rank) { return links.ranks_per_host == 0 ? 0 : rank / links.ranks_per_host; };
+    for (auto peer : f.peers)
+      if (host(peer) == host(mesh.rank())) peers.insert(peer);
+  }
+  std::map<std::size_t, std::int64_t> under_way;  // by handle
+  std::int64_t now = 0, most = 0;
+  for (auto& event : work.events)
+    if (event.kind == Work::Event::Kind::start) {
+      now += memory[event.which] - std::exchange(under_way[event.handle], memory[event.which]);
+      most = std::max(most, now);
+    } else if (event.kind == Work::Event::Kind::wait) {
+      now -= std::exchange(under_way[event.handle], 0);
+    }
+  return most + static_cast<std::int64_t>(peers.size()) * rings;
 }
 /// The largest kinds and the sum of the others.
 std::string arena_text(const std::vector<std::pair<std::string, std::size_t>>& arena) {
@@ -72,18 +104,25 @@ RankPlan plan_rank(Trainable& model, const Batch& batch, const LoopSettings& s, 
   mine.optimizer = block_bytes(model.optimizer_state()) + block_bytes(model.state(), "outer.") +
                    block_bytes(model.state(), "carried.");
   mine.rows = rows_of_rank(s.batch, mesh).size();
-  auto program = fx::local_program(model.step_program(batch), model.step_arguments(batch));
-  Mask donated(program->in.size());
-  auto state_leaves = tree::count_leaves(model.state());
-  for (std::size_t i = 0; i < state_leaves; ++i) donated[i] = true;  // as step() gives them
-  auto step = executable(program, donated);
-  auto& info = step->info();
-  mine.start = process() + rounding(model) +
-               static_cast<std::int64_t>(kernels::block_footprint(info.slab_bytes) - info.slab_bytes);
+  Mask state(tree::count_leaves(model.state()), true);  // is donated, as step() gives it
+  auto compiled = [&](const ProgramPtr& whole, const Arrays& arguments) {
+    auto program = fx::local_program(whole, arguments);
+    auto donated = state;
+    donated.resize(program->in.size(), false);
+    return executable(program, donated);
+  };
+  auto step = compiled(model.step_program(batch), model.step_arguments(batch));
+  std::vector<ExecutablePtr> all{step};
+  for (auto& [program, arguments] : model.meeting_programs(batch)) all.push_back(compiled(program, arguments));
+  std::size_t slab = 0;  // one serves all of them in turn
+  for (auto& e : all) {
+    slab = std::max(slab, e->info().slab_bytes);
+    mine.transport = std::max(mine.transport, transport_bytes(*e, mesh));
+  }
+  mine.start = process() + rounding(model) + static_cast<std::int64_t>(kernels::block_footprint(slab) - slab);
   // Gradients live in the slab beside everything else that is temporary.
-  mine.gradients = std::min<std::int64_t>(kept, static_cast<std::int64_t>(info.slab_bytes));
-  mine.activations = static_cast<std::int64_t>(info.slab_bytes) - mine.gradients;
-  for (auto& c : info.collective_uses) mine.transport = std::max(mine.transport, static_cast<std::int64_t>(c.bytes));
+  mine.gradients = std::min<std::int64_t>(kept, static_cast<std::int64_t>(slab));
+  mine.activations = static_cast<std::int64_t>(slab) - mine.gradients;
   return {mine, step};
 }
 std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& s, const Mesh& mesh,

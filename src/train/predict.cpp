@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/train/plan.h"
 #include "bora/transport/forecast.h"
@@ -11,32 +13,28 @@ namespace {
 using Event = Work::Event;
 constexpr double kEnough = 0.9;  // efficiency
 
-/// What a collective does with the sums of gradients.
+/// What becomes of a step's collectives.
 struct Change {
-  std::optional<Wire> wire = {};  // none: as the step's collectives say
-  MeshAxes without = {};          // mesh axes over which nothing is summed in most steps
+  MeshAxes without = {};  // mesh axes over which nothing large is summed in most steps
 };
-bool inside(const MeshAxes& axes, const MeshAxes& all) {
-  return std::all_of(axes.begin(), axes.end(), [&](auto& a) { return all.has(a); });
-}
 /// Sums of scalars and of small vectors, such as norms, are no gradients.
-bool sums_gradients(const Work::Collective& c, const MeshAxes& gradient_axes) {
+bool sums_much(const Work::Collective& c) {
   constexpr std::int64_t small = 1024;
-  auto kind = c.call.kind;
-  auto n = kind == CollectiveKind::all_reduce ? c.call.send_counts[0] : 0;
-  for (auto k : c.call.recv_counts) n += k;
-  return (kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter) && n >= small &&
-         c.call.reduce == Reduction::sum && c.call.dtype == Dtype::f32 && inside(c.axes, gradient_axes);
+  return c.call.kind == CollectiveKind::all_reduce && c.call.send_counts[0] >= small &&
+         c.call.reduce == Reduction::sum;
 }
 
 transport::Wiring wiring_of(const Links& l) { return {l.ranks_per_host, l.bytes_per_s, l.latency_s, true}; }
+/// Seconds of kernels, by name, operations and bytes.
+using Measured = std::map<std::pair<std::string, std::pair<double, double>>, double>;
 
 class Model {
  public:
   Model(const std::vector<RankClass>& classes, const MeshShape& mesh, const Links& links, const HostModel& host,
-        const MeshAxes& batch_axes, const MeshAxes& gradient_axes)
-      : classes_(classes), mesh_(mesh), batch_axes_(batch_axes), gradient_axes_(gradient_axes) {
+        const MeshAxes& batch_axes, Measured& measured)
+      : classes_(classes), mesh_(mesh), batch_axes_(batch_axes), measured_(measured) {
     wiring_ = wiring_of(links);
+    wiring_.measured = host.calibrated;
     auto ranks = static_cast<double>(mesh.size());
     per_host_ = links.ranks_per_host == 0 ? ranks : links.ranks_per_host;
     cores_ = host.cores > 0 ? host.cores : thread_count();
@@ -98,12 +96,12 @@ class Model {
       if (s > p.slowest_seconds) p.slowest = name, p.slowest_seconds = s;
     return p;
   }
-  /// Seconds of one sum of all of a rank's parameters over the axis.
+  /// Seconds of one sum of all of a rank's parameters over the axis, as a meeting makes it: by itself, not by an
+  /// all_reduce, whose algorithm may be forced.
   double sum_of_parameters(const AxisName& axis, const Wire& wire) const {
     CollectiveCall call{.kind = CollectiveKind::all_reduce, .dtype = Dtype::f32, .wire = wire};
     call.send_counts = {classes_[0].plan.needs.trained};
-    MeshAxes one(std::vector<AxisName>{axis});
-    return transport::forecast({mesh_.group(0, one), "axis " + axis.str()}, call, wiring_, 0).seconds;
+    return slowest(groups_of(MeshAxes(std::vector<AxisName>{axis})), call, wiring_).seconds;
   }
   /// The outermost axis of the batch, if its ranks keep whole copies of what they have: then each can go on alone.
   std::optional<AxisName> replicas() const {
@@ -155,34 +153,73 @@ class Model {
     }
     return r;
   }
+  /// Of the groups of a collective those that lie on hosts in different ways, rank 0's first, and how many send over
+  /// the wire of one host.
+  struct Groups {
+    std::vector<transport::Group> kinds = {};
+    int sharing = 1;
+  };
+  Groups groups_of(const MeshAxes& axes) const {
+    auto name = "axis " + to_string(axes);
+    const auto first = mesh_.group(0, axes);  // any group is this one, moved
+    Groups r;
+    std::set<std::vector<int>> ways;  // hosts of the members, counted from the first one's
+    std::map<int, int> senders;       // groups that leave a host
+    auto moves = wiring_.ranks_per_host > 1 ? mesh_.size() : 1;
+    for (int at = 0; at < moves; ++at) {
+      if (mesh_.part(at, axes) != 0) continue;
+      auto ranks = first;
+      std::vector<int> way;
+      std::set<int> hosts;
+      for (auto& rank : ranks) {
+        rank += at;
+        auto host = wiring_.ranks_per_host > 1 ? rank / wiring_.ranks_per_host : 0;
+        hosts.insert(host);
+        way.push_back(host - at / std::max(1, wiring_.ranks_per_host));
+      }
+      for (auto host : hosts)
+        if (hosts.size() > 1) r.sharing = std::max(r.sharing, ++senders[host]);
+      if (ways.insert(std::move(way)).second) r.kinds.push_back({std::move(ranks), name});
+    }
+    return r;
+  }
+  /// The bytes of rank 0 and the time of the slowest group: a step waits for all.
+  transport::Forecast slowest(const Groups& groups, const CollectiveCall& call, transport::Wiring wiring) const {
+    wiring.sharing = groups.sharing;
+    auto r = transport::forecast(groups.kinds[0], call, wiring, groups.kinds[0].ranks[0]);
+    for (std::size_t k = 1; k < groups.kinds.size(); ++k) {
+      auto f = transport::forecast(groups.kinds[k], call, wiring, groups.kinds[k].ranks[0]);
+      r.seconds = std::max(r.seconds, f.seconds);
+      r.crosses = r.crosses || f.crosses;
+    }
+    return r;
+  }
   std::vector<transport::Forecast> forecasts(const Change& change) const {
     std::vector<transport::Forecast> r;
-    std::map<std::string, transport::Group> groups;
-    int rank = classes_[0].ranks[0];
+    std::map<std::string, Groups> groups;
+    auto wiring = wiring_;
+    wiring.algorithms = host_.algorithms;
     for (auto& c : classes_[0].work.collectives) {
-      auto call = c.call;
       auto axes = c.axes;
-      if (sums_gradients(c, gradient_axes_)) {
-        call.wire = change.wire.value_or(call.wire);
+      if (sums_much(c))
         for (auto& a : change.without) axes.remove(a);
-      }
       if (axes.empty() && !c.axes.empty()) {
         r.emplace_back();
         continue;
       }
-      auto& group = groups[to_string(axes)];
-      if (group.ranks.empty()) group = {mesh_.group(rank, axes), "axis " + to_string(axes)};
-      r.push_back(transport::forecast(group, call, wiring_, rank));
+      auto [at, fresh] = groups.try_emplace(to_string(axes));
+      if (fresh) at->second = groups_of(axes);
+      r.push_back(slowest(at->second, c.call, wiring));
     }
     return r;
   }
   const std::vector<RankClass>& classes_;
   const MeshShape& mesh_;
-  MeshAxes batch_axes_, gradient_axes_;
+  MeshAxes batch_axes_;
   transport::Wiring wiring_ = {};
   HostModel host_ = {};
   double per_host_ = 1, cores_ = 1, fastest_ = 0;
-  std::map<std::pair<std::string, std::pair<double, double>>, double> measured_ = {};
+  Measured& measured_;
   std::vector<std::vector<double>> seconds_ = {};  // by class and kernel
 };
 }  // namespace
@@ -199,7 +236,8 @@ SentBytes bytes_sent(const Work& work, const MeshShape& mesh, const Links& links
 MeetingPrediction predict_meetings(const std::vector<RankClass>& classes, const MeshShape& mesh, const Links& links,
                                    const HostModel& host, const AxisName& replica, std::int64_t replicas,
                                    const Wire& wire) {
-  Model model(classes, mesh, links, host, {}, {});
+  Measured measured;
+  Model model(classes, mesh, links, host, {}, measured);
   auto alone = model.step({});
   // Half of an all_reduce brings the numbers of a rank's replicas to their sum, half brings the mean back.
   auto held = static_cast<double>(replicas) / mesh.axis_size(replica);
@@ -214,10 +252,11 @@ double local_steps_penalty(std::int64_t replicas, std::int64_t parameters) {
   auto exponent = 1.0923 * std::pow(static_cast<double>(parameters), -0.2342);
   return std::pow(static_cast<double>(replicas), exponent) - 1;
 }
-Prediction predict(const std::vector<RankClass>& classes, const MeshShape& mesh, const Links& links,
-                   const HostModel& host, const MeshAxes& batch_axes, const MeshAxes& gradient_axes,
-                   std::int64_t parameters, std::int64_t tokens, std::int64_t checkpoint_every) {
-  Model model(classes, mesh, links, host, batch_axes, gradient_axes);
+Prediction predict(const std::vector<RankClass>& classes, const std::vector<OtherWire>& wires, const MeshShape& mesh,
+                   const Links& links, const HostModel& host, const MeshAxes& batch_axes, std::int64_t parameters,
+                   std::int64_t tokens, std::int64_t checkpoint_every) {
+  Measured measured;
+  Model model(classes, mesh, links, host, batch_axes, measured);
   Prediction p{.hosts = model.hosts(), .ranks = mesh.size(), .cores = model.cores()};
   p.gflops_per_core = model.gflops_here();
   p.tokens = static_cast<double>(tokens);
@@ -228,10 +267,11 @@ Prediction predict(const std::vector<RankClass>& classes, const MeshShape& mesh,
     p.replicas = mesh.axis_size(*axis);
     p.penalty = local_steps_penalty(p.replicas, parameters);
   }
-  for (auto wire : {Wire{}, Wire::bf16(), Wire::int8(), Wire::int4()}) {
-    Prediction::Wire w{std::string(word(wire.codec)), model.step({.wire = wire})};
+  for (auto& [wire, of_wire] : wires) {
+    Model with(of_wire, mesh, links, host, batch_axes, measured);
+    Prediction::Wire w{std::string(word(wire.codec)), with.step({})};
     if (axis) {  // one sum of parameters in `every` steps, with the others' sums gone
-      auto alone = model.step({.wire = wire, .without = MeshAxes(std::vector<AxisName>{*axis})});
+      auto alone = with.step({.without = MeshAxes(std::vector<AxisName>{*axis})});
       auto room = alone.compute / kEnough - alone.expected;
       auto sum = model.sum_of_parameters(*axis, wire);
       if (room > 0) w.every = std::max<std::int64_t>(1, std::llround(std::ceil(sum / room)));

@@ -1,7 +1,11 @@
 // Everything before the first step: the folder, the checkpoint to continue, the files, the plan.
+#include <unistd.h>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 #include "bora/base/bytes.h"
 #include "bora/base/file.h"
+#include "bora/base/paths.h"
 #include "bora/base/text.h"
 #include "bora/train/plan.h"
 #include "bora/train/process.h"
@@ -12,6 +16,36 @@
 
 namespace bora::training {
 namespace {
+/// All ranks write their parts of checkpoints into the run's folder. A host that has another one of this name is found
+/// out now: the first checkpoint may be the one after the last step.
+void check_shared_folder(const Run& run) {
+  struct Sign {
+    std::string path = {};
+    ~Sign() {
+      if (!path.empty()) ::unlink(path.c_str());
+    }
+  } sign;
+  run.on_first_rank("run: leave a sign in its folder", [&] {
+    sign.path = run.out + "/.seen-" + run.folder->id();
+    write_file(sign.path, "");
+  });
+  auto name = run.mesh.exchange(run.folder ? run.folder->id() : "", "run: the sign in its folder")[0];
+  auto seen = [&] {
+    std::error_code error;  // opened, so that a client of NFS asks for what is new there
+    for (auto& folder : {std::filesystem::path(run.out).parent_path(), std::filesystem::path(run.out)})
+      (void)std::filesystem::directory_iterator(folder, error);
+    return is_there(run.out + "/.seen-" + name);
+  };
+  bool shared = seen();
+  for (int i = 0; i < 100 && !shared; ++i, shared = seen())  // other hosts may see it a moment later
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  char host[256] = "?";
+  ::gethostname(host, sizeof host - 1);
+  check<ConfigError>(shared, "out: ", run.out, " on ", std::string(host),
+                     " is not the folder that rank 0 writes into, and all ranks write parts of checkpoints; choose one "
+                     "that all hosts share");
+  run.mesh.exchange({}, "run: all see its folder");
+}
 /// On the first rank. Files that an earlier run left here are kept under other names.
 void begin_files(Run& run, const io::GoodCheckpoint& found) {
   auto aside = [&](const std::string& name) {
@@ -52,6 +86,16 @@ Snapshots::Found find_snapshot(Run& run) {
   newest = run.mesh.exchange(newest, "run: its newest checkpoint")[0];
   return found.step >= std::stoll(newest) ? found : Snapshots::Found{};
 }
+/// Whether the run was lost between its last checkpoint and its last evaluation, or makes its end once more as a job
+/// whose ranks have met before. All ranks.
+bool has_an_end_to_make(Run& run, std::int64_t step) {
+  if (UseLeaving::met_before()) return true;
+  std::string lacks;
+  run.on_first_rank("run: its record", [&] {
+    if (run.recorded("train/loss") == step && run.recorded("eval/seconds") < step) lacks = "its end";
+  });
+  return !run.mesh.exchange(lacks, "run: what it lacks")[0].empty();
+}
 }  // namespace
 
 bool prepare(Run& run) {
@@ -60,9 +104,10 @@ bool prepare(Run& run) {
   auto& mesh = run.mesh;
   run.watchdog.at("taking the folder " + run.out);
   run.on_first_rank<ConfigError>("run: take the folder", [&] {
-    run.folder = std::make_unique<RunFolder>(run.out, UseLeaving::met_before());
+    run.folder = std::make_unique<RunFolder>(run.out, UseLeaving::met_before(), UseLeaving::job());
     for (auto& root : {run.checkpoints(), run.best_checkpoint()}) run.warn(io::clean_checkpoints(root));
   });
+  if (s.steps > 0 && mesh.size() > 1) check_shared_folder(run);
   run.watchdog.at("the initialisation of the model");
   run.model.init(random::key(s.seed));
   run.watchdog.at("the search for checkpoints in " + run.checkpoints());
@@ -110,8 +155,7 @@ bool prepare(Run& run) {
         run.say(std::string(regrouped));
     });
   }
-  // A job that lost a rank after its last step still has its end to make.
-  bool ends = stored && stored->step == s.steps && UseLeaving::met_before();
+  bool ends = stored && s.steps > 0 && stored->step == s.steps && has_an_end_to_make(run, s.steps);
   if (stored && s.steps > 0 && stored->step >= s.steps && !ends) {  // nothing is written
     run.say("already at step " + std::to_string(stored->step) + ": steps=" + std::to_string(s.steps) +
             " leaves nothing to do");

@@ -1,5 +1,6 @@
 #include "bora/train/process.h"
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -7,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include "leaving.h"
 
 namespace bora {
 namespace {
@@ -21,8 +23,15 @@ std::int64_t resident_bytes() { return status_bytes("VmRSS:"); }
 std::int64_t peak_rss() { return status_bytes("VmHWM:"); }
 
 namespace {
-std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
+using Clock = std::chrono::steady_clock;
+std::atomic<bool> stop_requested{false};   // by a signal other than SIGTERM
+std::atomic<Clock::rep> terminated_at{0};  // when the first SIGTERM came; 0: none did
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<Clock::rep>::is_always_lock_free);
+void note_stop(int signal) {
+  Clock::rep none = 0;
+  if (signal != SIGTERM) stop_requested = true;
+  else terminated_at.compare_exchange_strong(none, Clock::now().time_since_epoch().count());
+}
 /// Runs of one process (ranks as threads) share the handlers: the first installs them, the last restores the old ones.
 std::mutex stop_mutex;
 int stop_users = 0;
@@ -33,7 +42,7 @@ StopSignals::StopSignals() {
   std::lock_guard lock(stop_mutex);
   if (stop_users++ > 0) return;
   struct ::sigaction action {};
-  action.sa_handler = [](int) { stop_requested = true; };
+  action.sa_handler = note_stop;
   for (std::size_t i = 0; i < std::size(stopping); ++i) {
     // A closing terminal may send SIGHUP twice, and nohup ignores it. Above its limit of CPU time (ulimit -S -t) a
     // process gets SIGXCPU every second. A launcher passes on what its ranks may have got as well (pkill, systemd).
@@ -48,6 +57,11 @@ StopSignals::~StopSignals() {
   if (--stop_users > 0) return;
   for (std::size_t i = 0; i < std::size(stopping); ++i) ::sigaction(stopping[i], &before_stop[i], nullptr);
   stop_requested = false;
+  terminated_at = 0;
 }
-bool StopSignals::requested() { return stop_requested; }
+bool StopSignals::requested() { return stop_requested || terminated_at != 0; }
+bool training::is_taken_away(std::chrono::seconds ago) {
+  auto came = terminated_at.load();
+  return came != 0 && !stop_requested && Clock::now().time_since_epoch() - Clock::duration(came) >= ago;
+}
 }  // namespace bora

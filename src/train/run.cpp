@@ -1,9 +1,11 @@
 #include "run.h"
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <sstream>
 #include "bora/base/json.h"
 #include "bora/base/text.h"
+#include "bora/track/metrics.h"
 #include "bora/transport/transport.h"
 
 namespace bora::training {
@@ -25,11 +27,13 @@ Trainable::Notes Run::notes() const {
   auto r = model.notes(done);
   if (best.step >= 0) r["best"] = best.note();
   if (unevaluated) r["unevaluated"] = "1";
+  if (!moved) r["unmoved"] = "1";
   return r;
 }
 void Run::take(const Trainable::Notes& notes) {
   if (auto found = notes.find("best"); found != notes.end()) best = Best::of_note(found->second);
   unevaluated = notes.contains("unevaluated");
+  moved = !notes.contains("unmoved");
   model.take(notes, done);
 }
 void Run::say(const std::string& text) {
@@ -44,7 +48,7 @@ void Run::warn(const std::string& problem) {
 void Run::check_folder() const {
   if (folder && !folder->mine())
     throw transport::RankLost(
-        "out: " + out + " belongs to other ranks of this job, which have gone on without this one", -1);
+        "out: " + out + " was taken over by other ranks of this job, which have gone on, or by another job", -1);
 }
 void Run::record(const track::Values& values) const {
   // Who takes the folder over says so, and then begins its files anew: what is open when this one looks is either the
@@ -52,6 +56,12 @@ void Run::record(const track::Values& values) const {
   for (auto& tracker : trackers) tracker->follow();
   check_folder();
   for (auto& tracker : trackers) tracker->write(done, values);
+}
+std::int64_t Run::recorded(const std::string& name) const {
+  auto path = out + "/metrics.jsonl";
+  if (std::error_code error; !std::filesystem::exists(path, error)) return -1;
+  auto all = track::read_curve(path, name);
+  return all.empty() ? -1 : std::llround(all.back().x);
 }
 void Run::write_settings() {
   if (!settings.write_settings) return;

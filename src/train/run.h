@@ -45,6 +45,8 @@ struct Run final : RunView {
   void check_folder() const;
   /// Numbers of this step, for all trackers.
   void record(const track::Values&) const;
+  /// The last step of which metrics.jsonl has this number; -1: none, or no such file. On the first rank. IoError.
+  std::int64_t recorded(const std::string& name) const;
   /// Writes the settings into the folder. On the first rank.
   void write_settings();
   /// The scalars of the optimizer's state that runs report. On all ranks.
@@ -80,6 +82,7 @@ struct Run final : RunView {
   bool wants_save = false, wants_stop = false;                 // a hook, after this step
   Best best = {};
   bool is_best = false;      // this step's validation loss is the lowest so far
+  bool moved = true;         // the model is not the one that was evaluated last
   bool unevaluated = false;  // this step's validation is due, but the run was stopped
   std::string base = {};     // the digest of the model's base; empty if it has none
 };

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <thread>
 #include "bora/base/file.h"
 #include "bora/base/paths.h"
@@ -26,7 +28,36 @@ std::string new_id() {
   return std::string(host) + "-" + std::to_string(::getpid()) + "-" +
          std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
 }
+/// The lines of .owner: a RunFolder, its job, and the folder's inode, since the whole may be a copy.
+struct Owner {
+  std::string id = {}, job = {}, folder = {};
+  explicit Owner(const std::string& file) {
+    std::ifstream in(file);
+    std::getline(in, id), std::getline(in, job), std::getline(in, folder);
+  }
+};
+std::string inode_of(int fd) {
+  struct ::stat s {};
+  return ::fstat(fd, &s) == 0 ? std::to_string(s.st_ino) : "";
+}
+bool lives_here(const std::string& job) { return !job.empty() && process_id(job.substr(0, job.find(' '))) == job; }
 }  // namespace
+std::string process_id(const std::string& number) {
+  std::ostringstream text;
+  text << std::ifstream("/proc/" + number + "/stat").rdbuf();
+  auto stat = text.str();
+  auto name = stat.rfind(')');  // which may have spaces and brackets
+  if (name == std::string::npos) return {};
+  std::istringstream fields(stat.substr(name + 1));
+  std::string state, begun, boot;
+  fields >> state;
+  for (int i = 4; i <= 22; ++i) fields >> begun;  // the field with this number
+  if (!fields || state == "Z" || state == "X") return {};
+  std::error_code none;
+  auto numbers = fs::read_symlink("/proc/self/ns/pid", none).string();
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return stat.substr(0, stat.find(' ')) + " " + begun + " " + numbers + " " + boot;
+}
 std::string numbered(const std::string& path) {
   auto p = fs::path(path);
   for (int n = 1;; ++n) {
@@ -35,7 +66,8 @@ std::string numbered(const std::string& path) {
   }
 }
 
-RunFolder::RunFolder(const std::string& path, bool takes_over) : path_(path), id_(new_id()) {
+RunFolder::RunFolder(const std::string& path, bool takes_over, const std::string& job)
+    : path_(path), id_(new_id()), job_(job) {
   for (int attempt = 1; !take(takes_over); ++attempt)
     check<ConfigError>(attempt < 100, "out: ", path, " is removed or replaced again and again; choose another out");
 }
@@ -57,10 +89,14 @@ bool RunFolder::take(bool over) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     theirs = ::flock(file_ >= 0 ? file_ : fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   }
+  locked_ = !theirs;
+  auto file = path_ + "/.owner", inode = inode_of(fd_);
+  Owner before(file);
+  bool said = is_taken(file);
+  over = over && (!said || before.job == job_);  // without the file the lost one had not come to write it
+  theirs = theirs || (before.job != job_ && before.folder == inode && lives_here(before.job));
   if ((!theirs || over) && there()) {
-    auto owner = path_ + "/.owner";
-    if (over) write_file(owner, owner_ = id_ + "\n");
-    else ::unlink(owner.c_str());  // who was lost has ended: it holds no lock
+    if (over || said || !job_.empty()) write_file(file, owner_ = id_ + "\n" + job_ + "\n" + inode + "\n");
     return true;
   }
   ::close(fd_);
@@ -71,8 +107,15 @@ bool RunFolder::take(bool over) {
   return false;
 }
 bool RunFolder::mine() const {
-  if (is_taken(path_ + "/.owner")) return read_file(path_ + "/.owner") == owner_;
-  return owner_.empty() || !there();  // of a folder that was moved or removed there is another error
+  auto owner = path_ + "/.owner";
+  if (!is_taken(owner)) return owner_.empty() || !there();  // of a folder that was moved or removed: another error
+  if (read_file(owner) != owner_) return false;
+  // Whoever held the lock when this one took over has ended by now, or will: then it keeps other jobs out.
+  if (!locked_) locked_ = ::flock(file_ >= 0 ? file_ : fd_, LOCK_EX | LOCK_NB) == 0;
+  return true;
+}
+void RunFolder::give_up() {
+  if (!owner_.empty() && mine()) ::unlink((path_ + "/.owner").c_str());
 }
 RunFolder::~RunFolder() {
   if (file_ >= 0) ::unlink((path_ + "/.lock").c_str()), ::close(file_);

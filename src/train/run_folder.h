@@ -3,29 +3,37 @@
 #include <string>
 
 namespace bora {
+/// A word of this process, or of another one by its number, that is of no other, earlier and on other machines either.
+/// Empty: there is none with this number, or it has ended.
+std::string process_id(const std::string& number = "self");
 class RunFolder {
  public:
   /// Makes the folder if it is missing and locks it: the folder itself, so that removing a file cannot undo the lock;
   /// where folders have no locks (NFS) a file .lock in it. The kernel releases the lock of a process that was killed.
   /// ConfigError if the folder cannot be written or another run has it.
+  /// job: the process_id of the launcher of a job that goes on after losses; a file .owner says whose the folder is.
+  /// While that launcher is seen to live here, other jobs do not get the folder, also between two epochs, when nobody
+  /// holds the lock.
   /// takes_over: whoever has it belongs to the same job, which has lost it (stopped, or behind a cut cable, but not
-  /// ended). Then the lock is waited for no longer than for a process that ends, and a file .owner says whose the
-  /// folder is.
-  explicit RunFolder(const std::string& path, bool takes_over = false);
+  /// ended). Then the lock is waited for no longer than for a process that ends.
+  explicit RunFolder(const std::string& path, bool takes_over = false, const std::string& job = {});
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
   /// False: it was moved or removed, and further writes into it are lost.
   bool there() const;
-  /// False: other ranks of the job have taken it over, and this process must not write into it.
+  /// False: other ranks of the job have taken it over, or another job, and this process must not write into it.
   bool mine() const;
+  /// The run has ended, and the folder is nobody's: .owner goes.
+  void give_up();
   /// A word that is of no other RunFolder.
   const std::string& id() const { return id_; }
 
  private:
   bool take(bool over);  // false: it was removed just now
-  std::string path_, id_, owner_ = {};  // owner_: what .owner says while the folder is taken over by this one
+  std::string path_, id_, job_, owner_ = {};  // owner_: what .owner says while the folder is this one's; empty: no file
   int fd_ = -1, file_ = -1;
+  mutable bool locked_ = false;
 };
 /// The path with the first number that makes it free: metrics.jsonl -> metrics.1.jsonl.
 std::string numbered(const std::string& path);

@@ -62,6 +62,9 @@ TEST_F(CommandTest, BadInputIsOneLineAndExitCodeTwo) {
     is_bad_input("plan " + config + " --mesh data=2 --link " + link, "--link: '" + link + "' is no link");
   is_bad_input("plan " + config + " --mesh data=2 --link ''", "--link: '' is no link");
   is_bad_input("plan " + config + " --mesh data=2 --json ''", "--json: no file given");
+  is_bad_input("plan " + config + " --mesh data=-1", "plan: mesh data=-1 leaves a size open");
+  is_bad_input("plan " + config + " --mesh data=2 wire=int8 transport.algorithms=all_reduce=chain",
+               "all_reduce=chain passes running sums on");
   is_bad_input("plan " + config + " --mesh data=0 --link 1G", "the size of axis 'data' must be 1 or more");
   is_bad_input("plan " + config + " --mesh data=3 --link 1G --ranks-per-host 2", "ranks cannot be spread");
   is_bad_input("plan " + config + " --mesh data=2 --link 1G --cores -4", "--cores: expected a number above 0, got -4");

@@ -268,7 +268,9 @@ TEST_F(ElasticTest, AHostThatWakesLateWritesNothing) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the others make no step without them
     auto at = losses(out).size();
     until([&] { return losses(out).size() >= at + 40; });
-    for (auto pid : asleep) EXPECT_EQ(::kill(pid, SIGCONT), 0);
+    EXPECT_EQ(hosts.on("h1"), asleep);  // nothing has ended them
+    // The agent, the oldest, last: once awake it finds no launcher and ends its ranks, which are to wake before.
+    std::for_each(asleep.rbegin(), asleep.rend(), [](auto pid) { ::kill(pid, SIGCONT); });
     until([&] {
       auto there = hosts.on("h1");
       return std::none_of(asleep.begin(), asleep.end(),
@@ -284,6 +286,50 @@ TEST_F(ElasticTest, AHostThatWakesLateWritesNothing) {
   EXPECT_NE(r.err.find("elastic: host h1 joins\nelastic: 4 ranks instead of 2\n"), r.err.npos) << r.err;
   EXPECT_EQ(losses(out), losses(folder + "/calm"));
   EXPECT_EQ(losses(out, "eval/loss"), losses(folder + "/calm", "eval/loss"));
+}
+/// To a rank, or to the agent of a host that is drained, it is a loss that is announced: all leave after a checkpoint,
+/// and the others go on. To all that are left it is a stop, as Slurm asks for one without telling the launcher.
+TEST_F(ElasticTest, SigtermTakesThoseAwayWhomItMeets) {
+  Hosts hosts(folder, "h1 slots=2\nh2 slots=2\n");
+  auto out = folder + "/o";
+  auto drain = [&](const std::string& host) {
+    std::ofstream(hosts.folder + "/down-" + host).close();  // it does not come back
+    for (auto pid : hosts.on(host))
+      if (slurp("/proc/" + std::to_string(pid) + "/cmdline").find(std::string("\0agent\0", 7)) != std::string::npos)
+        ::kill(pid, SIGTERM);
+  };
+  auto command = "launch --elastic 2:4 " + hosts.words() + "--layout dp --out " + out + " train " + settings +
+                 "steps=1000000 checkpoint_every=900000 ";
+  auto r = run(command, [&](pid_t launcher) {
+    auto further = [&] {
+      auto at = losses(out).size();
+      until([&] { return losses(out).size() > at + 5; });
+    };
+    until([&] { return losses(out).size() >= 20; });
+    auto first = Hosts::ranks_of(launcher);
+    ASSERT_EQ(first.size(), 4U);
+    ::kill(first[3], SIGTERM);
+    until([&] {
+      auto now = Hosts::ranks_of(launcher);
+      return now.size() == 4 && std::count(now.begin(), now.end(), first[3]) == 0;
+    });
+    further();
+    drain("h2");
+    until([&] { return Hosts::ranks_of(launcher).size() == 2; });
+    further();
+    EXPECT_TRUE(hosts.on("h2").empty());
+    drain("h1");
+  });
+  auto count = [](const std::string& text, const std::string& words) {
+    int n = 0;
+    for (auto at = text.find(words); at != text.npos; at = text.find(words, at + 1)) ++n;
+    return n;
+  };
+  EXPECT_EQ(r.code, 130) << r.out << r.err;
+  EXPECT_EQ(count(r.out, ": the ranks meet again, with others"), 2) << r.out;
+  EXPECT_EQ(count(r.out, "stopped after step "), 1) << r.out;
+  EXPECT_EQ(count(r.err, " got SIGTERM and has left; going on from step "), 2) << r.err;
+  EXPECT_EQ(count(r.err, "elastic: 2 ranks instead of 4\n"), 1) << r.err;
 }
 TEST_F(ElasticTest, BadInputIsOneLine) {
   auto out = " --out " + folder + "/o ";

@@ -114,35 +114,50 @@ TEST_F(GoingOn, ANewRunIsNewAfterALossToo) {
     EXPECT_EQ(losses(out).size(), 20U) << r.out;
   }
 }
+/// In processes that go on, in new ones, and by whoever gives the command again.
 TEST_F(GoingOn, TheEndIsMadeAfterALossToo) {
-  auto words = settings + "steps=40 eval_rows=0 hold_out=0.4 batch=2 ";
-  auto r = run("launch --elastic 1:2 --layout dp --out " + out + " train " + words, [&](pid_t launcher) {
-    auto last = out + "/checkpoints/step-40";
-    until([&] { return fs::exists(last) && said_so_far().find("checkpoint: " + last) != std::string::npos; });
-    for (auto pid : Hosts::ranks_of(launcher))
-      if (slurp("/proc/" + std::to_string(pid) + "/environ").find("BORA_RANK=1") != std::string::npos)
-        ::kill(pid, SIGKILL);
-  });
-  ASSERT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(steps_with("eval/loss").contains(40)) << r.out << r.err;
-  EXPECT_TRUE(fs::exists(out + "/loss.svg"));
-  auto first = r.out.find("\nval loss: ");
-  EXPECT_NE(r.out.find("\nval loss: ", first + 1), r.out.npos) << r.out;
+  auto words = "--layout dp --out " + out + " train " + settings + "steps=40 eval_rows=0 hold_out=0.4 batch=2 ";
+  for (std::string how : {"--elastic 1:2 ", "-n 2 --max-restarts 1 ", "-n 2 "}) {
+    SCOPED_TRACE(how);
+    fs::remove_all(out);
+    auto r = run("launch " + how + words, [&](pid_t launcher) {
+      auto last = out + "/checkpoints/step-40";
+      until([&] { return fs::exists(last) && said_so_far().find("checkpoint: " + last) != std::string::npos; });
+      for (auto pid : Hosts::ranks_of(launcher))
+        if (slurp("/proc/" + std::to_string(pid) + "/environ").find("BORA_RANK=1") != std::string::npos)
+          ::kill(pid, SIGKILL);
+    });
+    if (r.code == 86) r = run("launch " + how + words);
+    ASSERT_EQ(r.code, 0) << r.out << r.err;
+    EXPECT_TRUE(steps_with("eval/loss").contains(40)) << r.out << r.err;
+    EXPECT_TRUE(fs::exists(out + "/loss.svg"));
+    auto at_40 = track::read_curve(out + "/metrics.jsonl", "eval/loss");
+    EXPECT_EQ(std::count_if(at_40.begin(), at_40.end(), [](auto& p) { return p.x == 40; }), 1);
+    EXPECT_NE(r.out.rfind("\nval loss: "), r.out.npos) << r.out;
+  }
 }
 TEST_F(GoingOn, AnEvaluationThatASignalSkippedIsMadeUpFor) {
-  auto words = "train --out " + out + " " + settings + "eval_every=1 eval_rows=200 checkpoint.best=true steps=";
+  auto words = "train --out " + out + " " + settings +
+               "eval_every=1 eval_rows=200 checkpoint_every=1000000 checkpoint.best=true steps=";
   auto r = run(words + "100000", [&](pid_t run) {
     until([&] { return losses(out).size() >= 5; });
     ::kill(run, SIGTERM);
   });
   ASSERT_EQ(r.code, 130) << r.out << r.err;
   auto made = losses(out).size();
+  // Cut before its next checkpoint, it makes up for it once more.
+  r = run(words + "100000", [&](pid_t run) {
+    until([&] { return losses(out).size() >= made + 2; });
+    ::kill(run, SIGKILL);
+  });
+  ASSERT_EQ(r.code, -SIGKILL) << r.out << r.err;
   r = run(words + std::to_string(made + 3));
   ASSERT_EQ(r.code, 0) << r.out << r.err;
   auto evaluated = steps_with("eval/loss");
   for (auto step : steps_with("train/loss")) EXPECT_TRUE(evaluated.contains(step)) << step << " of " << made;
   // The best of all evaluations, that one too.
   auto curve = track::read_curve(out + "/metrics.jsonl", "eval/loss");
+  EXPECT_EQ(curve.size(), evaluated.size()) << "of a step there are two rows";
   auto best = std::min_element(curve.begin() + 1, curve.end(), [](auto& a, auto& b) { return a.y < b.y; });
   EXPECT_TRUE(fs::exists(out + "/best/step-" + std::to_string(std::llround(best->x))));
 }

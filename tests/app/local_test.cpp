@@ -144,6 +144,19 @@ TEST_F(LocalTest, OneReplicaThatIsAveragedTrainsAsWithoutLocalSteps) {
   EXPECT_EQ(losses(folder + "/average"), losses(folder + "/plain"));
   EXPECT_EQ(losses(folder + "/average", "eval/loss"), losses(folder + "/plain", "eval/loss"));
 }
+TEST_F(LocalTest, PatienceCountsNoEvaluationBetweenMeetings) {
+  auto at = [&](const std::string& name) { return folder + "/" + name; };
+  auto words = "train " + local + "local.replicas=2 local.every=6 eval_every=1 eval.patience=2 --out ";
+  auto whole = run(words + at("whole"));
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  EXPECT_EQ(losses(at("whole")).size(), 8U) << whole.out;
+  // A run that continues from between two meetings counts the same.
+  fs::create_directories(at("more") + "/checkpoints");
+  fs::copy(at("whole") + "/checkpoints/step-4", at("more") + "/checkpoints/step-4", fs::copy_options::recursive);
+  auto more = run(words + at("more"));
+  ASSERT_EQ(more.code, 0) << more.err;
+  EXPECT_EQ(losses(at("more")).size(), 4U) << more.out;
+}
 TEST_F(LocalTest, TheExampleRunsOnRanksAsInOneProcess) {
   auto words = std::string(BORA_SOURCE_DIR) + "/examples/diloco.yaml data=" + folder +
                "/text steps=4 local.every=2 log_every=1 eval_rows=16 model.positions=16 batch=4 --out " + folder;

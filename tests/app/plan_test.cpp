@@ -4,6 +4,7 @@
 #include "app/link.h"
 #include "app/plan_run.h"
 #include "app/plan_of_ranks.h"
+#include "bora/transport/forecast.h"
 #include "laws/effort.h"
 
 namespace plan_test {
@@ -111,11 +112,12 @@ TEST(PlanTest, AFasterLinkIsNoSlowerAndAllBytesLeaveARankThatIsAHost) {
       auto plan = plan_run(s, *tokenizer, axes, links, true, [] { return [] { return 0; }; });
       auto& mesh = plan.mesh.shape();
       MeshAxes over{"replica", "data"};
-      auto p = predict(plan.classes, mesh, links, {.cores = 4}, over, over, plan.parameters, plan.tokens, 100);
+      auto p = predict(plan.classes, {{{}, plan.classes}}, mesh, links, {.cores = 4}, over, plan.parameters,
+                       plan.tokens, 100);
       EXPECT_EQ(p.hosts, 32 / ranks_per_host);
       EXPECT_EQ(p.axis, "replica");
       EXPECT_EQ(p.replicas, 8);
-      ASSERT_EQ(p.wires.size(), 4U);
+      ASSERT_EQ(p.wires.size(), 1U);
       for (auto& w : p.wires) {
         EXPECT_GE(w.step.hidden, 0);
         EXPECT_LE(w.step.hidden, 1);
@@ -129,5 +131,41 @@ TEST(PlanTest, AFasterLinkIsNoSlowerAndAllBytesLeaveARankThatIsAHost) {
       EXPECT_LT(p.now.wire, before);
       before = p.now.wire;
     }
+}
+TEST(PlanTest, ForcedAlgorithmsAndSharedWiresCount) {
+  auto predicted = [](const std::string& mesh, int ranks, const Links& links, const std::string& algorithms = {}) {
+    auto s = parse_settings(yaml(kLlama), "a test", {"layout=fsdp+tp", "batch=64", "mesh=" + mesh});
+    auto tokenizer = s.tokenizer->open();
+    auto plan = plan_run(s, *tokenizer, mesh_axes(s, *tokenizer, ranks), links, true, [] { return [] { return 0; }; });
+    HostModel host{.cores = 4};
+    host.algorithms = algorithms;
+    auto p = predict(plan.classes, {}, plan.mesh.shape(), links, host, {"data"}, plan.parameters, plan.tokens, 100);
+    double starts = 0;
+    for (auto& e : plan.classes[0].work.events) starts += e.kind == Work::Event::Kind::start;
+    return std::pair{p, starts};
+  };
+  // Rank 0's pair along model lies on a host of 3, but that of ranks 2 and 3 does not: all collectives cross.
+  auto [apart, starts] = predicted("data=6,model=2", 12, {.ranks_per_host = 3, .bytes_per_s = 1e9, .latency_s = 1});
+  EXPECT_GE(apart.now.wire, starts);
+  // Four ranks of a host send at the same time what rank 0 does.
+  auto shared = predicted("data=2,model=4", 8, {.ranks_per_host = 4, .bytes_per_s = 1e7, .latency_s = 1e-9}).first;
+  EXPECT_GT(shared.now.wired, 0);
+  EXPECT_GE(shared.now.wire, 0.9 * 4 * static_cast<double>(shared.now.wired) / 1e7);
+
+  Links links{.ranks_per_host = 1};
+  auto best = predicted("data=6,model=2", 12, links).first;
+  auto forced = predicted("data=6,model=2", 12, links, "all_reduce=chain,all_gather=ring").first;
+  EXPECT_GT(forced.now.wire, best.now.wire);
+}
+TEST(PlanTest, GroupsOfAHostShareItsWire) {
+  transport::Group pair{{0, 8}, "axis data"};
+  CollectiveCall call{.kind = CollectiveKind::all_reduce};
+  call.send_counts = {1 << 20};
+  transport::Wiring wiring{.ranks_per_host = 8, .bytes_per_s = 1e8};
+  auto alone = transport::forecast(pair, call, wiring, 0);
+  wiring.sharing = 8;
+  auto shared = transport::forecast(pair, call, wiring, 0);
+  EXPECT_EQ(shared.sent, alone.sent);
+  EXPECT_NEAR(shared.seconds, 8 * alone.seconds, 0.2 * shared.seconds);
 }
 }  // namespace plan_test

@@ -263,6 +263,17 @@ TEST_F(RunFolderTest, AFolderThatVanishesIsNoticedAndTheStateIsSavedElsewhere) {
       EXPECT_EQ(run("train " + config + " --out " + out + ".rescued steps=" + std::to_string(next)).code, 0);
     }
 }
+TEST_F(RunFolderTest, ARankThatHasAnotherFolderIsFoundOutBeforeTheFirstStep) {
+  auto r = run("launch -n 2 -- /bin/sh -c 'exec " BORA_COMMAND " train " + config + " --out " + out + "$BORA_RANK'");
+  EXPECT_EQ(r.code, 2) << r.out << r.err;
+  EXPECT_TRUE(r.err.starts_with("bora: out: " + out + "1 on ")) << r.err;
+  EXPECT_NE(r.err.find("is not the folder that rank 0 writes into"), std::string::npos) << r.err;
+  EXPECT_EQ(r.out.find("loss"), std::string::npos) << r.out;
+  EXPECT_TRUE(fs::is_empty(out + "0"));
+  EXPECT_FALSE(fs::exists(out + "1"));
+  ASSERT_EQ(run("launch -n 2 " + config + " --out " + out).code, 0);
+  EXPECT_EQ(tree_of(out).find("/.seen-"), std::string::npos) << tree_of(out);
+}
 TEST_F(RunFolderTest, NothingInTheFolderIsItsLock) {
   auto r = run(train + "steps=100000", [&](pid_t pid) {
     until([&] { return losses(out).size() > 3; });

@@ -95,6 +95,13 @@ template <class F> F* real(F*, const char* name) {
 }
 }  // namespace
 
+/// A connection that was reset is closed both ways: after one error no call finds it in order again.
+void reset(int fd) {
+  auto error = errno;
+  if (error == ECONNRESET) ::shutdown(fd, SHUT_RDWR);
+  errno = error;
+}
+
 /// A function that fails with -1 and errno.
 #define FAULTY(type, name, parameters, arguments)           \
   extern "C" type name parameters {                         \
@@ -106,10 +113,16 @@ template <class F> F* real(F*, const char* name) {
   extern "C" ssize_t name parameters {                                 \
     static auto* const next = real(&::name, #name);                    \
     if (fails(Call::call)) {                                           \
-      if (wanted().error != 0) return -1;                              \
+      if (wanted().error != 0) return reset(a), -1;                    \
       if (divides(a)) n = std::min<size_t>(n, 1);                      \
     }                                                                  \
     return next arguments;                                             \
+  }
+#define FAULTY_MESSAGE(name, parameters, arguments)         \
+  extern "C" ssize_t name parameters {                      \
+    static auto* const next = real(&::name, #name);         \
+    if (!fails(Call::name)) return next arguments;          \
+    return reset(a), ssize_t(-1);                           \
   }
 #define FAULTY_AS(type, name, call, parameters, arguments)  \
   extern "C" type name parameters {                         \
@@ -122,10 +135,10 @@ FAULTY(int, listen, (int a, int b) noexcept, (a, b))
 FAULTY(int, accept4, (int a, sockaddr* b, socklen_t* c, int d), (a, b, c, d))
 FAULTY(int, connect, (int a, const sockaddr* b, socklen_t c), (a, b, c))
 FAULTY_MOVE(send, send, c, (int a, const void* b, size_t c, int d), (a, b, c, d))
-FAULTY(ssize_t, sendmsg, (int a, const msghdr* b, int c), (a, b, c))
+FAULTY_MESSAGE(sendmsg, (int a, const msghdr* b, int c), (a, b, c))
 FAULTY_MOVE(recv, recv, c, (int a, void* b, size_t c, int d), (a, b, c, d))
-FAULTY(ssize_t, recvmsg, (int a, msghdr* b, int c), (a, b, c))
-FAULTY(ssize_t, readv, (int a, const iovec* b, int c), (a, b, c))
+FAULTY_MESSAGE(recvmsg, (int a, msghdr* b, int c), (a, b, c))
+FAULTY_MESSAGE(readv, (int a, const iovec* b, int c), (a, b, c))
 FAULTY(int, setsockopt, (int a, int b, int c, const void* d, socklen_t e) noexcept, (a, b, c, d, e))
 FAULTY(int, epoll_create1, (int a) noexcept, (a))
 FAULTY(int, epoll_ctl, (int a, int b, int c, epoll_event* d) noexcept, (a, b, c, d))

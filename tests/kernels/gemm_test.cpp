@@ -11,6 +11,7 @@
 #include "bora/base/parallel.h"
 #include "bora/compile/program.h"
 #include "bora/kernels/cpu.h"
+#include "bora/kernels/memory.h"
 #include "kernels/gemm/bf16.h"
 #include "kernels/gemm/block.h"
 
@@ -263,6 +264,21 @@ TEST(Gemm, Bf16UnitGivesTheProduct) {
     p.verify(one);
     EXPECT_EQ(std::memcmp(one.data(), two.data(), one.size() * 2), 0) << s.m << " " << s.n << " " << s.k;
   }
+}
+TEST(Gemm, Bf16ProductsArePreparedWithTheirScratch) {
+  if (!has_bf16_unit()) GTEST_SKIP() << "this CPU has no bf16 unit";
+  Gemm g{.dtype = Dtype::bf16, .m = 700, .n = 1500, .k = 3000};
+  g.a_row = g.k, g.b_row = g.n, g.ldc = g.n;
+  prepare_gemm(g);
+  auto bytes = gemm_scratch_bytes();
+  std::vector<bfloat16> a(static_cast<std::size_t>(g.m * g.k)), b(static_cast<std::size_t>(g.k * g.n)),
+      c(static_cast<std::size_t>(g.m * g.n));
+  g.a = a.data(), g.b = b.data(), g.c = c.data();
+  auto before = pool_use();
+  gemm(g);
+  auto now = pool_use();
+  EXPECT_EQ(gemm_scratch_bytes(), bytes) << "a run needs what was prepared";
+  EXPECT_LE(static_cast<std::int64_t>(now.used + now.kept - before.used - before.kept), bytes * thread_count());
 }
 TEST(Gemm, ZeroSizes) {
   std::vector<float> c(6, 3);

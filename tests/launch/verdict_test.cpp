@@ -22,6 +22,21 @@ TEST(Verdict, TheCauseIsNamedNotWhoEndedBecauseOfIt) {
     EXPECT_EQ(v.line, "bora: bad");
   }
 }
+TEST(Verdict, BadInputThatOneHostAloneFindsNamesTheHost) {
+  auto on = [](int code, const std::string& host) {
+    auto rank = with(code);
+    rank.host = host;
+    return rank;
+  };
+  std::vector<Rank> two = {on(86, "node-a"), on(2, "node-b")};
+  EXPECT_EQ(verdict_on(two, {1}, {{1, "bora: data: no file"}}, false).line,
+            "bora: data: no file (rank 1, host node-b)");
+  EXPECT_EQ(verdict_on(two, {1}, {{1, "bora: data: no file"}, {0, "bora: data: no file"}}, false).line,
+            "bora: data: no file");
+  EXPECT_EQ(verdict_on({on(2, "node-a"), on(2, "node-a")}, {1}, {{1, "bora: data: no file"}}, false).line,
+            "bora: data: no file");
+  EXPECT_EQ(verdict_on({with(86), with(2)}, {1}, {{1, "bora: data: no file"}}, false).line, "bora: data: no file");
+}
 TEST(Verdict, SurvivorsOfARankThatTheUsersSignalEndedAreInterrupted) {
   for (int signal : {SIGINT, SIGTERM}) {
     auto v = verdict_on({with(86), with(-signal), {}}, {0}, {{0, "bora: rank 1 lost: connection closed"}}, true);

@@ -199,10 +199,11 @@ def a_lost_pod_ends_all_and_they_meet_again():
     assert codes == [0] * 4, (codes, said)
 
 
-def launch(out):
+def launch(out, *more):
     elastic.begin(bora)
     names(machines.address("train-0"))
-    return Pods([bora, "launch", "--hosts", "kubernetes", "--elastic", "2:4", "train", *elastic.WORDS, f"out={out}"])
+    return Pods([bora, "launch", "--hosts", "kubernetes", "--elastic", "2:4", "train", *elastic.WORDS, *more,
+                 f"out={out}"])
 
 
 class Said:
@@ -241,6 +242,21 @@ def a_pod_that_replaces_a_lost_one_gets_its_place():
     r = Said(*pods.codes(300))
     assert r.codes == [0] * 4 and "elastic: host train-3.ranks joins\n" in r.err, str(r)
     elastic.same_numbers("pod", r)
+
+
+def a_drained_pod_leaves_and_the_end_of_all_stops_the_job():
+    """Kubernetes sends SIGTERM to the first process of a pod; to those of all if the Job is deleted."""
+    pods = launch("drain", "steps=100000", "checkpoint_every=90000")
+    elastic.reach("drain", 40)
+    pods.processes[3].send_signal(signal.SIGTERM)
+    assert pods.processes[3].wait(timeout=25) == 130, open("out0").read() + open("out3").read()
+    elastic.reach("drain", len(elastic.losses("drain")) + 10)
+    for pod in pods.processes[:3]:
+        pod.send_signal(signal.SIGTERM)
+    r = Said(*pods.codes(25))
+    assert r.codes == [130] * 4 and " got SIGTERM and has left; going on from step " in r.err, str(r)
+    assert "elastic: 2 ranks instead of 4\n" in r.err and r.err.count("going on from") == 1, str(r)
+    assert "the ranks meet again, with others" in r.err and "stopped after step " in r.err, str(r)
 
 
 def a_pod_that_comes_after_the_end_ends_as_the_others():
@@ -318,6 +334,7 @@ for name, text, mode in (("secret", os.urandom(32).hex(), 0o400),
 machines = Machines([f"train-{i}" for i in range(4)], folder)
 run_all([the_name_of_rank_zero_becomes_known_late, the_name_of_rank_zero_is_that_of_a_pod_that_has_gone,
          a_lost_pod_ends_all_and_they_meet_again, ranks_that_were_not_lost_go_on_in_their_processes,
-         a_pod_that_replaces_a_lost_one_gets_its_place, a_pod_that_comes_after_the_end_ends_as_the_others,
+         a_pod_that_replaces_a_lost_one_gets_its_place,
+         a_drained_pod_leaves_and_the_end_of_all_stops_the_job, a_pod_that_comes_after_the_end_ends_as_the_others,
          without_the_first_pod_the_job_starts_again, another_secret_starts_nothing, bad_input_ends_all_pods_with_2,
          what_is_missing_is_said])

@@ -201,6 +201,23 @@ def mistakes_are_one_line():
         f.write("#!/bin/sh\necho no such file, says $1 >&2; exit 127\n")
     os.chmod(wrapper, 0o755)
     refused(launch("--", script("true\n"), by=wrapper), "hosts:1", "no such file, says alpha", "hosts:2")
+    # Another version of bora, which would understand nothing that this one says.
+    with open(wrapper, "w") as f:
+        f.write("#!/bin/sh\nprintf 'welcome\\nbora agent 4\\n'\ncat > /dev/null\n")
+    r = launch("--", script("true\n"), by=wrapper)
+    refused(r, "hosts:1", "no ranks can be started on alpha: another version of bora is installed there: it says "
+                          "'bora agent 4'")
+    expect(r.seconds < 10, r)
+    # The name of the launcher's own host may lead to IPv6's loopback, where no other host reaches rank 0.
+    with open(wrapper, "w") as f:
+        f.write("#!/bin/sh\nunset SSH_CONNECTION\n[ $1 = alpha ] && export SSH_CONNECTION='::1 1 ::1 22'\n"
+                "eval \"$2\"\n")
+    try:
+        with socket.socket(socket.AF_INET6) as s:
+            s.bind(("::1", 0))
+    except OSError:
+        return
+    refused(launch("--", script("true\n"), by=wrapper), "hosts:1: alpha is [::1]:", "which beta cannot reach")
 
 
 run_all([collectives_between_hosts, places_environment_and_folder, the_secret_is_nowhere_to_be_read,

@@ -84,6 +84,29 @@ TEST(Pipeline, RowsAreNoGradientsOfTheWire) {
       close(gradients(), want, 0, name(layout.mesh));
     });
 }
+/// Those of parameters that stages gather (FSDP) do travel as it says, in halves too. (Products of f16 are summed in
+/// f32 before they are rounded.)
+TEST(Pipeline, ParametersOfStagesHaveTheWire) {
+  auto layout = layouts()[4];
+  for (auto dtype : {f32, bf16}) {
+    auto in = inputs(dtype);
+    local_mesh(layout.mesh, [&](const Mesh&) {
+      UseMapping split(layout.compute);
+      auto mine = sharded(in.blocks, layout.storage);
+      auto loss = [&](const nn::Stacked<Block>& blocks) {
+        auto with = in;
+        with.blocks = blocks;
+        auto y = in_stages(with, {.microbatches = 2}).array();
+        return sum(y * rnd(y.shape(), 7).astype(dtype));
+      };
+      auto weights = [&] { return gathered({jit(grad(loss))(mine).layer.up.weight.array()})[0]; };
+      auto exact = weights();
+      UseGradientWire wire(Wire::int4(), {"data", "stage"});
+      EXPECT_FALSE(array_equal(weights(), exact)) << dtype_name(dtype);
+      auto g = jit(grad(loss))(mine).layer.up.weight.array();
+    });
+  }
+}
 TEST(Pipeline, IsTheLayersOneAfterAnother) {
   auto in = inputs();
   auto want = with_gradients([](const Inputs& x) { return one_after_another(x); }, in);

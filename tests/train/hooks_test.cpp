@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <mutex>
 #include "bigram.h"
+#include "train/leaving.h"
 
 namespace fs = std::filesystem;
 namespace hooks_test {
@@ -117,6 +118,28 @@ TEST_F(HooksTest, AHookThatThrowsOnOneRankEndsAllOfThem) {
     EXPECT_FALSE(fs::exists(settings.out + "/loss.svg"));
     EXPECT_EQ(run(settings, 2), whole) << "rank " << thrower;  // continues from step 2
     EXPECT_EQ(names(), (std::vector<std::string>{"step-4", "step-6"}));
+  }
+}
+/// Of a job that loses a rank when all is done but the ranks' leave of each other: its others make the end once more.
+TEST_F(HooksTest, TheLastEvaluationStandsOnceInTheRecord) {
+  for (bool best : {false, true}) {
+    settings.out = folder + (best ? "/best" : "/plain");
+    settings.checkpoint.best = best;
+    settings.eval.every = 3;
+    auto whole = run(settings, 2);
+    auto evaluations = losses(settings.out, "eval/loss");
+    EXPECT_EQ(evaluations.size(), 3U);  // steps 0, 3 and 6
+    testing::internal::CaptureStdout();
+    local_mesh({{"data", 2}, {"model", 1}}, [&](const Mesh& mesh) {
+      UseMapping split(layout_mappings(parse_layout(settings.layout), mesh.shape()).compute);
+      bora::training::UseLeaving met_before([] { return false; }, true);
+      auto model = bigram_trainable(settings, mesh.shape());
+      EXPECT_EQ(run_training(*model, data, settings, mesh), 0);
+    });
+    auto said = testing::internal::GetCapturedStdout();
+    EXPECT_NE(said.find("val loss: "), said.npos) << said;
+    EXPECT_EQ(losses(settings.out), whole);
+    EXPECT_EQ(losses(settings.out, "eval/loss"), evaluations);
   }
 }
 TEST_F(HooksTest, RanksThatAskForDifferentThingsAreAnError) {

@@ -3,6 +3,7 @@
 #include "bora/bora.h"
 #include "bora/train/compression.h"
 #include "bora/train/local.h"
+#include "bora/train/local_settings.h"
 
 namespace local_formulas_test {
 using namespace bora;
@@ -59,6 +60,20 @@ TEST(LocalSteps, MeetingsFollowTheirFormulas) {
   near(rounds(local::slowmo(one, replica, {.every = 2, .outer = optim::sgd({.learning_rate = 0.8, .momentum = 0.5}),
                                            .rate = rate})),
        by_hand(local::Kind::slowmo, rate, 0.8, 0.5));
+}
+/// A cosine that falls to 0 is 0 in f32 at its last step already, which is no rate to divide by.
+TEST(LocalSteps, SlowMoDividesByARateOfItsRound) {
+  config::Choice<training::LocalKind> slowmo("slowmo");
+  slowmo.edit().set_every(30);
+  auto rate = optim::warmup_cosine_decay_schedule(0, 1e-3, 100, 20000, 0);
+  auto of_round = slowmo->options(rate, 20000).rate;
+  auto at = [](const optim::Schedule& s, std::int64_t step) {
+    return s(full_of({{}, i32}, step)).item<float>();
+  };
+  EXPECT_EQ(at(of_round, 19999), at(rate, 19970));
+  EXPECT_EQ(at(of_round, 29), at(rate, 29));
+  EXPECT_GT(at(rate, 19970), 0.0F);
+  EXPECT_GT(at(of_round, 20500), 0.0F);
 }
 namespace {
 struct Layered {

@@ -24,6 +24,8 @@ struct Gemm {
 /// (src/kernels/gemm/block.h): the same bits for every number of threads and on every machine. Large bf16 products go
 /// to oneDNN where there is a bf16 unit: their bits differ from those of machines without one. Zero sizes are allowed.
 void gemm(const Gemm&);
-/// Bytes of working memory that products keep for each thread.
+/// Makes the code that gemm will run for such a product, which may lie in a cache of its own: a plan counts it.
+void prepare_gemm(const Gemm&);
+/// Bytes of working memory that products keep for each thread, those among them that were prepared or run so far.
 std::int64_t gemm_scratch_bytes();
 }  // namespace bora::kernels

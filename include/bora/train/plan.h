@@ -49,11 +49,14 @@ struct SentBytes {
 };
 SentBytes bytes_sent(const Work& work, const MeshShape&, const Links&, int rank);
 
-/// A host as predictions see it. What is 0 is as measured on this machine; its cores are taken to add up.
+/// A host as predictions see it, and how its job chooses algorithms. What is 0 is as measured on this machine; its
+/// cores are taken to add up.
 struct HostModel {
   double cores = 0, gflops_per_core = 0, gbytes_per_s = 0;  // the last: of its memory, shared by its cores
   double spread = 0.03;                                     // standard deviation of a host's compute time, as a share
   double mtbf_hours = 5000;                                 // between failures of one host
+  std::string algorithms = {};  // forced collective algorithms (transport.algorithms)
+  bool calibrated = true;       // links are measured when the job starts (transport.calibrate)
 };
 /// Times of a step, and what bounds it.
 struct StepPrediction {
@@ -77,7 +80,7 @@ struct Prediction {
     StepPrediction step;
     std::int64_t every = 0;  // least local steps for 90 %; 0: none
   };
-  std::vector<Wire> wires = {};  // f32, bf16, int8, int4
+  std::vector<Wire> wires = {};  // those that it was compared with
   std::string axis = {};         // of the replicas that can take local steps; empty: there is none
   std::int64_t replicas = 1;
   double penalty = 0;            // of local steps, as a share of the loss: published for every = 30, not measured here
@@ -85,11 +88,16 @@ struct Prediction {
   std::string text(const Links&, const HostModel&) const;
   std::string json(const std::vector<RankClass>&) const;
 };
+/// The same step partitioned with another wire of gradients: which of its sums are gradients only a partition tells.
+struct OtherWire {
+  Wire wire;
+  std::vector<RankClass> classes;
+};
 /// The time of a step: kernels as measured here, collectives as the transport models them, and both as one simulation
-/// of starts and waits. gradient_axes: over which gradients are summed; parameters: of the model, for the penalty;
-/// checkpoint_every: steps, for what a failure costs.
-Prediction predict(const std::vector<RankClass>&, const MeshShape&, const Links&, const HostModel&,
-                   const MeshAxes& batch_axes, const MeshAxes& gradient_axes, std::int64_t parameters,
+/// of starts and waits. wires: to compare with. parameters: of the model, for the penalty; checkpoint_every: steps, for
+/// what a failure costs.
+Prediction predict(const std::vector<RankClass>& classes, const std::vector<OtherWire>& wires, const MeshShape&,
+                   const Links&, const HostModel&, const MeshAxes& batch_axes, std::int64_t parameters,
                    std::int64_t tokens, std::int64_t checkpoint_every);
 /// Meetings of replicas on ranks of the mesh axis `replica` (local.h), as if nothing hid them.
 struct MeetingPrediction {

@@ -28,6 +28,9 @@ class Trainable {
   virtual Array evaluate(const Batch&) = 0;  // f32 [2]: sum of losses, number of tokens
   virtual ProgramPtr step_program(const Batch&) = 0;  // of step(), staged
   virtual Arrays step_arguments(const Batch&) = 0;
+  /// What step() runs beside that, or instead, at meetings of replicas, with its arguments, the state first: those that
+  /// need the most memory.
+  virtual std::vector<std::pair<ProgramPtr, Arrays>> meeting_programs(const Batch&) { return {}; }
   /// The axes of the arrays that step() lays out by the current mapping, parameters too; known once it is staged.
   virtual std::vector<std::vector<Axis>> activations() const { return {}; }
   /// Of the meeting of replicas whose result the last step() found: "round", "outer_gradient_norm" and, if parameters

@@ -18,6 +18,7 @@
 #include "bora/transport/transport.h"
 #include "launch/allocation.h"
 #include "launch/tunnel.h"
+#include "train/run_folder.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -251,6 +252,7 @@ int Launch::run_here(const std::string& bora, const std::optional<launch::Alloca
     check_settings_without_data(*s);
     auto& e = s->elastic;
     l.elastic = elastic_of(*s);
+    ::setenv("BORA_ELASTIC_JOB", process_id().c_str(), 1);  // for the ranks of all its epochs, wherever they are
     l.ranks = ranks.value_or(l.elastic.max);
     check<ConfigError>(l.ranks >= e.min && l.ranks <= e.max, "launch: ", l.ranks, " ranks are not from elastic.min=",
                        e.min, " to elastic.max=", e.max);

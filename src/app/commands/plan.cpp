@@ -1,5 +1,6 @@
 // What a step will need on each rank, and how long it will take, without ranks: one rank of each kind is partitioned on
 // an abstract mesh, and nothing is initialised or computed but the timings of single kernels.
+#include <algorithm>
 #include <cstdio>
 #include "app/commands.h"
 #include "app/host_table.h"
@@ -9,10 +10,26 @@
 #include "app/options.h"
 #include "app/plan_run.h"
 #include "bora/base/file.h"
+#include "bora/base/parallel.h"
+#include "bora/kernels/gemm.h"
 #include "bora/train/process.h"
+#include "bora/transport/forecast.h"
 
 namespace bora::app {
 namespace {
+using Gradients = bora::training::WireSettings::Gradients;
+/// Those with which a run of these settings would not be refused.
+std::vector<Gradients> gradients_allowed(const Settings& s, const std::string& algorithms) {
+  using enum Gradients;
+  std::vector<Gradients> r;
+  if (s.wire.low_rank()) return r;  // its factors are f32 whatever the wire, so there is nothing to compare it with
+  for (auto gradients : {f32, bf16, int8, int4}) try {
+      auto wire = bora::training::WireSettings{.gradients = gradients}.wire();
+      bora::transport::check_wire(wire, algorithms);
+      if (wire.exact() || s.reproducible.virtual_ == 0) r.push_back(gradients);
+    } catch (const ConfigError&) {}
+  return r;
+}
 struct Plan {
   static constexpr std::string_view name = "plan";
   static constexpr std::string_view help = "what a step will need on each rank of a mesh, and its time, without ranks";
@@ -60,14 +77,37 @@ struct Plan {
   int run() const {
     auto s = config.load();
     check_settings(s);
+    check<ConfigError>(s.mesh.axes.find("-1") == s.mesh.axes.npos, "plan: mesh ", s.mesh.axes,
+                       " leaves a size open, and there is no job to fill it; name it, as in --mesh data=4");
+    auto host = host_of(s);
+    bora::transport::check_wire(s.wire.wire(), host.algorithms);
     auto ranks = ranks_of_mesh(s.mesh.axes);
     check<ConfigError>(ranks <= kMost, "plan: at most ", kMost, " ranks; the mesh has ", ranks);
     auto between = links(ranks);
     auto tokenizer = s.tokenizer->open();
     check_rows(s, *tokenizer);
     auto axes = mesh_axes(s, *tokenizer, static_cast<int>(ranks));
-    auto p = plan_run(without_auto(s), *tokenizer, axes, between, pipeline,
-                      [start = resident_bytes()] { return process_bytes(start); });
+    // Products have working memory on each thread of a rank: its share of its host's cores, not of these here.
+    auto of_host = static_cast<double>(between.ranks_per_host > 0 ? between.ranks_per_host : ranks);
+    auto share = static_cast<std::int64_t>((cores > 0 ? cores : thread_count()) / of_host);
+    auto threads = s.mesh.threads > 0 ? s.mesh.threads : std::max<std::int64_t>(1, share);
+    // What one class of ranks has compiled, the next one finds in the caches of this process.
+    std::int64_t most = 0;
+    auto process = [&most, threads, start = resident_bytes()]() -> ProcessBytes {
+      return [&most, threads, bytes = process_bytes(start)] {
+        auto now = bytes() + (threads - thread_count()) * kernels::gemm_scratch_bytes();
+        return most = std::max(most, now);
+      };
+    };
+    auto p = plan_run(without_auto(s), *tokenizer, axes, between, pipeline, process);
+    std::vector<OtherWire> wires;
+    for (auto gradients : predicts() ? gradients_allowed(s, host.algorithms) : std::vector<Gradients>{}) {
+      auto other = without_auto(s);
+      bool own = gradients == s.wire.gradients, feedback = s.wire.error_feedback && gradients != Gradients::f32;
+      if (!own) other.wire = {.gradients = gradients, .error_feedback = feedback};
+      wires.push_back({other.wire.wire(),
+                       own ? p.classes : plan_run(other, *tokenizer, axes, between, pipeline, process).classes});
+    }
     UseMesh scope(p.mesh);
     auto& shape = p.mesh.shape();
     UseMapping split(mappings_of(s.mesh, shape).compute);
@@ -76,10 +116,10 @@ struct Plan {
                 placement_text(*p.model, placement_rules(s.mesh, shape), shape).c_str(),
                 host_table(shape, over, s.batch, ranks_per_host).c_str());
     if (!predicts()) return 0;
-    HostModel host{cores, gflops, memory, spread / 100, mtbf};
-    auto prediction = predict(p.classes, shape, between, host, over, bora::training::gradient_axes(), p.parameters,
-                              p.tokens, s.checkpoint.every > 0 ? s.checkpoint.every : s.steps);
-    // Its factors are f32 whatever the wire, so there is nothing to compare with.
+    host.cores = cores, host.gflops_per_core = gflops, host.gbytes_per_s = memory;
+    host.spread = spread / 100, host.mtbf_hours = mtbf;
+    auto prediction = predict(p.classes, wires, shape, between, host, over, p.parameters, p.tokens,
+                              s.checkpoint.every > 0 ? s.checkpoint.every : s.steps);
     if (s.wire.low_rank()) prediction.wires = {{"powersgd", prediction.now}};
     std::printf("%s", prediction.text(between, host).c_str());
     if (s.local->on() && shape.has(local::kReplica) && shape.axis_size(local::kReplica) > 1) {

@@ -1,6 +1,8 @@
 // Trains a model; this process is one rank.
+#include <unistd.h>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include "app/commands.h"
 #include "app/epochs.h"
 #include "app/local_every.h"
@@ -17,6 +19,11 @@ namespace {
 Resume after_loss(const Mesh& mesh, Resume asked, bool begun) {
   auto all = mesh.exchange(asked == Resume::none && !begun ? "anew" : "", "run: what it continues from");
   return std::count(all.begin(), all.end(), "anew") == mesh.size() ? Resume::none : Resume::good;
+}
+std::string taken_away(int rank) {
+  char host[256] = "?";
+  ::gethostname(host, sizeof host - 1);
+  return "rank " + std::to_string(rank) + " (host " + host + ") got SIGTERM and has left";
 }
 struct Train {
   static constexpr std::string_view name = "train";
@@ -50,8 +57,9 @@ struct Train {
       settled = std::to_string(planned_every(s, *tokenizer, config.size, resume_of(resume)));
     bora::training::Snapshots snapshots;  // of all epochs of the job in this process
     bool begun = false;                   // steps were made in one of them
+    std::string gone;  // why this rank ends while the job goes on
     auto hand_over = [&](const Mesh& mesh, const std::vector<int>& heirs) { snapshots.hand_over(mesh, heirs); };
-    return on_meshes({s, *tokenizer, "train", transport}, hand_over, [&](const Mesh& mesh) {
+    auto code = on_meshes({s, *tokenizer, "train", transport}, hand_over, [&](const Mesh& mesh) {
       if (s.elastic.max > 0 && !launch::can_go_on() && mesh.rank() == 0)
         std::printf("elastic: nothing here would replace a lost rank; bora launch does\n");
       if (s.local->automatic())
@@ -75,10 +83,15 @@ struct Train {
       if (s.elastic.snapshot > 0 && launch::can_go_on()) in_memory.emplace(snapshots, s.elastic.snapshot);
       loop.hooks.emplace_back([&begun](const StepReport& r, RunView&) { begun = true, launch::reached(r.step); });
       std::optional<bora::training::UseLeaving> may_leave;
-      if (launch::can_go_on()) may_leave.emplace(launch::asked_to_meet_again, !launch::in_first_epoch());
-      auto code = run_training(*model, open_data(s, tokenizer, mesh), loop, mesh);
-      return bora::training::UseLeaving::leaves() ? kMeetAgain : code;
+      auto job = std::getenv("BORA_ELASTIC_JOB");
+      if (launch::can_go_on())
+        may_leave.emplace(launch::asked_to_meet_again, !launch::in_first_epoch(), job ? job : "");
+      auto done = run_training(*model, open_data(s, tokenizer, mesh), loop, mesh);
+      if (bora::training::UseLeaving::for_good()) return gone = taken_away(mesh.rank()), done;
+      return bora::training::UseLeaving::leaves() ? kMeetAgain : done;
     });
+    if (!gone.empty()) throw transport::RankLost(gone, -1);
+    return code;
   }
 };
 [[maybe_unused]] const bool added = add<Train>({.place = 10, .launched = true});

@@ -130,6 +130,7 @@ struct Maker {
     table.inputs += r.in.size();
     table.outputs += r.out.size();
     if (auto* dot = as<ops::DotGeneral>(n.primitive)) r.gemm = ops::as_gemm(*dot, r.in_types);
+    if (r.gemm) kernels::prepare_gemm(*r.gemm);
     return r;
   }
   std::vector<Carry> carries(const Block& body, std::size_t first, std::size_t in_node, std::size_t count,

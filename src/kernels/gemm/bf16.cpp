@@ -3,6 +3,7 @@
 #include "kernels/gemm/bf16.h"
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <dnnl.hpp>
 #include <list>
 #include <map>
@@ -58,6 +59,9 @@ Kernel make(const KernelKey& key) {
   k.primitive = dnnl::matmul(pd);
   return k;
 }
+/// Of scratch memory, for any kernel made so far.
+std::atomic<std::size_t> most_scratch{0};
+
 /// Kernels by shape; evicts the least recently used.
 class Kernels {
  public:
@@ -69,6 +73,7 @@ class Kernels {
     }
     used_.emplace_front(key, std::make_shared<const Kernel>(make(key)));
     at_[key] = used_.begin();
+    if (auto need = used_.front().second->scratch.get_size(); need > most_scratch) most_scratch = need;
     if (used_.size() > kKept) {
       at_.erase(used_.back().first);
       used_.pop_back();
@@ -94,7 +99,11 @@ void run(const KernelKey& key, const void* a, const void* b, void* c) {
   static thread_local dnnl::stream stream(engine());
   OneThread one;
   if (!last || last_key != key) last = kernels().get(key), last_key = key;
-  if (auto need = last->scratch.get_size(); need > size) scratch = allocate(need), size = need;
+  if (last->scratch.get_size() > size) {  // one block for all kernels, where they were prepared
+    scratch = nullptr;
+    size = most_scratch;
+    scratch = allocate(size);
+  }
   auto see = [](const dnnl::memory::desc& d, const void* p) { return dnnl::memory(d, engine(), const_cast<void*>(p)); };
   last->primitive.execute(stream, {{DNNL_ARG_SRC, see(last->a, a)},
                                    {DNNL_ARG_WEIGHTS, see(last->b, b)},
@@ -102,29 +111,50 @@ void run(const KernelKey& key, const void* a, const void* b, void* c) {
                                    {DNNL_ARG_SCRATCHPAD, see(last->scratch, scratch.get())}});
   stream.wait();
 }
+
+bool too_small(const Gemm& g) { return g.m * g.n * g.k < kLeast || g.m < 4 || g.n < 8; }
+/// A product's tiles of rows and columns.
+struct Tiles {
+  const Gemm& g;
+  I rows = (g.m + kRows - 1) / kRows, columns = (g.n + kColumns - 1) / kColumns, all = rows * columns;
+  // Edges at multiples of 32 keep the number of tile shapes small.
+  static I edge(I n, I tiles, I i) { return i == tiles ? n : std::min(n, (n / tiles + 31) / 32 * 32 * i); }
+  /// f(key, first row, first column) of tile t, unless it is empty.
+  template <class F> void tile(I t, const F& f) const {
+    I i = t / columns, j = t % columns;
+    I i0 = edge(g.m, rows, i), i1 = edge(g.m, rows, i + 1), j0 = edge(g.n, columns, j), j1 = edge(g.n, columns, j + 1);
+    if (i0 >= i1 || j0 >= j1) return;
+    // Strides of a dimension of size 1 are arbitrary in a Gemm; oneDNN wants plausible ones.
+    I a_row = g.a_col == 1 ? std::max(g.a_row, g.k) : g.a_row, b_row = g.b_col == 1 ? std::max(g.b_row, g.n) : g.b_row;
+    f(KernelKey{i1 - i0, j1 - j0, g.k, a_row, g.a_col, b_row, g.b_col, g.ldc}, i0, j0);
+  }
+};
 }  // namespace
 
 bool gemm_bf16_unit(const Gemm& g) {
-  if (g.m * g.n * g.k < kLeast || g.m < 4 || g.n < 8) return false;
-  I tiles_m = (g.m + kRows - 1) / kRows, tiles_n = (g.n + kColumns - 1) / kColumns, tiles = tiles_m * tiles_n;
-  // Edges at multiples of 32 keep the number of tile shapes small.
-  auto edge = [](I n, I tiles, I i) { return std::min(n, (n / tiles + 31) / 32 * 32 * i); };
-  parallel_for(g.batch * tiles, grain_for(kMultiplyAdd * static_cast<double>(g.m * g.n * g.k / tiles)),
+  if (too_small(g)) return false;
+  Tiles tiles{g};
+  parallel_for(g.batch * tiles.all, grain_for(kMultiplyAdd * static_cast<double>(g.m * g.n * g.k / tiles.all)),
                [&](I begin, I end) {
                  for (I u = begin; u < end; ++u) {
-                   I batch = u / tiles, i = u % tiles / tiles_n, j = u % tiles_n;
-                   I i0 = edge(g.m, tiles_m, i), i1 = i + 1 == tiles_m ? g.m : edge(g.m, tiles_m, i + 1);
-                   I j0 = edge(g.n, tiles_n, j), j1 = j + 1 == tiles_n ? g.n : edge(g.n, tiles_n, j + 1);
-                   if (i0 >= i1 || j0 >= j1) continue;
-                   // Strides of a dimension of size 1 are arbitrary in a Gemm; oneDNN wants plausible ones.
-                   I a_row = g.a_col == 1 ? std::max(g.a_row, g.k) : g.a_row,
-                     b_row = g.b_col == 1 ? std::max(g.b_row, g.n) : g.b_row;
-                   run({i1 - i0, j1 - j0, g.k, a_row, g.a_col, b_row, g.b_col, g.ldc},
-                       static_cast<const bfloat16*>(g.a) + batch * g.a_batch + i0 * g.a_row,
-                       static_cast<const bfloat16*>(g.b) + batch * g.b_batch + j0 * g.b_col,
-                       static_cast<bfloat16*>(g.c) + batch * g.c_batch + i0 * g.ldc + j0);
+                   I batch = u / tiles.all;
+                   tiles.tile(u % tiles.all, [&](const KernelKey& key, I i0, I j0) {
+                     run(key, static_cast<const bfloat16*>(g.a) + batch * g.a_batch + i0 * g.a_row,
+                         static_cast<const bfloat16*>(g.b) + batch * g.b_batch + j0 * g.b_col,
+                         static_cast<bfloat16*>(g.c) + batch * g.c_batch + i0 * g.ldc + j0);
+                   });
                  }
                });
   return true;
+}
+void prepare_bf16_unit(const Gemm& g) {
+  if (too_small(g)) return;
+  OneThread one;  // a kernel is made for the threads that there are now
+  Tiles tiles{g};
+  for (I t = 0; t < tiles.all; ++t) tiles.tile(t, [](const KernelKey& key, I, I) { kernels().get(key); });
+}
+std::int64_t bf16_unit_scratch_bytes() {
+  auto most = most_scratch.load();
+  return most == 0 ? 0 : static_cast<std::int64_t>(block_footprint(most));
 }
 }  // namespace bora::kernels

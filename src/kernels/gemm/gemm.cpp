@@ -197,7 +197,10 @@ void gemm(const Gemm& g) {
       if (!gemm_tiny(g)) run_float({g, {}});
   }
 }
-std::int64_t gemm_scratch_bytes() { return kScratchBytes; }
+void prepare_gemm(const Gemm& g) {
+  if (g.dtype == Dtype::bf16 && has_bf16_unit()) prepare_bf16_unit(g);
+}
+std::int64_t gemm_scratch_bytes() { return kScratchBytes + bf16_unit_scratch_bytes(); }
 void gemm_patches(const Gemm& g, const Patches& patches, const I* b_parts, I part) {
   const auto rows = patches.turned ? patches.elements() : patches.windows(),
              columns = patches.turned ? patches.windows() : patches.elements();

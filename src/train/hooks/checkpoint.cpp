@@ -70,7 +70,10 @@ void write_best(Run& run) {
   std::string warning;
   auto folder = save(run, holder, run.best_checkpoint(), 1, warning);
   run.on_first_rank("checkpoint: remove the best one before", [&] {  // of a later step, if the run was set back
-    for (auto& other : io::list_checkpoints(run.best_checkpoint())) {
+    auto all = io::list_checkpoints(run.best_checkpoint());
+    // This rank may have slept since the checkpoint was whole: of ranks that have gone on without it, none is removed.
+    if (!run.folder->mine()) return;
+    for (auto& other : all) {
       if (other.step == run.done) continue;
       // Renamed first: a half-removed one is no checkpoint.
       auto gone = run.best_checkpoint() + "/.step-" + std::to_string(other.step) + ".tmp.gone";

@@ -114,40 +114,48 @@ class Evaluation final : public LoopHook {
   /// in its record and only prints it again, which ranks that go on after a loss leave out.
   void begin(Run& run) override {
     if (run.unevaluated) {
-      evaluate_step(run);
+      evaluate_step(run, !in_record(run));
       run.stored = -1;  // that checkpoint does not know of it
       run.say("val loss: " + last_);
       return end_if_due(run);
     }
-    if (run.continued && UseLeaving::met_before()) return;
+    if (run.continued && (UseLeaving::met_before() || run.last())) return;  // the end measures it
     auto loss = run.continued ? measure(run, false) : measure(run, true, kFirstBatches * run.settings.batch);
     run.say("val loss: " + loss);
   }
   void after_step(Run& run, const StepReport& r) override {
     auto& eval = run.settings.eval;
     run.is_best = false;
+    run.moved = run.moved || !r.meeting.empty();
     bool leaves = UseLeaving::leaves() && !run.wants_stop, last = run.last() && !leaves;
     if (eval.every == 0 || r.step % eval.every != 0) return;
     run.unevaluated = run.interrupted() && !leaves;  // a stop is to be quick
     if (run.unevaluated) return;
     if (last && !run.settings.checkpoint.best) return;  // the end measures it
-    evaluate_step(run);
+    evaluate_step(run, true);
     if (!last) run.say("step " + std::to_string(r.step) + "  val loss " + last_);
     if (!last) end_if_due(run);
   }
   void end(Run& run) override {
     if (run.interrupted()) return;
-    run.say("val loss: " + (at_ == run.done ? last_ : measure(run, true)));
+    run.say("val loss: " + (at_ == run.done ? last_ : measure(run, !in_record(run))));
   }
 
  private:
   std::string last_;  // the loss of step at_
   std::int64_t at_ = -1;
-  void evaluate_step(Run& run) {
-    last_ = measure(run, true);
+  /// Of a run that was lost after it had recorded this step's evaluation, and before its next checkpoint or its end:
+  /// the numbers are made again, as the ranks know nothing of them, but their row stands there.
+  static bool in_record(const Run& run) {
+    return run.continued && run.mesh.rank() == 0 && run.recorded("eval/seconds") == run.done;
+  }
+  void evaluate_step(Run& run, bool recorded) {
+    last_ = measure(run, recorded);
     at_ = run.done;
     run.unevaluated = false;
-    run.is_best = run.best.see(std::stod(last_), run.done, run.settings.eval.min_delta);
+    // Between two meetings of replicas their model stays as it is, which is no sign that they learn no more.
+    if (run.moved) run.is_best = run.best.see(std::stod(last_), run.done, run.settings.eval.min_delta);
+    run.moved = !run.model.notes(run.done).contains("local.every");
   }
   static void end_if_due(Run& run) {
     auto patience = run.settings.eval.patience;

@@ -7,7 +7,8 @@ namespace {
 class Stop final : public LoopHook {
  public:
   void before_step(Run& run) override {
-    run.asked_to_stop = StopSignals::requested() || (run.folder && !run.folder->there());
+    bool others_go_on = UseLeaving::current() && is_taken_away();
+    run.asked_to_stop = (StopSignals::requested() && !others_go_on) || (run.folder && !run.folder->there());
   }
   void end(Run& run) override {
     if (UseLeaving::leaves())

@@ -6,7 +6,6 @@
 namespace bora::transport {
 namespace {
 using Kind = Step::Kind;
-constexpr std::int64_t kWindow = 2 << 20;  // bytes under way from one member to another, for each collective
 constexpr std::uint64_t kMeetEvery = 16;
 /// Whether some member may only send.
 bool one_way(CollectiveKind kind) {

@@ -1,5 +1,6 @@
 #include "bora/transport/forecast.h"
 #include <algorithm>
+#include <set>
 #include "schedule/plan.h"
 #include "schedule/sum.h"
 
@@ -12,22 +13,29 @@ Forecast forecast(const Group& group, const CollectiveCall& call, const Wiring& 
   Costs costs;
   costs.wire.alpha = wiring.latency_s;
   costs.wire.beta = 1 / wiring.bytes_per_s;
-  Tuning tuning;
+  Tuning tuning{.forced = read_algorithms(wiring.algorithms)};
   if (wiring.measured && wiring.ranks_per_host > 0) tuning.costs = costs;
   auto position = static_cast<int>(std::find(group.ranks.begin(), group.ranks.end(), rank) - group.ranks.begin());
   auto plan = make_plan(group, call, layout, tuning, position);
   Forecast f{.algorithm = std::string(plan.algorithm->name)};
   f.crosses = std::any_of(group.ranks.begin(), group.ranks.end(), [&](int r) { return host(r) != host(rank); });
   auto element = plan.element, running = plan.running;
+  std::set<int> peers;
+  std::int64_t summed = 0;  // numbers that others send to be summed here
   auto sends = [&](int to, std::int64_t bytes) {
     f.sent += bytes;
+    peers.insert(to);
     if (host(group.ranks[static_cast<std::size_t>(to)]) != host(rank)) f.wired += bytes;
   };
   for (auto& step : plan.schedule.steps) {
     if (step.kind == Step::Kind::send) sends(step.peer, step.from.size() * element);
+    if (step.kind == Step::Kind::sum) summed += (step.last - step.first) * step.to.size();
     if (step.kind == Step::Kind::sum && step.next >= 0)
       sends(step.next, step.to.size() * (step.last == layout.size ? element : running));
   }
+  f.memory = plan.schedule.work * element + std::min(summed * element, kWindow * std::ssize(peers));
+  for (auto to : peers) f.peers.push_back(group.ranks[static_cast<std::size_t>(to)]);
+  costs.wire.beta *= wiring.sharing;  // after the choice: a job measures a wire that nothing else uses
   f.seconds = estimate(*plan.algorithm, plan.bytes, layout, chunk_limit(layout, tuning)).seconds(costs);
   return f;
 }

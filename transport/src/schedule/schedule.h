@@ -8,6 +8,8 @@
 #include "bora/transport/transport.h"
 
 namespace bora::transport {
+/// Bytes under way from one member to another, for each collective.
+inline constexpr std::int64_t kWindow = 2 << 20;
 struct Range {
   std::int64_t begin = 0, end = 0;
   std::int64_t size() const { return end - begin; }

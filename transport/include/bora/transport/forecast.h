@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 #include "bora/transport/transport.h"
 
 namespace bora::transport {
@@ -12,11 +13,15 @@ struct Wiring {
   /// The job measures its links when it starts, and chooses its algorithms by their costs (BORA_CALIBRATE). Else, and
   /// on one host, the fixed table chooses.
   bool measured = true;
+  std::string algorithms = {};  // forced ones, as Config::algorithms
+  int sharing = 1;              // equal groups that send over the wire of a host at the same time
 };
 struct Forecast {
   std::string algorithm = {};
   std::int64_t sent = 0;   // bytes that this rank sends, as Traffic::bytes_sent counts them
   std::int64_t wired = 0;  // of them to other hosts
+  std::int64_t memory = 0;  // bytes beside the caller's: its scratch, and what others have sent and waits to be summed
+  std::vector<int> peers = {};  // ranks to which it sends
   bool crosses = false;    // some ranks of the group are on other hosts than others
   double seconds = 0;      // by the cost model, for the busiest rank, with free links
 };
