@@ -223,7 +223,7 @@ class Job final : private RankEvents {
       write_all(2, "elastic: host " + host->host().name + " joins\n");
       remote_.push_back(std::move(host));
     }
-    put_last_who_is_here_only(remote_);
+    put_last_who_is_here_only(options_, remote_);
     try {
       auto to_go = fitting();
       auto before_it = !options_.elastic.keeps || (handed_ && !lost()) ? Handing{} : handing(remote_, to_go);

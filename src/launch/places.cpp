@@ -11,8 +11,10 @@ bool is_here_only(const RemoteRanks& host) {
 }
 }  // namespace
 
-void put_last_who_is_here_only(std::vector<std::unique_ptr<RemoteRanks>>& hosts) {
-  std::stable_partition(hosts.begin(), hosts.end(), [](auto& host) { return !is_here_only(*host); });
+void put_last_who_is_here_only(const Options& options, std::vector<std::unique_ptr<RemoteRanks>>& hosts) {
+  std::stable_partition(hosts.begin(), hosts.end(), [&](auto& host) {
+    return !is_here_only(*host) || (!options.root.empty() && host->host().name == options.hosts[0].name);
+  });
 }
 std::string root_address(const Options& options, const std::vector<std::unique_ptr<RemoteRanks>>& hosts,
                          std::size_t first) {

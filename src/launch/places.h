@@ -7,8 +7,9 @@
 #include "remote.h"
 
 namespace bora::launch {
-/// The host of the launcher may be 127.0.1.1 for it, as Debian's /etc/hosts says: others would not reach rank 0 there.
-void put_last_who_is_here_only(std::vector<std::unique_ptr<RemoteRanks>>& hosts);
+/// The host of the launcher may be 127.0.1.1 for it, as Debian's /etc/hosts says: others would not reach rank 0 there,
+/// unless the options give their first host's address.
+void put_last_who_is_here_only(const Options& options, std::vector<std::unique_ptr<RemoteRanks>>& hosts);
 /// Rank 0's address on the host `first` of these, as the other hosts reach it: what the options give for their first
 /// host, if that is it. Throws ConfigError.
 std::string root_address(const Options& options, const std::vector<std::unique_ptr<RemoteRanks>>& hosts,

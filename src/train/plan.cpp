@@ -13,6 +13,7 @@
 #include "bora/train/process.h"
 #include "bora/train/trainer.h"
 #include "bora/transport/forecast.h"
+#include "bora/transport/transport.h"
 
 namespace bora {
 namespace {
@@ -44,11 +45,17 @@ RankNeeds unpack(const std::string& text) {
       n.rows >> n.trained;
   return n;
 }
+/// Of an abstract mesh as given. A rank of a job knows its own host only; the others are taken to be like it.
+Links links_of(const Mesh& mesh) {
+  if (mesh.links()) return *mesh.links();
+  auto together = mesh.context().ranks_on_host();
+  return {.ranks_per_host = together < mesh.size() && mesh.size() % together == 0 ? together : 0};
+}
 /// Memory of the transport: of the collectives that are under way at the same time, and what it shares with each peer
 /// on its host.
 std::int64_t transport_bytes(const Executable& e, const Mesh& mesh) {
   constexpr std::int64_t rings = std::int64_t{2} << 20;  // one each way
-  auto links = mesh.links() ? *mesh.links() : Links{};
+  auto links = links_of(mesh);
   transport::Wiring wiring{links.ranks_per_host, links.bytes_per_s, links.latency_s};
   auto work = work_of(e);
   std::vector<std::int64_t> memory;

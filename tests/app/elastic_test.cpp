@@ -331,6 +331,27 @@ TEST_F(ElasticTest, SigtermTakesThoseAwayWhomItMeets) {
   EXPECT_EQ(count(r.err, " got SIGTERM and has left; going on from step "), 2) << r.err;
   EXPECT_EQ(count(r.err, "elastic: 2 ranks instead of 4\n"), 1) << r.err;
 }
+/// Debian's /etc/hosts says 127.0.1.1 for the launcher's own host. With BORA_ROOT the others reach rank 0 there.
+TEST_F(ElasticTest, RankZeroStaysAtBoraRootAfterALoss) {
+  Hosts hosts(folder, "h1 slots=2\nh2 slots=2\n");
+  std::ofstream(hosts.folder + "/reach")
+      << "#!/bin/sh\nunset SSH_CONNECTION\n[ $1 = h1 ] && export SSH_CONNECTION='127.0.1.1 1 127.0.1.1 22'\n"
+      << "export BORA_HOST_ID=$1 BORA_TEST_HOSTS=" << hosts.folder << "\nshift\nexec sh -c \"$*\"\n";
+  auto root = "127.0.0.1:" + std::to_string(20000 + ::getpid() % 9000), out = folder + "/o";
+  auto command = "launch --elastic 2:4 " + hosts.words() + "--layout dp --out " + out + " train " + settings +
+                 "steps=200";
+  auto lose = [&](pid_t) {
+    until([&] { return losses(out).size() >= 40; });
+    for (auto pid : hosts.on("h2"))
+      if (slurp("/proc/" + std::to_string(pid) + "/environ").find("BORA_RANK=3") != std::string::npos)
+        ::kill(pid, SIGKILL);
+  };
+  auto r = run(command, lose, "BORA_ROOT=" + root + " ");
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  auto first = r.out.find(" ranks, rank 0 at " + root);
+  ASSERT_NE(first, r.out.npos) << r.out;
+  EXPECT_NE(r.out.find(" ranks, rank 0 at " + root, first + 1), r.out.npos) << r.out << r.err;
+}
 TEST_F(ElasticTest, BadInputIsOneLine) {
   auto out = " --out " + folder + "/o ";
   is_bad_input("launch --elastic 4:2" + out + config + " checkpoint_every=2", "elastic.min: must be from 1 to max, 2");

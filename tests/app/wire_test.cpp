@@ -42,6 +42,13 @@ TEST_F(WireTest, BadWiresEndTheCommandBeforeRanksStart) {
     EXPECT_EQ(r.err.find("rank 1"), r.err.npos) << r.err;
   }
 }
+/// A wire that a run of this policy would refuse is none to compare with.
+TEST_F(WireTest, GradientsOfF64ArePlanned) {
+  auto r = run("plan " + config + " --mesh data=2 --link 1G policy=f64");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("\n    f32 "), r.out.npos) << r.out;
+  EXPECT_EQ(r.out.find("\n    int8 "), r.out.npos) << r.out;
+}
 TEST_F(WireTest, WhatIsLostIsCarriedOver) {
   auto exact = loss_of("dp", "f32");
   for (std::string wire : {"'{gradients: int4, error_feedback: true}'", "'{gradients: powersgd, rank: 4}'"}) {

@@ -1,5 +1,6 @@
 // Hooks of a user's program: their moment, their wishes, their errors, and the state they see.
 #include <algorithm>
+#include <csignal>
 #include <mutex>
 #include "bigram.h"
 #include "train/leaving.h"
@@ -141,6 +142,30 @@ TEST_F(HooksTest, TheLastEvaluationStandsOnceInTheRecord) {
     EXPECT_EQ(losses(settings.out), whole);
     EXPECT_EQ(losses(settings.out, "eval/loss"), evaluations);
   }
+}
+/// Ranks that leave are quick, as a host may be drained: the evaluation that is due is made once they have met again. A
+/// rank that gets SIGTERM after they said why they leave goes as well.
+TEST_F(HooksTest, RanksThatLeaveEvaluateWhenTheyHaveMetAgain) {
+  settings.eval.every = 1;
+  auto whole = run(settings, 2);
+  auto evaluations = losses(settings.out, "eval/loss");
+  settings.out = folder + "/left";
+  testing::internal::CaptureStdout();
+  local_mesh({{"data", 2}, {"model", 1}}, [&](const Mesh& mesh) {
+    UseMapping split(layout_mappings(parse_layout(settings.layout), mesh.shape()).compute);
+    bora::training::UseLeaving asked([] { return true; });
+    auto model = bigram_trainable(settings, mesh.shape());
+    LoopSettings loop = settings;
+    if (mesh.rank() == 0) loop.hooks = {[](const StepReport&, RunView&) { ::raise(SIGTERM); }};
+    EXPECT_EQ(run_training(*model, data, loop, mesh), 130);
+    EXPECT_TRUE(bora::training::UseLeaving::leaves());
+    EXPECT_TRUE(bora::training::UseLeaving::for_good());  // ranks of one process
+  });
+  (void)testing::internal::GetCapturedStdout();
+  EXPECT_EQ(losses(settings.out).size(), 1U);
+  EXPECT_EQ(losses(settings.out, "eval/loss").size(), 1U);  // of step 0
+  EXPECT_EQ(run(settings, 2), whole);
+  EXPECT_EQ(losses(settings.out, "eval/loss"), evaluations);
 }
 TEST_F(HooksTest, RanksThatAskForDifferentThingsAreAnError) {
   for (bool save : {false, true}) {

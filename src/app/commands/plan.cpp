@@ -105,8 +105,10 @@ struct Plan {
       auto other = without_auto(s);
       bool own = gradients == s.wire.gradients, feedback = s.wire.error_feedback && gradients != Gradients::f32;
       if (!own) other.wire = {.gradients = gradients, .error_feedback = feedback};
-      wires.push_back({other.wire.wire(),
-                       own ? p.classes : plan_run(other, *tokenizer, axes, between, pipeline, process).classes});
+      try {
+        wires.push_back({other.wire.wire(),
+                         own ? p.classes : plan_run(other, *tokenizer, axes, between, pipeline, process).classes});
+      } catch (const DtypeError&) {}  // gradients of f64 travel as they are
     }
     UseMesh scope(p.mesh);
     auto& shape = p.mesh.shape();

@@ -100,9 +100,9 @@ void run(const KernelKey& key, const void* a, const void* b, void* c) {
   OneThread one;
   if (!last || last_key != key) last = kernels().get(key), last_key = key;
   if (last->scratch.get_size() > size) {  // one block for all kernels, where they were prepared
-    scratch = nullptr;
-    size = most_scratch;
-    scratch = allocate(size);
+    scratch = nullptr, size = 0;  // so it stays if there is no memory
+    auto most = most_scratch.load();
+    scratch = allocate(most), size = most;
   }
   auto see = [](const dnnl::memory::desc& d, const void* p) { return dnnl::memory(d, engine(), const_cast<void*>(p)); };
   last->primitive.execute(stream, {{DNNL_ARG_SRC, see(last->a, a)},

@@ -127,10 +127,10 @@ class Evaluation final : public LoopHook {
     auto& eval = run.settings.eval;
     run.is_best = false;
     run.moved = run.moved || !r.meeting.empty();
-    bool leaves = UseLeaving::leaves() && !run.wants_stop, last = run.last() && !leaves;
     if (eval.every == 0 || r.step % eval.every != 0) return;
-    run.unevaluated = run.interrupted() && !leaves;  // a stop is to be quick
+    run.unevaluated = run.interrupted();  // a stop is to be quick, and so is leaving: a host may be drained
     if (run.unevaluated) return;
+    bool last = run.last();
     if (last && !run.settings.checkpoint.best) return;  // the end measures it
     evaluate_step(run, true);
     if (!last) run.say("step " + std::to_string(r.step) + "  val loss " + last_);

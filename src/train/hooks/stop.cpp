@@ -7,10 +7,13 @@ namespace {
 class Stop final : public LoopHook {
  public:
   void before_step(Run& run) override {
+    bool requested = StopSignals::requested();  // before the other: SIGTERM in between is for the next step
     bool others_go_on = UseLeaving::current() && is_taken_away();
-    run.asked_to_stop = (StopSignals::requested() && !others_go_on) || (run.folder && !run.folder->there());
+    run.asked_to_stop = (requested && !others_go_on) || (run.folder && !run.folder->there());
   }
   void end(Run& run) override {
+    // SIGTERM may have come after the ranks said why they leave, while the checkpoint was written.
+    if (UseLeaving::leaves() && is_taken_away()) UseLeaving::set(true, true);
     if (UseLeaving::leaves())
       run.say("step " + std::to_string(run.done) + " of " + std::to_string(run.settings.steps) +
               ": the ranks meet again, with others");
