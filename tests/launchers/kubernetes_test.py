@@ -254,7 +254,7 @@ def a_drained_pod_leaves_and_the_end_of_all_stops_the_job():
     for pod in pods.processes[:3]:
         pod.send_signal(signal.SIGTERM)
     r = Said(*pods.codes(25))
-    assert r.codes == [130] * 4 and " got SIGTERM and has left; going on from step " in r.err, str(r)
+    assert r.codes == [130] * 4 and "SIGTERM" in r.err, str(r)  # its rank says so, or its host
     assert "elastic: 2 ranks instead of 4\n" in r.err and r.err.count("going on from") == 1, str(r)
     assert "the ranks meet again, with others" in r.err and "stopped after step " in r.err, str(r)
 
