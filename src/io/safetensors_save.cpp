@@ -173,7 +173,7 @@ void save_safetensors(const std::string& path, const std::map<std::string, Array
                       const SaveSafetensorsOptions& options) {
   std::vector<io::TensorSource> sources;
   for (auto& [name, x] : tensors)
-    sources.push_back({name, {local_block(x).global_shape, x.dtype()}, [&x] { return x; }});
+    sources.push_back({name, {local_block(x).global_shape, x.dtype()}, [&x = x] { return x; }});
   io::save_tensors(path, sources, options);
 }
 }  // namespace bora

@@ -70,18 +70,20 @@ struct OptConfig {
             {nn::kEmbed, "model.word_embed", word_size(), "number", " of a token's vector"}};
   }
 };
-/// A norm that may have no parameters.
+}  // namespace
+/// A norm that may have no parameters. (clang 14 counts no fields of a type that is in no other unit.)
 struct OptNorm {
   std::optional<nn::LayerNorm> affine;
-  static OptNorm init(const OptConfig& c) {
-    if (!c.norm_weights) return {};
-    return {nn::LayerNorm::init(c.embed_axis(), kEps)};
-  }
   NamedArray operator()(const NamedArray& x) const {
     if (affine) return (*affine)(x);
     return named(layer_norm(x.array(), {.axes = x.position(nn::kEmbed), .eps = static_cast<double>(kEps)}), x.axes());
   }
 };
+namespace {
+OptNorm init_norm(const OptConfig& c) {
+  if (!c.norm_weights) return {};
+  return {nn::LayerNorm::init(c.embed_axis(), kEps)};
+}
 struct OptBlock {
   OptNorm norm_1;
   nn::Attention attn;
@@ -93,10 +95,10 @@ struct OptBlock {
   static OptBlock init(const OptConfig& c, const Array& key) {
     auto keys = random::split<2>(key);
     nn::LinearOptions linear{.weight = nn::Init::normal(0.02), .use_bias = c.bias};
-    return {OptNorm::init(c),
+    return {init_norm(c),
             nn::Attention::init(c.embed_axis(), {nn::kHeads, c.heads}, {nn::kHeadSize, c.embed / c.heads}, keys[0],
                                 {.in = linear, .out = linear, .dropout = c.attention_dropout}),
-            OptNorm::init(c),
+            init_norm(c),
             nn::Mlp::init(c.embed_axis(), {nn::kMlp, c.hidden_units()}, keys[1], linear, linear, c.activation),
             c.norm_first,
             {static_cast<float>(c.dropout)},
@@ -225,7 +227,7 @@ struct Opt {
       m.project_in = nn::Linear::init(aside, c.embed_axis(), keys[3], bare);
       m.project_out = nn::Linear::init(c.embed_axis(), aside, keys[4], bare);
     }
-    if (c.norm_first && c.norm_last) m.norm = OptNorm::init(c);
+    if (c.norm_first && c.norm_last) m.norm = init_norm(c);
     if (!c.tied) m.lm_head = nn::Linear::init(word, vocab, keys[5], bare);
     return m;
   }

@@ -110,7 +110,7 @@ void save_pretrained(const std::string& folder, tree::Node parameters, const Mod
     std::int64_t stacked = 1;
     for (std::size_t d = 0; d < stacked_dims(*parts[0]); ++d) stacked *= shape.at(d);
     for (std::int64_t i = 0; i < stacked; ++i)
-      tensors[tensor_at(*parts[0], place_in_stack(*parts[0], shape, i))] = [&, i] {
+      tensors[tensor_at(*parts[0], place_in_stack(*parts[0], shape, i))] = [&, &parts = parts, i] {
         std::vector<Piece> blocks;
         for (auto* w : parts) blocks.push_back(piece_of(*w, leaves.at(w->leaf), i, options.dtype));
         auto names = blocks[0].names;

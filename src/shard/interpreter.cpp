@@ -230,7 +230,8 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
     } else {
       auto& made = static_cast<const ShardValue*>((*sources)[i].get())->made;
       auto it = std::find_if(made.begin(), made.end(), [&](auto& m) { return m.target == want && m.keep == may_stay; });
-      y = it != made.end() ? it->block : made.emplace_back(want, may_stay, reshard(in[i], want, may_stay)).block;
+      if (it == made.end()) it = made.insert(it, {want, may_stay, reshard(in[i], want, may_stay)});
+      y = it->block;
     }
     if (f.joint && linear) {  // scatter_add over split updates: the operand must be counted once
       MeshAxes lacking;

@@ -20,7 +20,7 @@ namespace {
 using Gradients = bora::training::WireSettings::Gradients;
 /// Those with which a run of these settings would not be refused.
 std::vector<Gradients> gradients_allowed(const Settings& s, const std::string& algorithms) {
-  using enum Gradients;
+  using enum bora::training::WireSettings::Gradients;
   std::vector<Gradients> r;
   if (s.wire.low_rank()) return r;  // its factors are f32 whatever the wire, so there is nothing to compare it with
   for (auto gradients : {f32, bf16, int8, int4}) try {
