@@ -127,6 +127,7 @@ TEST_F(GoingOn, TheEndIsMadeAfterALossToo) {
         if (slurp("/proc/" + std::to_string(pid) + "/environ").find("BORA_RANK=1") != std::string::npos)
           ::kill(pid, SIGKILL);
     });
+    if (r.code == 86 && steps_with("eval/loss").contains(40)) continue;  // the loss came too late
     if (r.code == 86) r = run("launch " + how + words);
     ASSERT_EQ(r.code, 0) << r.out << r.err;
     EXPECT_TRUE(steps_with("eval/loss").contains(40)) << r.out << r.err;
