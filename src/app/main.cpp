@@ -73,8 +73,8 @@ int main(int argc, char** argv) {
   std::signal(SIGABRT, on_abort);
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit (ulimit -f) returns an error
   std::signal(SIGPIPE, SIG_IGN);  // so does one to a reader that has gone: a run goes on, and says so at its end
-  // Fixed, since glibc raises it with each large block that is freed: then its heap grows with the blocks of a megabyte
-  // that oneDNN takes and gives back in some products, which leave gaps (by 20 MiB in a run of 330).
+  // Otherwise glibc raises this threshold whenever a large block is freed. Its heap then keeps the gaps left by blocks
+  // of a megabyte, which oneDNN allocates and frees in some products: 20 MiB in a run of 330.
   ::mallopt(M_MMAP_THRESHOLD, 512 << 10);
   bora::app::say_lost_pages();
   bora::transport::dump_on_sigusr2();

@@ -71,7 +71,7 @@ struct OptConfig {
   }
 };
 }  // namespace
-/// A norm that may have no parameters. (clang 14 counts no fields of a type that is in no other unit.)
+/// A norm that may have no parameters. (In an unnamed namespace clang 14 could not count its fields.)
 struct OptNorm {
   std::optional<nn::LayerNorm> affine;
   NamedArray operator()(const NamedArray& x) const {

@@ -64,9 +64,7 @@ std::int64_t transport_bytes(const Executable& e, const Mesh& mesh) {
     transport::Group group{mesh.shape().group(mesh.rank(), c.axes), to_string(c.axes)};
     auto f = transport::forecast(group, c.call, wiring, mesh.rank());
     memory.push_back(f.memory);
-    auto host = [&](int rank) { return links.ranks_per_host == 0 ? 0 : rank / links.ranks_per_host; };
-    for (auto peer : f.peers)
-      if (host(peer) == host(mesh.rank())) peers.insert(peer);
+    peers.insert(f.neighbours.begin(), f.neighbours.end());
   }
   std::map<std::size_t, std::int64_t> under_way;  // by handle
   std::int64_t now = 0, most = 0;

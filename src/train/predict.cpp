@@ -3,7 +3,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/train/plan.h"
 #include "bora/transport/forecast.h"
@@ -13,10 +12,6 @@ namespace {
 using Event = Work::Event;
 constexpr double kEnough = 0.9;  // efficiency
 
-/// What becomes of a step's collectives.
-struct Change {
-  MeshAxes without = {};  // mesh axes over which nothing large is summed in most steps
-};
 /// Sums of scalars and of small vectors, such as norms, are no gradients.
 bool sums_much(const Work::Collective& c) {
   constexpr std::int64_t small = 1024;
@@ -51,14 +46,15 @@ class Model {
   double gflops_here() const { return 1e-9 * fastest_; }
   std::int64_t hosts() const { return static_cast<std::int64_t>(mesh_.size() / per_host_); }
 
-  StepPrediction step(const Change& change) const {
+  /// without: mesh axes over which nothing large is summed in most steps.
+  StepPrediction step(const MeshAxes& without = {}) const {
     StepPrediction p;
     std::vector<double> now(classes_.size()), busy(classes_.size());
     std::vector<std::size_t> at(classes_.size());
     double free[2] = {0, 0}, waited = 0, all = 0;  // links: within hosts, between them
     std::map<std::size_t, double> done;            // by handle
     std::map<std::string, double> by_name;
-    auto costs = forecasts(change);
+    auto costs = forecasts(without);
     for (bool over = false; !over;) {
       const Event* next = nullptr;
       for (std::size_t c = 0; c < classes_.size(); ++c) {
@@ -194,7 +190,7 @@ class Model {
     }
     return r;
   }
-  std::vector<transport::Forecast> forecasts(const Change& change) const {
+  std::vector<transport::Forecast> forecasts(const MeshAxes& without) const {
     std::vector<transport::Forecast> r;
     std::map<std::string, Groups> groups;
     auto wiring = wiring_;
@@ -202,7 +198,7 @@ class Model {
     for (auto& c : classes_[0].work.collectives) {
       auto axes = c.axes;
       if (sums_much(c))
-        for (auto& a : change.without) axes.remove(a);
+        for (auto& a : without) axes.remove(a);
       if (axes.empty() && !c.axes.empty()) {
         r.emplace_back();
         continue;
@@ -238,7 +234,7 @@ MeetingPrediction predict_meetings(const std::vector<RankClass>& classes, const 
                                    const Wire& wire) {
   Measured measured;
   Model model(classes, mesh, links, host, {}, measured);
-  auto alone = model.step({});
+  auto alone = model.step();
   // Half of an all_reduce brings the numbers of a rank's replicas to their sum, half brings the mean back.
   auto held = static_cast<double>(replicas) / mesh.axis_size(replica);
   MeetingPrediction p{.seconds = model.sum_of_parameters(replica, wire) * (1 + held) / 2,
@@ -260,7 +256,7 @@ Prediction predict(const std::vector<RankClass>& classes, const std::vector<Othe
   Prediction p{.hosts = model.hosts(), .ranks = mesh.size(), .cores = model.cores()};
   p.gflops_per_core = model.gflops_here();
   p.tokens = static_cast<double>(tokens);
-  p.now = model.step({});
+  p.now = model.step();
   auto axis = model.replicas();
   if (axis) {
     p.axis = axis->str();
@@ -269,9 +265,9 @@ Prediction predict(const std::vector<RankClass>& classes, const std::vector<Othe
   }
   for (auto& [wire, of_wire] : wires) {
     Model with(of_wire, mesh, links, host, batch_axes, measured);
-    Prediction::Wire w{std::string(word(wire.codec)), with.step({})};
+    Prediction::Wire w{std::string(word(wire.codec)), with.step()};
     if (axis) {  // one sum of parameters in `every` steps, with the others' sums gone
-      auto alone = with.step({.without = MeshAxes(std::vector<AxisName>{*axis})});
+      auto alone = with.step(MeshAxes(std::vector<AxisName>{*axis}));
       auto room = alone.compute / kEnough - alone.expected;
       auto sum = model.sum_of_parameters(*axis, wire);
       if (room > 0) w.every = std::max<std::int64_t>(1, std::llround(std::ceil(sum / room)));

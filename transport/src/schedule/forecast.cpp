@@ -34,7 +34,8 @@ Forecast forecast(const Group& group, const CollectiveCall& call, const Wiring& 
       sends(step.next, step.to.size() * (step.last == layout.size ? element : running));
   }
   f.memory = plan.schedule.work * element + std::min(summed * element, kWindow * std::ssize(peers));
-  for (auto to : peers) f.peers.push_back(group.ranks[static_cast<std::size_t>(to)]);
+  for (auto to : peers)
+    if (auto r = group.ranks[static_cast<std::size_t>(to)]; host(r) == host(rank)) f.neighbours.push_back(r);
   costs.wire.beta *= wiring.sharing;  // after the choice: a job measures a wire that nothing else uses
   f.seconds = estimate(*plan.algorithm, plan.bytes, layout, chunk_limit(layout, tuning)).seconds(costs);
   return f;
