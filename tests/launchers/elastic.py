@@ -30,7 +30,8 @@ def write_config(folder):
 def losses(out):
     try:
         with open(f"{out}/metrics.jsonl") as f:
-            lines = [json.loads(line) for line in f if line.endswith("}\n")]
+            # At once: read line by line, the rest of one that is being written would look like a line of its own.
+            lines = [json.loads(line) for line in f.read().splitlines(True) if line.endswith("}\n")]
     except OSError:
         return []
     return [(line["step"], line["train/loss"]) for line in lines if "train/loss" in line]
