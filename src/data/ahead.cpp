@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <utility>
 #include "bora/data/sequence.h"
 
 namespace bora::data::detail {
@@ -52,7 +53,10 @@ struct Ahead::Pipeline {
     auto& p = place(next);
     if (!run(next))
       for (auto ticket = p.ticket.load(); ticket % 3 != done; ticket = p.ticket.load()) p.ticket.wait(ticket);
-    if (p.error) std::rethrow_exception(p.error);
+    if (auto error = std::exchange(p.error, nullptr)) {
+      p.ticket = 3 * next + waiting;  // a call after this one makes it again, as without `ahead`
+      std::rethrow_exception(error);
+    }
     auto value = std::move(p.value);
     auto index = next++ + static_cast<std::int64_t>(places.size());
     if (index < end) start(index);

@@ -48,7 +48,9 @@ NamedArray categorical(const Array& k, const NamedArray& logits, const AxisNames
     order.push_back(b);
   }
   CategoricalOptions o{.axis = p, .shape = shape_of(order)};
-  return aligned(made(categorical(k, logits.array(), o, born(order)), order), axes.list());
+  auto draw = born(order);  // of the noise, which has the categories too
+  draw.spec.insert(order.size() - batch.size() + static_cast<std::size_t>(p), {});
+  return aligned(made(categorical(k, logits.array(), o, draw), order), axes.list());
 }
 
 namespace {
@@ -69,7 +71,7 @@ NamedArray uniform(const Array& k, const Axes& a, const NamedOperand& lo, const 
   return made(uniform(k, shape_of(a.list()), d, low, high, born(a)), a.list());
 }
 NamedArray randint(const Array& k, const Axes& a, const NamedOperand& lo, const NamedOperand& hi, Dtype d) {
-  auto low = as_array(over("randint", lo, a.list()), d), high = as_array(over("randint", hi, a.list()), d);
+  auto low = over("randint", lo, a.list()), high = over("randint", hi, a.list());  // may lie outside of the dtype
   return made(randint(k, shape_of(a.list()), low, high, d, born(a)), a.list());
 }
 NamedArray bernoulli(const Array& k, const NamedArray& p, const Axes& a) {
@@ -119,8 +121,7 @@ NamedArray binomial(const Array& k, const Axes& a, const NamedOperand& n, const 
 NamedArray ball(const Array& k, const Axes& a, const Axis& vector, const NamedOperand& p, Dtype d) {
   auto axes = a.list();
   check<AxisError>(find_axis(axes, vector.name) < 0, "ball: axis '", vector.name, "' is named twice");
-  auto draw = born(a);  // the vectors are whole
-  if (draw.spec.size() == axes.size()) draw.spec.push_back({});
+  auto draw = born(a);  // says nothing of the vectors, which are whole
   auto norm = over("ball", p, axes);
   axes.push_back(vector);
   return made(ball(k, vector.size, norm, shape_of(a.list()), d, draw), axes);

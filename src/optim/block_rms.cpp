@@ -1,13 +1,14 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/reduce.h"
 #include "bora/optim/optim.h"
+#include "moments.h"
 
 namespace bora::optim {
 namespace {
 /// Root of the mean of squares of parameter i, or of an array like it; one for each stacked layer.
 Array block_rms(const Array& x, const Leaves& p, std::size_t i, const FactorRules& rules) {
-  auto wide = x.dtype() == f64 ? x : x.astype(f32);
-  return sqrt(mean(square(wide), factor_dims(p, i, rules).averaged, {.keepdims = true}));
+  auto squares = is_complex(x.dtype()) ? absolute_square(x) : square(x.dtype() == f64 ? x : x.astype(f32));
+  return sqrt(mean(squares, factor_dims(p, i, rules).averaged, {.keepdims = true}));
 }
 struct BlockRmsClip {
   double threshold;

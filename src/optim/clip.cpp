@@ -2,6 +2,7 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/reduce.h"
 #include "bora/optim/optim.h"
+#include "moments.h"
 
 namespace bora::optim {
 namespace {
@@ -9,7 +10,7 @@ namespace {
 /// gradient.
 Array sum_of_squares(const Array& a) {
   constexpr std::int64_t large = 4096;
-  auto squares = square(a.astype(f32));
+  auto squares = is_complex(a.dtype()) ? absolute_square(a).astype(f32) : square(a.astype(f32));
   if (a.ndim() < 2 || a.size() < large * a.shape()[0]) return sum(squares);
   Dims others;
   for (int d = 1; d < a.ndim(); ++d) others.push_back(d);

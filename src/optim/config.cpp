@@ -1,6 +1,7 @@
 #include "bora/optim/config.h"
 #include <algorithm>
 #include <regex>
+#include <set>
 #include <sstream>
 #include "settings.h"
 
@@ -16,6 +17,9 @@ void check_number(std::string_view field, double x) {
     domain(x >= 0 && x < 1, field, x, "at least 0 and below 1");
   else if (field == "eps") domain(finite(x) && static_cast<float>(x) > 0, field, x, "above 0");
   else domain(finite(x) && x >= 0, field, x, "0 or more");
+}
+void check_steps(std::string_view field, std::int64_t steps) {
+  check<ConfigError>(steps <= 1 << 30, field, ": ", steps, " is more than 2^30");
 }
 void check_pattern(std::string_view key, const std::string& pattern) {
   try {
@@ -55,12 +59,36 @@ bool matches(const std::string& path, const std::vector<std::string>& patterns) 
   return std::any_of(patterns.begin(), patterns.end(),
                      [&](auto& pattern) { return std::regex_search(path, std::regex(pattern)); });
 }
+/// ConfigError unless the pattern of this key fits a parameter.
+void check_matches(std::string_view key, const std::string& pattern, const Leaves& p) {
+  bora::check<ConfigError>(
+      std::any_of(p.paths.begin(), p.paths.end(), [&](auto& path) { return matches(path, {pattern}); }), "optimizer.",
+      key, ": '", pattern, "' matches no parameter; paths are such as ", p.paths.empty() ? "" : p.paths.front());
+}
 }  // namespace
+Transform settings::with_factor_rules(const Transform& t, const std::vector<std::string>& rules) {
+  if (rules.empty()) return t;
+  return t.checking([rules](const Leaves& p) {
+    std::set<std::string> axes;
+    for (auto& names : p.axes) axes.insert(names.begin(), names.end());
+    std::string known;
+    for (auto& name : axes) known += (known.empty() ? "" : ", ") + name;
+    for (auto& rule : rules) {
+      auto one = parse_factor_rules({rule});
+      for (auto& [pattern, dims] : one.by_path) check_matches("factor_rules", pattern, p);
+      auto axis = rule.substr(0, rule.rfind('='));
+      bora::check<ConfigError>(!one.by_path.empty() || axes.contains(axis),
+                               "optimizer.factor_rules: no parameter has the axis '", axis, "'; there are ", known);
+    }
+  });
+}
 
 void CommonConfig::check() const {
   settings::check_numbers(*this);
   config::domain(multi_steps >= 1, "multi_steps", multi_steps, "1 or more");
   config::domain(skip_not_finite >= 0, "skip_not_finite", skip_not_finite, "0 or more");
+  settings::check_steps("multi_steps", multi_steps);
+  settings::check_steps("skip_not_finite", skip_not_finite);
   for (auto& [key, patterns] : {std::pair("decay", &decay), {"no_decay", &no_decay}})
     for (auto& pattern : *patterns) settings::check_pattern(key, pattern);
 }
@@ -78,22 +106,20 @@ Schedule CommonConfig::of_steps(const Schedule& rate) const {
 Transform CommonConfig::around(Transform t) const {
   if (clip_rms > 0) t = chain(clip_by_block_rms(clip_rms, standard_factor_rules()), t);
   if (clip_value > 0) t = chain(clip(clip_value), t);
+  // Adafactor's mean is called ema; that of the parameters, which comes behind, stays f32.
+  if (moments == Moments::bf16) t = t.storing(Dtype::bf16, {"mu", "trace", "ema"});
   if (ema > 0) t = chain(t, params_ema(ema));
-  if (moments == Moments::bf16) t = t.storing(Dtype::bf16, {"mu", "trace"});
   if (multi_steps > 1) t = optim::multi_steps(t, multi_steps);
   if (skip_not_finite > 0) t = apply_if_finite(t, skip_not_finite);
   return t.checking([decay = decay, no_decay = no_decay](const Leaves& p) {
     for (auto& [key, patterns] : {std::pair("decay", &decay), {"no_decay", &no_decay}})
-      for (auto& pattern : *patterns)
-        bora::check<ConfigError>(
-            std::any_of(p.paths.begin(), p.paths.end(), [&](auto& path) { return matches(path, {pattern}); }),
-            "optimizer.", key, ": '", pattern, "' matches no parameter; paths are such as ",
-            p.paths.empty() ? "" : p.paths.front());
+      for (auto& pattern : *patterns) check_matches(key, pattern, p);
   });
 }
 
 void ScheduleConfig::check() const {
   config::domain(warmup >= 0, "warmup", warmup, "0 or more");
+  settings::check_steps("warmup", warmup);
   config::domain(final_lr >= 0 && final_lr <= 1, "final_lr", final_lr, "between 0 and 1");
   config::domain(shape != Shape::exponential || final_lr > 0, "final_lr", final_lr, "above 0 for shape exponential");
   config::domain(warmup > 0 || shape != Shape::factors, "warmup", warmup, "above 0 for shape factors");
@@ -124,6 +150,7 @@ void AdafactorConfig::check() const {
   (void)settings::parse_factor_rules(factor_rules);
   bora::check<ConfigError>(factor_by_axes || factor_rules.empty(), "factor_rules: needs factor_by_axes: true");
   config::domain(step_offset >= 0, "step_offset", step_offset, "0 or more");
+  settings::check_steps("step_offset", step_offset);
   config::domain(min_dim_size_to_factor > 0, "min_dim_size_to_factor", min_dim_size_to_factor, "above 0");
 }
 
@@ -135,17 +162,17 @@ Transform AdamWConfig::make(const Schedule& rate, const Mask& decays) const {
 }
 Transform AdafactorConfig::make(const Schedule& rate, const Mask& decays) const {
   using settings::if_positive;
-  return settings::clipped(
-      clip, adafactor({.learning_rate = rate,
-                       .min_dim_size_to_factor = min_dim_size_to_factor,
-                       .decay_rate = decay_rate,
-                       .decay_offset = step_offset,
-                       .multiply_by_parameter_scale = multiply_by_parameter_scale,
-                       .clipping_threshold = if_positive(clipping_threshold),
-                       .momentum = if_positive(beta1),
-                       .weight_decay_rate = if_positive(weight_decay),
-                       .mask = decays,
-                       .rules = factor_by_axes ? settings::parse_factor_rules(factor_rules) : FactorRules()}));
+  auto t = adafactor({.learning_rate = rate,
+                      .min_dim_size_to_factor = min_dim_size_to_factor,
+                      .decay_rate = decay_rate,
+                      .decay_offset = step_offset,
+                      .multiply_by_parameter_scale = multiply_by_parameter_scale,
+                      .clipping_threshold = if_positive(clipping_threshold),
+                      .momentum = if_positive(beta1),
+                      .weight_decay_rate = if_positive(weight_decay),
+                      .mask = decays,
+                      .rules = factor_by_axes ? settings::parse_factor_rules(factor_rules) : FactorRules()});
+  return settings::with_factor_rules(settings::clipped(clip, t), factor_rules);
 }
 Transform LionConfig::make(const Schedule& rate, const Mask& decays) const {
   return settings::clipped(

@@ -52,7 +52,9 @@ struct FactoredRms {
   }
   std::pair<Arrays, State> update(const Arrays& u, const State& s, const Leaves& p) const {
     State next{safe_increment(s.count)};
-    auto decay = 1 - pow((s.count - o.step_offset + 1).astype(f32), -o.decay_rate);
+    auto step = s.count - o.step_offset + 1;
+    if (o.step_offset > 0) step = maximum(step, 1);  // steps before it are as the first one behind it
+    auto decay = 1 - pow(step.astype(f32), -o.decay_rate);
     Arrays r;
     for (std::size_t i = 0; i < u.size(); ++i) {
       auto d = dims(p, i);

@@ -154,29 +154,30 @@ struct MuonConfig {
       {"schedule", ""}};
   void check() const {
     settings::check_numbers(*this);
-    config::domain(steps >= 1, "steps", steps, "1 or more");
+    config::domain(steps >= 1 && steps <= 100, "steps", steps, "from 1 to 100");  // each is a part of the Program
     (void)settings::parse_factor_rules(factor_rules);
   }
   Transform make(const Schedule& rate, const Mask& decays = by_layer) const {
     auto rules = settings::parse_factor_rules(factor_rules);
     Schedule adam_rate = [rate, k = adam_lr / lr](const Array& step) { return k * rate(step); };
     auto hidden = [rules](const Leaves& p, std::size_t i) { return is_hidden(p, i, rules); };
-    return settings::clipped(clip, muon({.learning_rate = rate,
-                                         .muon = {.steps = steps,
-                                                  .beta = beta,
-                                                  .eps = eps,
-                                                  .nesterov = nesterov,
-                                                  .adaptive = adaptive,
-                                                  .consistent_rms = settings::if_positive(consistent_rms),
-                                                  .rules = rules},
-                                         .weight_decay = weight_decay,
-                                         .mask = decays,
-                                         .orthogonal = hidden,
-                                         .adam_learning_rate = adam_lr > 0 ? adam_rate : rate,
-                                         .b1 = beta1,
-                                         .b2 = beta2,
-                                         .adam_weight_decay = weight_decay,
-                                         .adam_mask = decays}));
+    auto t = muon({.learning_rate = rate,
+                   .muon = {.steps = steps,
+                            .beta = beta,
+                            .eps = eps,
+                            .nesterov = nesterov,
+                            .adaptive = adaptive,
+                            .consistent_rms = settings::if_positive(consistent_rms),
+                            .rules = rules},
+                   .weight_decay = weight_decay,
+                   .mask = decays,
+                   .orthogonal = hidden,
+                   .adam_learning_rate = adam_lr > 0 ? adam_rate : rate,
+                   .b1 = beta1,
+                   .b2 = beta2,
+                   .adam_weight_decay = weight_decay,
+                   .adam_mask = decays});
+    return settings::with_factor_rules(settings::clipped(clip, t), factor_rules);
   }
 };
 [[maybe_unused]] const bool added = config::add<KindOf<MuonConfig>>();

@@ -9,7 +9,7 @@ Array Schedule::constant_value(Scalar v) { return constant(v, f32); }
 Schedule constant_schedule(double value) { return Schedule(value); }
 Schedule linear_schedule(double init, double end, std::int64_t steps) {
   check<ValueError>(steps >= 0, "linear_schedule: steps must not be negative, got ", steps);
-  if (steps == 0) return Schedule(end);
+  if (steps == 0) return Schedule(init);  // as in Optax: there is no transition
   return Schedule([=](const Array& step) {
     auto done = clip(step.astype(f32), 0, static_cast<double>(steps)) / static_cast<double>(steps);
     return (init - end) * (1 - done) + end;

@@ -13,6 +13,8 @@ inline constexpr std::string_view kFactorRules =
 /// The standard rules and these over them: `heads=row` of an axis, `attn.q=batch row column column` of the dimensions
 /// of parameters whose paths match. Throws ConfigError beginning with "factor_rules".
 FactorRules parse_factor_rules(const std::vector<std::string>&);
+/// t, whose init throws ConfigError for a factor rule of the settings that fits no parameter.
+Transform with_factor_rules(const Transform& t, const std::vector<std::string>& rules);
 /// Throws ConfigError if a number lies outside of the domain that fields of this name have.
 void check_number(std::string_view field, double value);
 /// check_number of every number of an aggregate.
@@ -21,6 +23,8 @@ template <class T> void check_numbers(const T& o) {
     if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>) check_number(field, value);
   });
 }
+/// Throws ConfigError for a number of steps above 2^30: they are counted as i32.
+void check_steps(std::string_view field, std::int64_t steps);
 /// Throws ConfigError if this is no regular expression.
 void check_pattern(std::string_view key, const std::string& pattern);
 /// The gradient clipped to this global norm, if it is above 0, then t.

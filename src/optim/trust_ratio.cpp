@@ -1,6 +1,7 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/reduce.h"
 #include "bora/optim/optim.h"
+#include "moments.h"
 #include "settings.h"
 
 namespace bora::optim {
@@ -10,7 +11,8 @@ struct TrustRatio {
   static constexpr std::string_view name = "trust_ratio";
   Arrays update(const Arrays& u, const Leaves& p) const {
     auto norm = [&](const Array& x) {
-      return maximum(sqrt(sum(square(x.dtype() == f64 ? x : x.astype(f32)))), min_norm);
+      auto squares = is_complex(x.dtype()) ? absolute_square(x) : square(x.dtype() == f64 ? x : x.astype(f32));
+      return maximum(sqrt(sum(squares)), min_norm);
     };
     Arrays r;
     for (std::size_t i = 0; i < u.size(); ++i) {

@@ -281,6 +281,17 @@ TEST(Iterator, PassesErrorsOnAndKeepsItsState) {
     EXPECT_EQ(it.next(), 4);
   }
 }
+TEST(Iterator, MakesAnElementAgainAfterItsError) {  // a file system may have been away for a moment
+  for (std::int64_t ahead : {0, 1, 4}) {
+    std::atomic<int> left{2};
+    auto s = range(10).map([&](std::int64_t i) { return i == 3 && left-- > 0 ? throw IoError("away") : i; });
+    auto it = s.iterate({.ahead = ahead});
+    for (std::int64_t i = 0; i < 3; ++i) EXPECT_EQ(it.next(), i);
+    for (int again = 0; again < 2; ++again) EXPECT_THROW(it.next(), IoError);
+    for (std::int64_t i = 3; i < 10; ++i) EXPECT_EQ(it.next(), i);
+    EXPECT_EQ(it.next(), std::nullopt);
+  }
+}
 TEST(Sequence, APickIsAPartition) {
   for (std::int64_t n : {1, 2, 7, 100, 1001})
     for (double share : {0.01, 0.05, 0.3, 0.5, 0.97}) {

@@ -197,6 +197,15 @@ TEST(Mapping, DiagnoseSaysWhatSpecForDoes) {
   ASSERT_EQ(lines.size(), 1u) << "what is taken does not divide anything";
   EXPECT_NE(lines[0].find("mesh axis 'data' is taken already in w"), std::string::npos) << lines[0];
 }
+TEST(Mapping, VectorsOfABallStayTogether) {
+  auto want = random::ball(random::key(3), {Batch, Embed}, Hidden).to_vector<float>();
+  local_mesh({{"data", 2}}, [&](const Mesh&) {
+    UseMapping scope(AxisMapping{{"embed", "data"}});
+    auto y = random::ball(random::key(3), {Batch, Embed}, Hidden);
+    EXPECT_EQ(spec_of(y.array()), (Spec{none, "data", none}));
+    EXPECT_EQ(y.to_vector<float>(), want);
+  });
+}
 TEST(Mapping, CategoricalDrawsOnlyItsNoise) {
   auto logits = named(reshape(arange(12, f32), {4, 3}), {Axis{"rows", 4}, Embed});
   auto want = random::categorical(random::key(3), logits, Embed).to_vector<int>();
@@ -205,6 +214,16 @@ TEST(Mapping, CategoricalDrawsOnlyItsNoise) {
     auto y = random::categorical(random::key(3), logits, Embed);
     EXPECT_EQ(spec_of(y.array()), (Spec{"data"}));
     EXPECT_EQ(y.to_vector<int>(), want);
+  });
+  // Categories in front, and more draws.
+  Axis rows{"rows", 4}, draws{"draws", 5};
+  auto turned = rearrange(logits, {"embed", "rows"});
+  auto more = random::categorical(random::key(3), turned, Embed, {draws, rows}).to_vector<int>();
+  local_mesh({{"data", 2}}, [&](const Mesh&) {
+    UseMapping scope(AxisMapping{{"rows", "data"}});
+    auto y = random::categorical(random::key(3), turned, Embed, {draws, rows});
+    EXPECT_EQ(spec_of(y.array()), (Spec{none, "data"}));
+    EXPECT_EQ(y.to_vector<int>(), more);
   });
 }
 TEST(Mapping, DrawsAreBornSplitAndTheSame) {
@@ -215,6 +234,12 @@ TEST(Mapping, DrawsAreBornSplitAndTheSame) {
     EXPECT_EQ(spec_of(y.array()), (Spec{none, "data"}));
     EXPECT_EQ(y.to_vector<float>(), want);
   });
+}
+TEST(Named, BoundsOfIntegersMayLieOutsideOfTheirDtype) {
+  auto low = named(array({0, 100}), Batch);
+  auto y = random::randint(random::key(3), {Batch, Embed}, low, 256, u8);
+  auto want = random::randint(random::key(3), Shape{2, 3}, reshape(array({0, 100}), {2, 1}), 256, u8);
+  EXPECT_EQ(y.to_vector<int>(), want.to_vector<int>());
 }
 }  // namespace
 }  // namespace bora::named_test

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
+#include <map>
 #include "bora/bora.h"
 #include "bora/optim/config.h"
 #include "bora/optim/further.h"
@@ -105,6 +106,14 @@ TEST(Around, StackedLayersAreFactoredOneByOne) {
   auto p = filled(1);
   EXPECT_THROW((void)tx.update(p, optim::adafactor().init(p), p), ValueError);  // that state is not factored
 }
+TEST(Around, StepsBeforeAdafactorsOffsetAreAsItsFirst) {  // the power of a negative number is NaN
+  auto p = filled(1), g = filled(0.5);
+  auto update = [&](std::int64_t offset) {
+    auto tx = optim::adafactor({.learning_rate = 0.1, .decay_offset = offset});
+    return tx.update(g, tx.init(p), p).updates.weight.to_vector<float>();
+  };
+  EXPECT_EQ(update(7), update(0));
+}
 TEST(Around, AnAxisWithoutAFactorRuleIsNamed) {
   try {
     (void)optim::AdafactorConfig{}.make(0.1).init(filled(1, {"groups", 2}));
@@ -145,6 +154,23 @@ TEST(Around, FactorRulesOfTheSettingsComeFirst) {
   for (std::string bad : {"experts", "experts=diagonal", "=row", "(=row column", "experts="}) {
     c.factor_rules = {bad};
     EXPECT_THROW(c.check(), ConfigError) << bad;
+  }
+}
+TEST(Around, AFactorRuleThatFitsNoParameterIsAnError) {  // else a slip of the pen would change nothing in silence
+  for (std::string type : {"adafactor", "muon"}) {
+    auto error = [&](const std::string& rules) {
+      config::Choice<optim::Kind> kind(type);
+      kind.edit().read_fields(config::parse_yaml("{factor_rules: [" + rules + "]}", "test"), "", {});
+      try {
+        (void)kind->build(10).transform.init(filled(1));
+      } catch (const ConfigError& e) { return e.text(); }
+      return std::string();
+    };
+    EXPECT_EQ(error("mlp=column, \"^weight$=batch row column\""), "");
+    EXPECT_EQ(error("mlq=row"),
+              "optimizer.factor_rules: no parameter has the axis 'mlq'; there are embed, layers, mlp");
+    EXPECT_EQ(error("\"wieght=batch row column\""),
+              "optimizer.factor_rules: 'wieght' matches no parameter; paths are such as weight");
   }
 }
 TEST(Around, MuonSeesAStackedMatrixAsTheLayerAlone) {  // inputs, then outputs, whatever their names
@@ -208,6 +234,19 @@ TEST(Around, OptionsOfEveryOptimizerComeAroundIt) {
   EXPECT_EQ(built.learning_rate(array(3)).item<float>(), 0.75F);
   EXPECT_EQ(s.entries.at("apply_if_finite.skipped").item<int>(), 1);
   EXPECT_TRUE(s.entries.contains("apply_if_finite.inner.multi_steps.inner.params_ema.ema.weight"));
+}
+TEST(Around, MomentsOfTheSettingsAreThoseOfEveryType) {
+  std::map<std::string, std::string> names{{"adamw", "adam.mu.weight"},
+                                           {"sgd", "trace.trace.weight"},
+                                           {"adafactor", "ema.ema.weight"}};
+  for (auto& [type, name] : names) {
+    config::Choice<optim::Kind> kind(type);
+    auto beta = type == "adafactor" ? "beta1: 0.9, " : "";
+    kind.edit().read_fields(config::parse_yaml(std::string("{") + beta + "ema: 0.5, moments: bf16}", "test"), "", {});
+    auto state = kind->build(8).transform.init(filled(1)).entries;
+    EXPECT_EQ(state.at(name).dtype(), Dtype::bf16) << type;
+    EXPECT_EQ(state.at("params_ema.ema.weight").dtype(), f32) << type;
+  }
 }
 TEST(Around, InjectedHyperparametersAreChangedByHand) {
   auto tx = optim::inject_hyperparams(

@@ -39,6 +39,24 @@ TEST(Optim, MomentsOfComplexNumbersTakeTheirSize) {  // as optax: |g|^2, so that
     EXPECT_NEAR(std::abs(u[1] - std::complex<double>(0.6, 0.8)), 0, 1e-5) << u[1];
   }
 }
+TEST(Optim, NormsOfComplexNumbersTakeTheirSize) {
+  using Number = std::complex<double>;
+  Params p{array({Number(1, 1), Number(0, -2)}), array({0.5})};
+  Params g{array({Number(0, 2), Number(3, 4)}), array({4.})};
+  auto norm = std::sqrt(4 + 25 + 16.);
+  EXPECT_NEAR(optim::global_norm(g).item<double>(), norm, 1e-5);
+  struct Case {
+    optim::Transform tx;
+    double factor;  // of the weight's gradient
+  };
+  for (auto& [tx, factor] : {Case{optim::clip_by_global_norm(1), 1 / norm},
+                             Case{optim::clip_by_block_rms(1), std::sqrt(2 / 29.)},
+                             Case{optim::scale_by_param_block_rms(), std::sqrt(6 / 2.)},
+                             Case{optim::scale_by_trust_ratio(), std::sqrt(6 / 29.)}}) {
+    auto u = tx.update(g, tx.init(p), p).updates.weight.to_vector<Number>();
+    EXPECT_NEAR(std::abs(u[1] - factor * Number(3, 4)), 0, 1e-5) << u[1];
+  }
+}
 TEST(Optim, MaskSaysWhatDecays) {
   auto tx = optim::add_decayed_weights(0.5, [](const std::string& path, const Array&) { return path == "weight"; });
   auto zero = tree::map([](const Array& a) { return zeros_like(a); }, params());

@@ -54,6 +54,15 @@ TEST(Schedules, GiveOptaxsRates) {
   }
   for (auto& [name, s] : schedules()) EXPECT_EQ(seen[name], 16) << name;
 }
+TEST(Schedules, WithoutATransitionStayWhereTheyBegin) {
+  for (int step : {0, 1, 9}) {
+    EXPECT_EQ(optim::linear_schedule(0.25, 1, 0)(array(step)).item<float>(), 0.25F);
+    EXPECT_EQ(optim::warmup_constant_schedule(0.25, 1, 0)(array(step)).item<float>(), 0.25F);
+  }
+  // Where something follows, it begins at once.
+  EXPECT_EQ(optim::warmup_cosine_decay_schedule(0.25, 1, 0, 10)(array(0)).item<float>(), 1);
+  EXPECT_EQ(optim::warmup_exponential_decay_schedule(0.25, 1, 0, 10, 0.5)(array(0)).item<float>(), 1);
+}
 TEST(Schedules, CanBeStaged) {
   for (auto& [name, s] : schedules()) {
     auto staged = jit([s = s](const Array& step) { return s(step); });
