@@ -4,6 +4,7 @@
 #include "bora/kernels/move.h"
 #include "bora/ops/complex.h"
 #include "bora/ops/elementwise.h"
+#include "bora/ops/terms.h"
 #include "kernels/array/stored.h"
 #include "ops/elementwise_rules.h"
 
@@ -51,7 +52,9 @@ void Cast::eval(Inputs in, Outputs out) const {
 Array Cast::vjp(const Vjp& v) const {
   auto from = v.in[0].dtype();
   if (!is_inexact(from) || !is_inexact(dtype)) return {};
-  return (is_complex(from) ? v.ct[0] : real(v.ct[0])).astype(from);
+  if (is_complex(from)) return v.ct[0].astype(from);
+  // A parameter's gradient is pending over the ranks that have the rows: it stays so, and travels as they say later.
+  return rounded_sum(real(v.ct[0]), from);
 }
 /// Pending sums pass only through exact casts: others would round before the addition.
 Factors Cast::factors(const Types& in) const {

@@ -1,6 +1,7 @@
 // ragged_dot: products of rows in groups, and its gradient by the matrices. Letters as in kernels/ragged.h; B.. and R..
 // are any number of dimensions.
 #include "bora/ops/ragged.h"
+#include <algorithm>
 #include "bora/kernels/ragged.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/shape.h"
@@ -64,11 +65,15 @@ struct Labels {
   Dims of_rows(const Dims& tail) const { return joined(joined(b, r), tail); }
   Dims of_stack(const Dims& tail) const { return joined(b, tail); }
 };
-Cost cost_of(const Sizes& s, std::int64_t n, const Types& in, const Types& out) {
+/// Of the rows those of groups with a matrix, if all groups have as many: where experts are split over ranks, a rank
+/// skips the rows of the others'.
+Cost cost_of(const Sizes& s, std::int64_t n, std::int64_t groups, const Types& in, const Types& out) {
   Cost c;
   for (auto* list : {&in, &out})
     for (auto& t : *list) c.bytes += static_cast<double>(t.nbytes());
-  c.flops = 2 * static_cast<double>(volume(s.batch) * volume(s.row_batch) * s.M) * static_cast<double>(s.K * n);
+  auto counted = std::max<std::int64_t>(1, in[2].shape.back());
+  auto share = static_cast<double>(std::min(groups, counted)) / static_cast<double>(counted);
+  c.flops = 2 * share * static_cast<double>(volume(s.batch) * volume(s.row_batch) * s.M) * static_cast<double>(s.K * n);
   return c;
 }
 }  // namespace
@@ -100,7 +105,7 @@ struct RaggedDot {
     kernels::ragged_dot(call, in[1].data, transposed, out[0].data);
   }
   Cost cost(const Types& in, const Types& out) const {
-    return cost_of(Sizes(in[0], rows), columns(in[1]), in, out);
+    return cost_of(Sizes(in[0], rows), columns(in[1]), in[1].shape[in[1].shape.size() - 3], in, out);
   }
   bool saved(Saveable keep, const std::vector<std::string>&) const {
     return keep == Saveable::dots || keep == Saveable::dots_no_batch || keep == Saveable::everything;
@@ -143,7 +148,7 @@ struct RaggedOuter {
     kernels::ragged_outer(s.call(in[0], in[2], in[3], in[1].type.shape.back(), groups), in[1].data, out[0].data);
   }
   Cost cost(const Types& in, const Types& out) const {
-    return cost_of(Sizes(in[0], rows), in[1].shape.back(), in, out);
+    return cost_of(Sizes(in[0], rows), in[1].shape.back(), groups, in, out);
   }
   bool saved(Saveable keep, const std::vector<std::string>&) const {
     return keep == Saveable::dots || keep == Saveable::dots_no_batch || keep == Saveable::everything;

@@ -15,6 +15,14 @@ Spec prepend_unsplit(Spec s) {
   s.insert(0, MeshAxes{});
   return s;
 }
+/// Of a mapped array: a dimension that has the name of a mesh axis is split over it, as replicas are that each rank
+/// holds some of.
+Spec with_mapped(const Spec& s, const BatchRules& b) {
+  auto lifted = prepend_unsplit(s);
+  if (auto* mesh = here().mesh; mesh && !b.axis_name.empty())
+    if (AxisName axis(b.axis_name); mesh->has(axis) && !s.uses(axis)) lifted[0].push_back(axis);
+  return lifted;
+}
 /// The wire of gradients in force, and its mesh axes.
 thread_local Wire gradient_wire;
 thread_local MeshAxes gradient_axes;
@@ -44,12 +52,8 @@ struct Reshard {
     if (of_rows || any_of(spec, mapped, gradient_axes)) return reshard_like(v.ct[0], v.in[0]);
     return gradient_like(v.ct[0], v.in[0], false);
   }
-  /// A mapped dimension that has the name of a mesh axis is split over it: replicas that each rank holds some of.
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
-    auto lifted = prepend_unsplit(spec);
-    if (auto* mesh = here().mesh; mesh && !b.axis_name.empty())
-      if (AxisName axis(b.axis_name); mesh->has(axis) && !spec.uses(axis)) lifted[0].push_back(axis);
-    return b.lifted(primitive(Reshard{lifted, of_rows, mapped + 1}), in);
+    return b.lifted(primitive(Reshard{with_mapped(spec, b), of_rows, mapped + 1}), in);
   }
   std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const { return {s.reshard(in[0], spec)}; }
   static Samples<Reshard> samples() { return {{{Spec{"data", none}, false}, {random_values({3, 2}, -1, 1, 1)}},
@@ -59,14 +63,23 @@ struct Reshard {
 /// instead.
 struct ReshardLike {
   bool complete;
+  Spec mapped = {};  // of dimensions in front that vmaps put there: splits of those that the second operand has not
   static constexpr std::string_view name = "reshard_like";
   static constexpr bool takes_symbolic = true, view = true, linear = true;
   Type infer(const Types& in) const { return in[0]; }
   Arrays vjp(const Vjp& v) const { return {reshard_like(v.ct[0], v.in[0]), {}}; }
-  ReshardLike lift(std::int64_t) const { return *this; }
+  /// The gradients that the lanes have of one parameter stay with their ranks.
+  std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
+    return b.lifted(primitive(ReshardLike{complete, in[1].axis < 0 ? with_mapped(mapped, b) : prepend_unsplit(mapped)}),
+                    in);
+  }
   /// A split operand gets a split cotangent. For an operand that is replicated, a pending sum stays pending.
   std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
-    return {s.reshard(in[0], in[1].spec, complete ? MeshAxes{} : in[0].partial)};
+    auto spec = in[1].spec;
+    for (std::size_t d = 0; d < mapped.size(); ++d)
+      for (auto& a : mapped[d])
+        if (!spec.uses(a)) spec[d].push_back(a);
+    return {s.reshard(in[0], spec, complete ? MeshAxes{} : in[0].partial)};
   }
   static Samples<ReshardLike> samples() {
     Samples<ReshardLike> r;

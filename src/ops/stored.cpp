@@ -8,6 +8,7 @@
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/primitives.h"
+#include "bora/ops/terms.h"
 
 namespace bora {
 namespace {
@@ -99,7 +100,9 @@ Arrays call_stored(const PrimitivePtr& p, const Arrays& in) {
   static const auto shifts = kernels::find_op("shr_logical");
   if (p->element() == shifts) a[0] = a[0] & Scalar((1 << (8 * dtype_size(in[0].dtype()))) - 1);  // zeros come in
   auto r = call(p, a);
-  for (std::size_t i = 0; i < r.size(); ++i) r[i] = r[i].astype(out[i].dtype);
+  // Pending sums stay pending, as those of bf16 do.
+  for (std::size_t i = 0; i < r.size(); ++i)
+    r[i] = is_float(out[i].dtype) ? rounded_sum(r[i], out[i].dtype) : r[i].astype(out[i].dtype);
   return r;
 }
 }  // namespace bora

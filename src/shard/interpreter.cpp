@@ -102,7 +102,19 @@ Sharded Shard::reshard_over(const Sharded& x, const Spec& want, const MeshAxes& 
   // 1. pending sums
   MeshAxes pending;
   y.partial = {};
-  for (auto& a : x.partial) (keep.has(a) && !target.uses(a) ? y.partial : pending).push_back(a);
+  auto stays = [&](const AxisName& a) { return keep.has(a) && !target.uses(a); };
+  // Terms that may be larger than their sum are not rounded: exact sums are made first, also those that could wait.
+  bool rounds = !wire.exact() && std::any_of(x.partial.begin(), x.partial.end(),
+                                             [&](auto& a) { return over.has(a) && !stays(a); });
+  for (auto& a : x.partial) (stays(a) && (over.has(a) || !rounds) ? y.partial : pending).push_back(a);
+  auto complete = [&](const std::function<bool(const AxisName&)>& which) {
+    MeshAxes axes;
+    for (auto& a : pending)
+      if (which(a)) axes.push_back(a);
+    for (auto& a : axes) pending.remove(a);
+    if (mesh_.parts(axes) > 1) y.local = ops::all_reduce(y.local, axes, Reduction::sum, x.type.shape);
+  };
+  if (rounds) complete([&](auto& a) { return !over.has(a) && !target.uses(a); });
   for (bool progress = true; progress && !pending.empty();) {
     progress = false;
     for (std::size_t d = 0; d < target.size(); ++d) {
@@ -124,8 +136,8 @@ Sharded Shard::reshard_over(const Sharded& x, const Spec& want, const MeshAxes& 
   MeshAxes by_wire;
   if (!wire.exact())
     for (auto& a : over)
-      if (pending.has(a)) pending.remove(a), by_wire.push_back(a);
-  if (mesh_.parts(pending) > 1) y.local = ops::all_reduce(y.local, pending, Reduction::sum, x.type.shape);
+      if (pending.has(a)) by_wire.push_back(a);
+  complete([&](auto& a) { return !by_wire.has(a); });
   if (mesh_.parts(by_wire) > 1)
     y.local = coded(y.local, wire, [&](const Array& a, const Wire& w) {
       return ops::all_reduce(a, by_wire, Reduction::sum, x.type.shape, w);

@@ -7,6 +7,7 @@
 #include "bora/compile/control.h"
 #include "bora/compile/executable.h"
 #include "bora/ops/sharding.h"
+#include "bora/shard/abstract.h"
 #include "ops/blocks.h"
 #include "shard/interpreter.h"
 #include "shard/replication.h"
@@ -23,8 +24,9 @@ Shard& in_force(std::string_view what) {
 Sharded held(std::string_view what, const Shard& s, Array x) {
   (void)x.type();  // throws for an empty Array
   while (auto* primal = x.get()->primal_value()) x = Array(*primal);
+  bool whole = is_buffer(x) || (on_abstract_mesh() && s.parent->owns(x));
   check<TraceError>(
-      is_buffer(x) || s.owns(x), what, ": ", [&] { return x.get()->describe(); },
+      whole || s.owns(x), what, ": ", [&] { return x.get()->describe(); },
       " has no known Spec here: a traced value gets one when its Program is partitioned, and one of "
       "another mesh ended with it");
   return s.view(x);

@@ -57,6 +57,14 @@ void check_compression(const Wire& wire, const Compression& c) {
 }
 void check_carries(const StepOptions& o) {
   check_compression(o.wire, o.compression);
+  if (o.virtual_ranks > 0) {  // would be left out in silence
+    check<ValueError>(o.accumulate == 1, "StepOptions: .virtual_ranks ", o.virtual_ranks, " cut the batch into the "
+                      "parts whose gradients are summed; .accumulate is ", o.accumulate, ", leave it 1");
+    check<ValueError>(o.wire.exact(), "StepOptions: with .virtual_ranks ", o.virtual_ranks, " bits must not depend on "
+                      "the ranks, but a .wire of ", word(o.wire), " rounds what each of them sends; leave it f32");
+    check<ValueError>(o.replicas == 0, "StepOptions: .replicas is ", o.replicas, ", which have sums of their own, not ",
+                      "over .virtual_ranks ", o.virtual_ranks, "; leave one of both out");
+  }
   if (!o.compression.on()) return;
   check<ValueError>(o.virtual_ranks == 0, "StepOptions: .compression carries over what each rank lost, but with "
                     ".virtual_ranks ", o.virtual_ranks, " bits must not depend on the ranks; leave one of both out");

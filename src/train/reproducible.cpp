@@ -74,7 +74,8 @@ void add_ranks(tree::Node sums, const Axis& ranks) {
     for (auto n = ranks.size; n > 1; n /= 2) x = slice_in_dim(x, 0, 0, n, 2) + slice_in_dim(x, 0, 1, n, 2);
     auto shape = x.shape();
     shape.erase(0);
-    x = reshape(x, shape) + 0.0;
+    x = reshape(x, shape);
+    if (is_inexact(x.dtype())) x = x + 0.0;  // integers would become f32
     if (split) x = with_sharding_constraint(x, Spec::replicated(shape.size()));
     if (auto* named = slot.leaf.as<NamedArray>()) {
       std::vector<Axis> axes(named->axes().begin() + 1, named->axes().end());

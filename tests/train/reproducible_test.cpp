@@ -1,7 +1,9 @@
 // Laws of virtual ranks: how many ranks carry them changes no bit of losses, norms, evaluations and parameters.
 #include "bora/train/reproducible.h"
 #include <gtest/gtest.h>
+#include <map>
 #include "bora/bora.h"
+#include "bora/compile/executable.h"
 #include "bora/train/placement.h"
 #include "bora/train/trainer.h"
 #include "laws/effort.h"
@@ -87,11 +89,42 @@ TEST(Reproducible, RanksChangeNoBit) {
         }
     }
 }
+TEST(Reproducible, PartsOfARankSendNothing) {
+  auto sent = [](std::int64_t parts) {
+    std::map<std::string, std::size_t> uses;
+    local_mesh({{"data", 2}}, [&](const Mesh& mesh) {
+      UseMapping split(AxisMapping{{"batch", "data"}});
+      StepOptions options{
+          .optimizer = optim::sgd({.learning_rate = 0.1}), .learning_rate = 0.1, .virtual_ranks = parts};
+      auto model = trainable(task(f32), options);
+      model->init(random::key(3));
+      auto batch = batch_of(0, mesh);
+      auto program = fx::local_program(model->step_program(batch), model->step_arguments(batch));
+      if (mesh.rank() == 0)
+        for (auto& c : executable(program)->info().collective_uses) uses[c.what] += c.times;
+    });
+    return uses;
+  };
+  auto few = sent(4);
+  EXPECT_FALSE(few.empty());
+  EXPECT_EQ(few, sent(32)) << "each part of a rank has its gradients gathered";
+}
 TEST(Reproducible, TheSumIsTheBatchs) {
   auto whole = trained(1, 0, f32, false), parts = trained(2, 8, f32, false);
   ASSERT_EQ(whole.size(), parts.size());
   for (std::size_t i = 0; i < whole.size(); ++i)
     EXPECT_NEAR(parts[i], whole[i], 2e-3 * std::max(1.F, std::abs(whole[i])));
+}
+TEST(Reproducible, SumsKeepTheirDtype) {
+  constexpr int big = 1 << 24;
+  auto x = NamedArray(arange(8) + big, {{"batch", 8}});
+  for (int ranks : {1, 2, 4})
+    local_mesh({{"data", ranks}}, [&](const Mesh&) {
+      auto zero = NamedArray(full_of({{}, i32}, 0), {});
+      auto y = training::virtual_sum(4, x, zero, [](const NamedArray& rows, const Array&) { return sum(rows); });
+      ASSERT_EQ(y.dtype(), i32);
+      EXPECT_EQ(y.item<std::int32_t>(), 8 * big + 28) << ranks << " ranks";  // no number of f32
+    });
 }
 TEST(Reproducible, WhatCannotHoldIsRefused) {
   auto says = [](const std::string& words, std::int64_t parts, const LayoutMappings& m, const MeshShape& mesh,
@@ -115,5 +148,18 @@ TEST(Reproducible, WhatCannotHoldIsRefused) {
   says("set layout=dp", 8, fsdp, mesh(2));
   says("the mesh has 4 ranks, of which the batch is split over 2", 8, dp, mesh(2, 2));
   EXPECT_THROW(trained(1, 6), ShardError);
+  auto of_step = [](const std::string& words, const std::function<void(StepOptions&)>& change) {
+    StepOptions o{.optimizer = optim::sgd({.learning_rate = 0.1}), .learning_rate = 0.1, .virtual_ranks = 4};
+    change(o);
+    try {
+      trainable(task(f32), o)->init(random::key(1));
+      ADD_FAILURE() << "accepted: " << words;
+    } catch (const ValueError& e) {
+      EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+    }
+  };
+  of_step(".accumulate is 2", [](auto& o) { o.accumulate = 2; });
+  of_step(".wire of int8", [](auto& o) { o.wire = Wire::int8(); });
+  of_step(".replicas is 2", [](auto& o) { o.replicas = 2; });
 }
 }  // namespace reproducible_test

@@ -17,18 +17,20 @@ struct Model {
   nn::LayerNorm norm;
   NamedArray up, bias, out;
 };
-Task<Model> task() {
-  return {[](const Array& key) {
+Task<Model> task(const Policy& policy) {
+  return {[policy](const Array& key) {
             auto k = random::split<3>(key);
-            return Model{random::normal(k[0], {kVocab, kEmbed}), nn::LayerNorm::init(kEmbed),
-                         random::normal(k[1], {kEmbed, kMlp}) * 0.1, zeros({kMlp}),
-                         random::normal(k[2], {kMlp, kNext}) * 0.1};
+            Model m{random::normal(k[0], {kVocab, kEmbed}), nn::LayerNorm::init(kEmbed),
+                    random::normal(k[1], {kEmbed, kMlp}) * 0.1, zeros({kMlp}),
+                    random::normal(k[2], {kMlp, kNext}) * 0.1};
+            return policy.cast_to_parameter(m);
           },
-          [](const Model& m, const training::Example& e, const std::optional<Array>&) {
+          [policy](const Model& stored, const training::Example& e, const std::optional<Array>&) {
+            auto m = policy.cast_to_compute(stored);
             auto x = auto_sharded(take(auto_sharded(m.table), "vocab", e.tokens));
             auto h = tanh(dot(m.norm(x), auto_sharded(m.up), "embed") + auto_sharded(m.bias));
-            return sum(nn::cross_entropy(dot(auto_sharded(h), auto_sharded(m.out), "mlp"), "next", e.targets) *
-                       e.weights);
+            auto scores = policy.cast_to_output(dot(auto_sharded(h), auto_sharded(m.out), "mlp"));
+            return sum(nn::cross_entropy(scores, "next", e.targets) * e.weights);
           }};
 }
 struct Spread {
@@ -47,14 +49,14 @@ struct Outcome {
   double loss = 0;                          // the last one
   std::uint64_t sent = 0;                   // bytes of rank 0 in all steps
 };
-Outcome trained(const Spread& layout, const Wire& wire) {
+Outcome trained(const Spread& layout, const Wire& wire, const Policy& policy = {}) {
   Outcome r;
   int ranks = 1;
   for (auto& a : layout.axes) ranks *= a.size;
   r.of_rank.resize(static_cast<std::size_t>(ranks));
   local_mesh(layout.axes, [&](const Mesh& mesh) {
     UseMapping split(AxisMapping{{"batch", {"replica", "data"}}});
-    auto model = trainable(task(), {.optimizer = optim::adamw({.learning_rate = 0.01}),
+    auto model = trainable(task(policy), {.optimizer = optim::adamw({.learning_rate = 0.01}),
                                     .learning_rate = 0.01,
                                     .accumulate = layout.accumulate,
                                     .wire = wire,
@@ -77,7 +79,7 @@ Outcome trained(const Spread& layout, const Wire& wire) {
     }
     if (mesh.rank() == 0) r.sent = mesh.context().traffic().bytes_sent - before;
     for (auto& slot : tree::slots(model->parameters())) {
-      auto v = slot.leaf.get().to_vector<float>();
+      auto v = slot.leaf.get().astype(f32).to_vector<float>();
       mine.insert(mine.end(), v.begin(), v.end());
     }
   });
@@ -115,6 +117,20 @@ TEST(WireOfTraining, AllRanksHaveTheSameBitsAndNearlyTheLossOfF32) {
     }
   }
 }
+/// Wherever the gradient changes its dtype on its way.
+TEST(WireOfTraining, HoldsForEveryPolicy) {
+  for (auto text : {"p=f32,c=bf16,o=f32", "p=f32,c=f16,o=f32", "p=bf16,c=f32,o=f32"})
+    for (auto& layout : {kLayouts[0], kLayouts[1]}) {
+      auto policy = Policy::parse(text);
+      auto exact = trained(layout, {}, policy), r = trained(layout, Wire::int4(), policy);
+      SCOPED_TRACE(layout.name + " " + text);
+      EXPECT_TRUE(same_bits(r.of_rank[0], r.of_rank[1]));
+      EXPECT_FALSE(same_bits(r.of_rank[0], exact.of_rank[0]));
+      EXPECT_NEAR(r.loss, exact.loss, 0.2 * exact.loss);
+      auto share = static_cast<double>(r.sent) / static_cast<double>(exact.sent);
+      EXPECT_LT(share, layout.fsdp ? 0.9 : 0.45);
+    }
+}
 TEST(WireOfTraining, OneRankSendsNothingAndRoundsNothing) {
   Spread alone{"one rank", {{"data", 1}}};
   EXPECT_TRUE(same_bits(trained(alone, Wire::int4()).of_rank[0], trained(alone, {}).of_rank[0]));
@@ -141,6 +157,24 @@ TEST(WireOfTraining, SumsThatAreSentTogetherHaveTheBitsOfEachAlone) {
           EXPECT_FALSE(same_bits(alone[i].to_vector<float>(), sum(x[i], 0).to_vector<float>())) << word(wire) << i;
         }
       }
+  });
+}
+/// Terms of a sum over another axis may be larger than it: that sum is exact, and made before numbers are rounded.
+TEST(WireOfTraining, ExactSumsComeBeforeThoseThatRound) {
+  local_mesh({{"data", 2}, {"model", 2}}, [](const Mesh&) {
+    auto small = random::normal(random::key(1), {6, 300}), large = random::normal(random::key(2), {6, 300}) * 100;
+    auto x = shard(stack({large, small - large}), Spec{"model", "data"});
+    for (bool split : {false, true}) {
+      auto like = shard(zeros({300}), split ? Spec{"data"} : Spec{});
+      UseGradientWire scope(Wire::int4(), "data");
+      auto got = complete_gradient_like(sum(x, {0, 1}), like).to_vector<float>();
+      auto exact = sum(small, 0).to_vector<float>();
+      for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], exact[i], 5) << split;
+      // Those of what a layer gathers (FSDP), too, though the exact sum could wait.
+      auto of = grad([&](const Array& w) { return sum(x * with_sharding_constraint(w, Spec{})); })(like);
+      got = complete_gradient_like(of, like).to_vector<float>();
+      for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], exact[i], 5) << split;
+    }
   });
 }
 TEST(WireOfTraining, ASumInShardMapTravelsByItsWire) {

@@ -145,6 +145,21 @@ TEST(Wire, BytesAreAsForecast) {
         }
       });
 }
+/// Operand and sum are held encoded beside the caller's; the sum of a reduce_scatter in blocks is not.
+TEST(Wire, MemoryOfCodecsIsForecast) {
+  constexpr std::int64_t n = 1 << 24;
+  Group g{{0, 1, 2, 3}, "axis data"};
+  auto memory = [&](CollectiveKind kind, const Wire& wire) {
+    CollectiveCall call{.kind = kind, .wire = wire, .send_counts = {n}, .recv_counts = {n / 4, n / 4, n / 4, n / 4}};
+    return forecast(g, call, {}, 1).memory;
+  };
+  for (auto wire : {Wire::bf16(), Wire::int8(), Wire::int4()}) {
+    auto all = memory(CollectiveKind::all_reduce, wire) - memory(CollectiveKind::all_reduce, {});
+    EXPECT_EQ(all, 2 * encoded_bytes(wire, n)) << word(wire);
+    auto part = memory(CollectiveKind::reduce_scatter, wire) - memory(CollectiveKind::reduce_scatter, {});
+    EXPECT_EQ(part, encoded_bytes(wire, n) + (wire.blocks() ? 0 : encoded_bytes(wire, n / 4))) << word(wire);
+  }
+}
 TEST(Wire, WhatCannotTravelIsRefused) {
   on_ranks(Carrier::local, {"", ""}, "", [](Context& c, const Group& g) {
     Numbers x(100);

@@ -23,10 +23,7 @@ void calibrate(Engine& engine, const std::string& key) {
 }
 }  // namespace
 
-ContextPtr join(const Config& c) { return join(c, Witness{}); }
-ContextPtr join(const Config& c, const Witness& witness) {
-  check<ConfigError>(c.size >= 1 && c.rank >= 0 && c.rank < c.size, "rank ", c.rank, " of ", c.size,
-                     " ranks: ranks count from 0 to size - 1");
+void check_options(const Config& c) {
   check<ConfigError>(c.join_timeout_s > 0,
                      "transport.join_timeout (BORA_JOIN_TIMEOUT): must be above 0, got ", c.join_timeout_s);
   check<ConfigError>(c.heartbeat_s > 0 && c.suspect_s > c.heartbeat_s && c.dead_s > c.suspect_s,
@@ -35,11 +32,17 @@ ContextPtr join(const Config& c, const Witness& witness) {
   check<ConfigError>(
       c.carrier == "auto" || c.carrier == "tcp" || c.carrier == "zmq" || c.carrier == "shm" || c.carrier == "mpi",
       "transport.carrier (BORA_CARRIER): unknown carrier '", c.carrier, "'; there are auto, tcp, zmq, shm and mpi");
-  if (c.size == 1) return local(1).front();
-  if (c.carrier == "mpi") check_mpi();
   check<ConfigError>(c.calibrate == "auto" || c.calibrate == "on" || c.calibrate == "off",
                      "transport.calibrate (BORA_CALIBRATE): there are auto, on and off, not '", c.calibrate, "'");
   read_algorithms(c.algorithms);  // a wrong one ends every rank at once
+}
+ContextPtr join(const Config& c) { return join(c, Witness{}); }
+ContextPtr join(const Config& c, const Witness& witness) {
+  check<ConfigError>(c.size >= 1 && c.rank >= 0 && c.rank < c.size, "rank ", c.rank, " of ", c.size,
+                     " ranks: ranks count from 0 to size - 1");
+  check_options(c);
+  if (c.size == 1) return local(1).front();
+  if (c.carrier == "mpi") check_mpi();
   auto strangers = check_limits(c);
   auto rendezvous = c.rank == 0 ? make_root_rendezvous(c, strangers) : make_member_rendezvous(c, strangers);
   rendezvous->ask(witness.given_up);

@@ -1,6 +1,7 @@
 #include "bora/transport/forecast.h"
 #include <algorithm>
 #include <set>
+#include "schedule/codec.h"
 #include "schedule/plan.h"
 #include "schedule/sum.h"
 
@@ -34,6 +35,13 @@ Forecast forecast(const Group& group, const CollectiveCall& call, const Wiring& 
       sends(step.next, step.to.size() * (step.last == layout.size ? element : running));
   }
   f.memory = plan.schedule.work * element + std::min(summed * element, kWindow * std::ssize(peers));
+  if (!call.wire.exact()) {  // the codec's copies of the operand and of the sum: Operation::begin_encoded
+    bool scatters = call.kind == CollectiveKind::reduce_scatter;
+    f.memory += plan.bytes;
+    if (!scatters) f.memory += plan.bytes;
+    else if (!call.wire.blocks())
+      f.memory += encoded_bytes(call.wire, call.recv_counts[static_cast<std::size_t>(position)]);
+  }
   for (auto to : peers)
     if (auto r = group.ranks[static_cast<std::size_t>(to)]; host(r) == host(rank)) f.neighbours.push_back(r);
   costs.wire.beta *= wiring.sharing;  // after the choice: a job measures a wire that nothing else uses

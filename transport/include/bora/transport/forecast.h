@@ -20,7 +20,8 @@ struct Forecast {
   std::string algorithm = {};
   std::int64_t sent = 0;   // bytes that this rank sends, as Traffic::bytes_sent counts them
   std::int64_t wired = 0;  // of them to other hosts
-  std::int64_t memory = 0;  // bytes beside the caller's: its scratch, and what others have sent and waits to be summed
+  // Bytes beside the caller's: its scratch, a codec's copies, and what others have sent and waits to be summed.
+  std::int64_t memory = 0;
   std::vector<int> neighbours = {};  // ranks of its own host to which it sends
   bool crosses = false;    // some ranks of the group are on other hosts than others
   double seconds = 0;      // by the cost model, for the busiest rank, with free links

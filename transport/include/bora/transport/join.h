@@ -14,6 +14,8 @@ struct Witness {
   /// silent for suspect_s: then it is lost, dead_s or not.
   std::function<bool(int rank)> misses = {};
 };
+/// Throws ConfigError, as join() does, for options that are wrong whatever the other ranks have.
+void check_options(const Config&);
 /// As join().
 ContextPtr join(const Config&, const Witness&);
 }  // namespace bora::transport
