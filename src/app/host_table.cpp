@@ -5,14 +5,14 @@
 
 namespace bora::app {
 namespace {
-/// "0 to 3, 6", from ascending numbers.
-std::string ranges(const std::set<std::int64_t>& numbers) {
+/// "0 to 3, 6", from ascending ranges.
+std::string ranges_text(const std::vector<BlockRange>& ranges) {
   std::string text;
-  for (auto i = numbers.begin(); i != numbers.end();) {
-    auto first = *i, last = first;
-    for (++i; i != numbers.end() && *i == last + 1; ++i) last = *i;
+  for (auto i = ranges.begin(); i != ranges.end();) {
+    auto [first, end] = *i;
+    for (++i; i != ranges.end() && i->begin == end; ++i) end = i->end;
     text += (text.empty() ? "" : ", ") + std::to_string(first);
-    if (last > first) text += (last == first + 1 ? ", " : " to ") + std::to_string(last);
+    if (end > first + 1) text += (end == first + 2 ? ", " : " to ") + std::to_string(end - 1);
   }
   return text.empty() ? "none" : text;
 }
@@ -35,21 +35,23 @@ std::string host_table(const MeshShape& mesh, const MeshAxes& over, std::int64_t
       text += "  .. " + std::to_string(hosts - shown) + " more\n";
       host = hosts - 1;
     }
-    std::set<std::int64_t> here, replicas, rows;
-    for (auto rank = host * each; rank < (host + 1) * each; ++rank) {
-      here.insert(rank);
-      auto part = mesh.part(static_cast<int>(rank), over);
-      replicas.insert(part);
-      auto block = block_of(batch, parts, part);
-      for (auto r = block.begin; r < block.end; ++r) rows.insert(r);
+    std::set<std::int64_t> held;
+    for (auto rank = host * each; rank < (host + 1) * each; ++rank)
+      held.insert(mesh.part(static_cast<int>(rank), over));
+    std::vector<BlockRange> replicas, rows;
+    std::int64_t count = 0;
+    for (auto part : held) {
+      replicas.push_back({part, part + 1});
+      rows.push_back(block_of(batch, parts, part));
+      count += rows.back().size();
     }
-    text += "  " + pad(std::to_string(host), 6) + pad(ranges(here), 16) + pad(ranges(replicas), 16) + ranges(rows) +
-            " (" + std::to_string(rows.size()) + ")\n";
+    text += "  " + pad(std::to_string(host), 6) + pad(ranges_text({BlockRange{host * each, (host + 1) * each}}), 16) +
+            pad(ranges_text(replicas), 16) + ranges_text(rows) + " (" + std::to_string(count) + ")\n";
   }
   return text;
 }
 void declare_ranks_per_host(Flags& flags, std::int64_t& ranks_per_host) {
-  flags.add("--ranks-per-host", ranks_per_host, "for the table of hosts; 0: all ranks are on one host")
+  flags.add("--ranks-per-host", ranks_per_host, "ranks of a host; 0: all are on one (plan --link: each on its own)")
       .between(0, 1 << 20);
 }
 }  // namespace bora::app

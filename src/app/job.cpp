@@ -31,14 +31,6 @@ std::string common_ground(const Job& job, const MeshShape& mesh) {
   return "bora " BORA_VERSION " " + job.purpose + "\nmesh " + to_string(mesh) + "\ntokenizer " +
          job.tokenizer.identity() + "\n" + to_yaml(s);
 }
-/// The transport's options that the settings give, over the environment's.
-std::vector<transport::Option> options_in(const Settings& s) {
-  std::vector<transport::Option> given;
-  fields::for_each(s.transport, [&](std::string_view name, auto& value) {
-    if (value) given.push_back({std::string(name), config::print_value(*value), "transport." + std::string(name)});
-  });
-  return given;
-}
 /// Fragments are of the layers, of each stack of them.
 void check_fragments(const Settings& s, const text::Tokenizer& tokenizer) {
   auto n = s.local->fragments();
@@ -119,15 +111,26 @@ std::string stages_text(const Settings& s, const MeshShape& mesh) {
   return "  pipeline: " + s.mesh.schedule + ", " + std::to_string(n) + " stages, " + std::to_string(m) +
          " microbatches of " + std::to_string(rows / m) + " rows; of the layers' time a rank waits " + percent + " %\n";
 }
+std::vector<transport::Option> options_in(const Settings& s) {
+  std::vector<transport::Option> given;
+  fields::for_each(s.transport, [&](std::string_view name, auto& value) {
+    if (value) given.push_back({std::string(name), config::print_value(*value), "transport." + std::string(name)});
+  });
+  return given;
+}
 void set_threads(const Settings& s, int ranks_here) {
   // The cores that affinity and cgroup allow, before ranks are bound.
   static const int allowed = (set_thread_count(0), thread_count());
   if (s.mesh.threads > 0) return set_thread_count(static_cast<int>(s.mesh.threads));
+  static bool bound = false;
   int share = std::max(1, allowed / ranks_here);
-  // Ranks that one launcher started here take separate cores; other launchers (Slurm, mpirun) do the binding.
+  // Ranks that one launcher started here take separate cores; other launchers (Slurm, mpirun) do the binding. A rank
+  // that is alone here after a loss takes all of them again.
   if (const char *rank = std::getenv("BORA_LOCAL_RANK"), *size = std::getenv("BORA_LOCAL_SIZE");
-      rank && size && ranks_here > 1)
+      rank && size && (ranks_here > 1 || bound)) {
     share = std::min(share, launch::bind_to_share(std::atoi(rank), std::atoi(size)));
+    bound = true;
+  }
   set_thread_count(share);
 }
 

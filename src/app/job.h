@@ -18,6 +18,8 @@ int on_mesh(const Job&, const std::function<int(const Mesh&)>& f);
 std::vector<MeshAxis> mesh_axes(const Settings&, const text::Tokenizer&, int ranks, std::string_view purpose = "train");
 /// The stages and microbatches of a pipeline, with its bubble, as a line of a plan; empty: the mesh has no stages.
 std::string stages_text(const Settings&, const MeshShape&);
+/// The transport's options that the settings give, over the environment's.
+std::vector<transport::Option> options_in(const Settings&);
 /// Threads of this rank: the setting, or its share of the cores.
 void set_threads(const Settings&, int ranks_here);
 }  // namespace bora::app

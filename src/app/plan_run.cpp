@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include "bora/nn/pipeline.h"
 #include "bora/train/placement.h"
+#include "train/snapshots.h"
 
 namespace bora::app {
 HostModel host_of(const Settings& s) {
@@ -10,6 +11,7 @@ HostModel host_of(const Settings& s) {
     return setting.value_or(value ? value : "");
   };
   HostModel host;
+  host.threads = s.mesh.threads;
   host.algorithms = given(s.transport.algorithms, "BORA_ALGORITHMS");
   host.calibrated = given(s.transport.calibrate, "BORA_CALIBRATE") != "off";
   return host;
@@ -18,6 +20,9 @@ PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const s
                     const Links& links, bool pipeline, const std::function<ProcessBytes()>& process) {
   PlannedRun r{.mesh = Mesh::abstract(axes, links), .model = nullptr, .classes = {}, .text = {}};
   Batch batch;
+  bora::training::Snapshots none;
+  std::optional<bora::training::UseSnapshots> in_memory;  // so that they are counted
+  if (s.elastic.snapshot > 0) in_memory.emplace(none, s.elastic.snapshot);
   r.classes = plan_classes(axes, links, [&](const Mesh& mesh) {
     UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
     nn::UseMicrobatches parts(s.mesh.microbatches);
@@ -35,7 +40,10 @@ PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const s
   });
   std::vector<RankNeeds> all(static_cast<std::size_t>(r.mesh.size()));
   for (auto& c : r.classes)
-    for (auto rank : c.ranks) all[static_cast<std::size_t>(rank)] = c.plan.needs;
+    for (auto rank : c.ranks) {
+      auto& needs = all[static_cast<std::size_t>(rank)] = c.plan.needs;
+      needs.snapshots = c.plan.snapshots(rank);
+    }
   r.text = plan_text(*r.model, batch, loop_settings(s, r.mesh.shape()), r.mesh.shape(), all,
                      r.classes[0].plan.step->info());
   for (auto part : {r.model->parameters(), r.model->base()})

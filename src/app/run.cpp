@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <sstream>
 #include "bora/base/file.h"
 #include "bora/models/peft.h"
 #include "bora/ops/creation.h"
@@ -55,6 +56,17 @@ void read_adapters(tree::Node parameters, const std::string& folder, const Setti
   io::restore_leaves(tree::node(adapters), folder, place_of(mesh), "params");
   models::merge_adapters(parameters, tree::node(adapters), s.lora);
 }
+/// All ranks along data. Other axes that the run's mesh has, which its rules may name, have one.
+std::string all_along_data(const std::string& axes_of_run) {
+  std::string axes = "data=-1";
+  std::istringstream parts(axes_of_run);
+  for (std::string part; std::getline(parts, part, ',');) {
+    auto name = part.substr(0, part.find('='));
+    std::erase(name, ' ');
+    if (name != "data") axes += "," + name + "=1";
+  }
+  return axes;
+}
 /// The axes of the mesh for a command that reads a run: those that its layout chooses. Rules may name axes of their
 /// own, and fsdp+tp chooses none: these take the run's, where they fit the number of ranks.
 std::string axes_for(const bora::training::MeshSettings& of_run, int ranks) {
@@ -68,7 +80,7 @@ std::string axes_for(const bora::training::MeshSettings& of_run, int ranks) {
       whole = whole && (!shape.has(AxisName(name)) || shape.axis_size(AxisName(name)) == 1);
     if (whole || !both) return of_run.axes;
   } catch (const ConfigError&) {}
-  return both ? "data=-1" : "";
+  return both ? "data=-1" : all_along_data(of_run.axes);
 }
 /// Whether sums over the run's virtual ranks can be made on this mesh.
 bool fits_virtual(const Settings& s, int ranks) {

@@ -137,20 +137,12 @@ void settle_source(config::Document& source) {
   auto type = is(".jsonl") ? "jsonl" : is(".csv") ? "csv" : "text";
   source.members.insert(source.members.begin(), {"type", config::scalar(type)});
 }
-/// `pack: true` and `pack: false`, as other systems have it.
-void settle_pack(config::Document& data) {
-  auto pack = data.find("pack"), task = data.find("task");
-  if (!pack || (pack->text != "true" && pack->text != "false")) return;
-  auto word = task && task->find("type") ? task->find("type")->text : task ? task->text : "";
-  pack->text = pack->text == "true" ? "first_fit" : word == "chat" ? "none" : "automatic";
-}
 /// `data: {sources: [..]}` is of type corpus. So is one source written without the list, where its type or a key of a
 /// corpus shows it: `data: {type: jsonl, path: FILE, task: ..}`.
 void settle_data(config::Document& d) {
   using config::Document;
   auto data = d.find("data");
   if (!data || data->form != Document::Form::group) return;
-  settle_pack(*data);
   auto type = data->find("type"), path = data->find("path");
   auto word = type ? type->text : "";
   if (auto sources = data->find("sources")) {
@@ -199,6 +191,45 @@ void settle_init_from(config::Document& all, bool ids) {
     all.at("tokenizer") = config::parse_items({"type=ids", "size=" + std::to_string(pretrained.vocabulary)});
   }
 }
+/// A field of a group; of a choice that of this type. Null if it has none.
+const config::Schema* field_of(const config::Schema& group, const std::string& type, const std::string& name) {
+  auto* fields = &group.fields;
+  for (auto& [word, own] : group.types)
+    if (word == type) fields = &own;
+  for (auto& field : *fields)
+    if (field.name == name) return &field;
+  return nullptr;
+}
+/// Another type on the command line replaces the file's, whose keys the new one may lack: these are left out.
+void settle_types(config::Document& below, const config::Document& above, const config::Schema& schema) {
+  auto type_of = [](const config::Document& d) { return d.find("type") ? d.find("type")->text : std::string(); };
+  auto before = type_of(below), now = type_of(above);
+  if (schema.group && !schema.types.empty()) {  // a list of choices has the types of its items
+    if (before.empty()) before = schema.fields.front().initial;
+    if (now.empty()) now = before;
+    if (now != before)
+      std::erase_if(below.members, [&](auto& m) {
+        return field_of(schema, before, m.first) && !field_of(schema, now, m.first);
+      });
+  }
+  for (auto& [key, member] : above.members) {
+    auto there = below.find(key);
+    auto field = field_of(schema, now, key);
+    if (there && field) settle_types(*there, member, *field);
+  }
+}
+/// `data=FILE` on the command line is another path of the file's only source, `data.field` its field.
+void settle_only_source(config::Document& below, config::Document& above) {
+  using Form = config::Document::Form;
+  auto data = below.find("data"), given = above.find("data"), sources = data ? data->find("sources") : nullptr;
+  if (!sources || !given || given->find("type") || given->find("sources")) return;
+  if (sources->items.size() != 1 || sources->items[0].form != Form::group) return;
+  for (auto key : {"path", "field"})
+    if (auto own = given->find(key)) {
+      sources->items[0].at(key) = *own;
+      std::erase_if(given->members, [&](auto& m) { return m.first == key; });
+    }
+}
 config::Document document_of(const std::string& yaml, const std::string& name,
                              const std::vector<std::string>& overrides) {
   auto& schema = all_settings();
@@ -209,11 +240,22 @@ config::Document document_of(const std::string& yaml, const std::string& name,
     settle_data(*part);
     config::settle(*part, schema, short_forms());
   }
+  settle_only_source(all, line);
+  settle_types(all, line, schema);
   settle_ways(all, line);
   config::lay_over(all, line);
   return all;
 }
-Settings settings_of(const config::Document& all) {
+/// `pack: true` and `pack: false`, as other systems have it. What false means is the task's choice, which the file may
+/// have where the command line has this.
+void settle_pack(config::Document& all) {
+  auto data = all.find("data"), pack = data ? data->find("pack") : nullptr, how = pack ? pack->find("how") : nullptr;
+  if (!how || how->written != "data.pack" || (how->text != "true" && how->text != "false")) return;
+  auto task = data->find("task"), type = task ? task->find("type") : nullptr;
+  how->text = how->text == "true" ? "first_fit" : type && type->text == "chat" ? "none" : "automatic";
+}
+Settings settings_of(config::Document all) {
+  settle_pack(all);
   Settings s;
   config::read(all, s, "", all_settings());
   if (std::string key; !given(all, ways[0], key) && (s.mesh.has_dims() || !s.mesh.rules.empty())) s.mesh.layout.clear();

@@ -6,11 +6,14 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <set>
 #include "bora/base/file.h"
 #include "bora/base/text.h"
 #include "bora/transport/forecast.h"
+#include "bora/transport/join.h"
 #include "config_file.h"
 #include "data/records.h"
+#include "job.h"
 #include "link.h"
 #include "settings.h"
 #include "train/run_folder.h"
@@ -38,6 +41,7 @@ void Settings::check() const {
   using config::domain;
   domain(seed >= 0, "seed", seed, "0 or more");
   domain(steps >= 0, "steps", steps, "0 or more");
+  bora::check<ConfigError>(steps <= 1 << 30, "steps: ", steps, " is more than 2^30");  // they are counted as i32
   domain(batch >= 1, "batch", batch, "1 or more rows");
   bora::check<ConfigError>(batch <= 1 << 30, "batch: ", batch, " is more than 2^30");
   domain(accumulate >= 1, "accumulate", accumulate, "1 or more parts");
@@ -122,6 +126,18 @@ void check_folder(const std::string& path) {
   bool writable = ::access(there.c_str(), W_OK | X_OK) == 0;
   check<ConfigError>(writable, "out: cannot write into ", there.string(), ": ", std::strerror(errno));
 }
+/// The options of the transport, also those that the variables of their names give, as ranks will read them.
+void check_transport(const Settings& s) {
+  std::set<std::string> variables;
+  fields::for_each(s.transport, [&](std::string_view name, auto&) {
+    std::string upper = "BORA_";
+    for (char c : name) upper += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    variables.insert(upper);
+  });
+  auto options = transport::config_from_environment(
+      [&](const char* name) -> const char* { return variables.contains(name) ? std::getenv(name) : nullptr; });
+  transport::check_options(transport::with_options(options, options_in(s)));
+}
 }  // namespace
 void check_job(const Settings& s, int ranks) {
   for (auto& path : data_paths(s)) check_path("data", path);
@@ -131,6 +147,7 @@ void check_job(const Settings& s, int ranks) {
   check_path("trace", s.trace.path);
   check_settings(s);
   resolve_mesh(s.mesh, ranks);
+  check_transport(s);
   auto algorithms = std::getenv("BORA_ALGORITHMS");
   transport::check_wire(s.wire.wire(), s.transport.algorithms.value_or(algorithms ? algorithms : ""));
   s.data->check_files(s.model->positions());

@@ -115,7 +115,10 @@ void Team::give_back() {
   places[place_].taken.store(false, std::memory_order_release);
   --callers;
 }
-void Team::try_again() { ++tries; }
+void Team::try_again() {
+  ++tries;
+  my_place = -1;
+}
 
 void Team::add_workers(std::int64_t parts) {
   if (tried_ == tries) return;

@@ -24,7 +24,8 @@ class Team {
   /// A thread that is done with its own range takes ranges that no thread has begun: a worker that gets no core delays
   /// no other thread. If ranges throw, the exception of the lowest range is rethrown, as a single thread would.
   void run(RangeFn f, void* context, std::int64_t n, std::int64_t parts);
-  /// Lets teams try again to make threads that could not be made.
+  /// Lets teams try again to make threads that could not be made. This thread looks for another team: its affinity may
+  /// have changed.
   static void try_again();
 
  private:

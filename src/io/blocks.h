@@ -55,4 +55,11 @@ inline int writer_of(const Spec& spec, std::size_t index, const Place& place) {
   auto all = holders(spec, place.mesh, place.rank);
   return all[index % all.size()];
 }
+/// Whether that one is `rank`, in little time on any mesh.
+inline bool writes(const Spec& spec, std::size_t index, const MeshShape& mesh, int rank) {
+  MeshAxes free;
+  for (auto& axis : mesh.axes)
+    if (!spec.uses(axis.first)) free.push_back(axis.first);
+  return index % static_cast<std::size_t>(mesh.parts(free)) == static_cast<std::size_t>(mesh.part(rank, free));
+}
 }  // namespace bora::io

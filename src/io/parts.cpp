@@ -38,6 +38,15 @@ std::string pack_part(const std::vector<Leaf>& leaves, const Place& place) {
   return part;
 }
 
+std::int64_t part_bytes(const std::vector<Leaf>& leaves, const MeshShape& mesh, int rank) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < leaves.size(); ++i)
+    if (writes(leaves[i].spec, i, mesh, rank))
+      bytes += static_cast<std::int64_t>(
+          size_of(leaves[i], block_of_rank(leaves[i].type, leaves[i].spec, mesh, rank)));
+  return bytes;
+}
+
 bool has_part_of(const std::vector<Leaf>& leaves, const MeshShape& mesh, int rank, int of) {
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     auto& leaf = leaves[i];

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -270,8 +269,9 @@ class Job final : private RankEvents {
     if (asked_) each([](Ranks& some) { some.tell(Message::meet_again); });
   }
   int verdict() {
-    if (failed_.empty() && !why_.empty()) return say_loss(std::string(error_mark) + why_);
     if (failed_.empty()) {
+      bool missed = !why_.empty() && !interrupted_;  // some are missed by others, as those are that the user stops
+      if (missed) return say_loss(std::string(error_mark) + why_);
       for (auto& line : outputs_.errors()) outputs_.print(2, line.text + "\n");
       auto with = [](int code) { return [code](auto& r) { return r.ending && r.ending->code() == code; }; };
       bool stopped = interrupted_ ? !std::all_of(ranks_.begin(), ranks_.end(), with(0))
@@ -286,9 +286,9 @@ class Job final : private RankEvents {
   }
   /// The line of a loss is said by whoever decides whether the job goes on.
   int say_loss(const std::string& line) {
-    if (elastic() && !interrupted_) loss_ = line.substr(error_mark.size());
-    else outputs_.print(2, line + "\n");
-    return 86;
+    if (!elastic() || interrupted_) outputs_.print(2, line + "\n");
+    else loss_ = line.substr(error_mark.size());
+    return elastic() && interrupted_ ? 130 : 86;  // the job would have gone on
   }
 
   void printed(int r, bool errors, std::string_view bytes) override { outputs_.printed(r, errors, bytes); }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 #include "bora/base/error.h"
 #include "ranks.h"
 
@@ -18,6 +19,7 @@ Outputs::Outputs(const std::string& log_dir) : log_dir_(log_dir) {
   check<ConfigError>(!error, "launch: cannot make the folder ", log_dir, ": ", error.message());
 }
 Outputs::~Outputs() { close_logs(); }
+std::string Outputs::log_of(int rank) const { return log_dir_ + "/rank-" + std::to_string(rank) + ".log"; }
 void Outputs::close_logs() {
   for (auto& rank : ranks_)
     if (rank.log >= 0) ::close(rank.log);
@@ -30,7 +32,7 @@ void Outputs::open(int ranks) {
   ranks_.resize(static_cast<std::size_t>(ranks));
   if (log_dir_.empty()) return;
   for (int r = 0; r < ranks; ++r) {
-    auto path = log_dir_ + "/rank-" + std::to_string(r) + ".log";
+    auto path = log_of(r);
     auto log = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     check<ConfigError>(log >= 0, "cannot write ", path, ": ", std::strerror(errno));
     ranks_[static_cast<std::size_t>(r)].log = log;
@@ -50,7 +52,11 @@ void Outputs::show(int rank, bool errors, std::string_view text) {
 }
 void Outputs::printed(int rank, bool errors, std::string_view bytes) {
   auto& r = ranks_[static_cast<std::size_t>(rank)];
-  if (r.log >= 0) write_all(r.log, bytes);
+  if (r.log >= 0 && !write_all(r.log, bytes)) {
+    std::string why = std::strerror(errno);
+    ::close(std::exchange(r.log, -1));
+    print(2, "warning: cannot write " + log_of(rank) + ": " + why + "; what the rank prints is shown here\n");
+  }
   r.pending[errors].append(bytes);
   split(rank, errors);
 }

@@ -7,8 +7,8 @@
 namespace bora::launch {
 inline constexpr std::string_view error_mark = "bora: ";  // begins a line on stderr that is an error
 
-/// Rank 0's output is passed on unchanged, others' by the line, each with its rank, or to the logs alone. Lines that
-/// are errors are kept.
+/// Rank 0's output is passed on unchanged, others' by the line, each with its rank, or to the logs alone, as long as
+/// these can be written. Lines that are errors are kept.
 class Outputs {
  public:
   struct Line {
@@ -33,6 +33,7 @@ class Outputs {
     std::string pending[2] = {};  // of stdout and stderr
     int log = -1;
   };
+  std::string log_of(int rank) const;
   void close_logs();
   void show(int rank, bool errors, std::string_view text);
   void split(int rank, bool errors);

@@ -11,7 +11,7 @@ inline constexpr int kAgentPort = 29651;
 struct Patience {
   std::string launcher = {};  // where it runs, and listens as well; empty: here
   int first_s = 600;          // no connection at all
-  int next_s = 100;           // none since the last one: a host that is lacking is tried at least twice a minute
+  int next_s = 600;           // none since the last one: the job may do without a host for 8 minutes (apart.h)
   int gone_s = 10;            // none, and nobody listens where the launcher runs
 };
 /// Listens at all addresses of this machine until the launcher says with which exit code the job has ended; returns it.

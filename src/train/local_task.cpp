@@ -71,6 +71,9 @@ Evaluate jit_evaluation_of_each(const Task<Params>& task, const Axis& replica) {
              }),
              {.name = "evaluation"});
 }
+std::string type_of(local::Kind kind) {
+  return kind == local::Kind::average ? "average" : kind == local::Kind::slowmo ? "slowmo" : "diloco";
+}
 /// Replicas of a TrainState that make local steps.
 class LocalTask final : public Owner<local::State<TrainState<Params>>> {
   using One = TrainState<Params>;
@@ -123,6 +126,14 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
       }
     return all;
   }
+  /// With the rows of all replicas, which the rules of the mesh split: a replica's own ones lie on its ranks alone.
+  std::vector<std::vector<Axis>> activations() const override {
+    auto all = Owner::activations();
+    for (auto& axes : all)
+      for (auto& axis : axes)
+        if (axis.name == "batch") axis.size *= replica_.size;
+    return all;
+  }
   std::vector<std::pair<std::string, double>> meeting() const override { return met_; }
   void begin_around_parameters() override {
     auto keys = state_.replicas.key;
@@ -137,7 +148,9 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
   }
   /// A run that ended made its last meeting: later ones begin behind it.
   Notes notes(std::int64_t step) const override {
-    Notes r{{"local.every", std::to_string(local_.every)}, {"local.delay", std::to_string(local_.delay)}};
+    Notes r{{"local.type", type_of(local_.kind)},
+            {"local.every", std::to_string(local_.every)},
+            {"local.delay", std::to_string(local_.delay)}};
     if (auto ended = step == local_.last ? step : local_.met; ended > 0) r["local.ended"] = std::to_string(ended);
     return r;
   }
@@ -146,16 +159,25 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
       auto found = notes.find(name);
       return found == notes.end() ? otherwise : std::stoll(found->second);
     };
+    auto mine = type_of(local_.kind), type = notes.contains("local.type") ? notes.at("local.type") : mine;
+    check<CheckpointError>(type == mine, "local: the checkpoint is of meetings of type ", type, ", this run's are of ",
+                           mine, ", whose outer optimizer adds up numbers of another size; keep local.type, or begin "
+                           "another run");
     local_.met = number("local.ended", notes.contains("ended") ? step : 0);  // "ended": as they were written first
     auto before = local_;
     before.every = number("local.every", local_.every);
     before.delay = number("local.delay", local_.delay);
-    if (before.every == local_.every && before.delay == local_.delay) return;
     auto fragments = static_cast<std::int64_t>(state_.outer.size());
-    check<CheckpointError>(before.pending(step, fragments).empty() && local_.pending(step, fragments).empty(),
+    bool same = before.every == local_.every && before.delay == local_.delay;
+    check<CheckpointError>(same || (before.pending(step, fragments).empty() && local_.pending(step, fragments).empty()),
                            "local: after step ", step, " a meeting of replicas is under way, with every ", before.every,
                            " and delay ", before.delay, "; now they are ", local_.every, " and ", local_.delay,
                            ". Continue with the former, or from a step at which none is");
+    // The last step of this run, but not of the one that made it, which may have met after it all the same.
+    before.last = -1;
+    bool met = fragments == 1 && before.delay == 0 && before.begins(step, fragments);
+    if (step == local_.last && step != local_.met && !met && notes.contains("local.every"))
+      meet({}, local_.pending(step, fragments), step);
   }
 
  private:

@@ -14,6 +14,7 @@
 #include "bora/train/trainer.h"
 #include "bora/transport/forecast.h"
 #include "bora/transport/transport.h"
+#include "snapshots.h"
 
 namespace bora {
 namespace {
@@ -36,13 +37,13 @@ std::int64_t rounding(Trainable& model) {
 std::string pack(const RankNeeds& n) {
   std::ostringstream o;
   o << n.parameters << ' ' << n.optimizer << ' ' << n.gradients << ' ' << n.activations << ' ' << n.transport << ' '
-    << n.start << ' ' << n.rows << ' ' << n.trained;
+    << n.start << ' ' << n.rows << ' ' << n.trained << ' ' << n.snapshots;
   return o.str();
 }
 RankNeeds unpack(const std::string& text) {
   RankNeeds n;
   std::istringstream(text) >> n.parameters >> n.optimizer >> n.gradients >> n.activations >> n.transport >> n.start >>
-      n.rows >> n.trained;
+      n.rows >> n.trained >> n.snapshots;
   return n;
 }
 /// Of an abstract mesh as given. A rank of a job knows its own host only; the others are taken to be like it.
@@ -76,6 +77,17 @@ std::int64_t transport_bytes(const Executable& e, const Mesh& mesh) {
       now -= std::exchange(under_way[event.handle], 0);
     }
   return most + static_cast<std::int64_t>(peers.size()) * rings;
+}
+/// What snapshots take on each rank, if the run takes any: at its start and then every few steps.
+std::function<std::int64_t(int)> snapshots_of(Trainable& model, const LoopSettings& s, const Mesh& mesh) {
+  if (!training::UseSnapshots::current() || s.steps == 0) return [](int) { return std::int64_t{0}; };
+  std::vector<io::Leaf> state;
+  for (auto& slot : tree::slots(model.state()))
+    if (slot.leaf.defined()) state.push_back({slot.path, slot.leaf.get().type(), spec_of(slot.leaf.get())});
+  return [state, shape = mesh.shape(), each = links_of(mesh).ranks_per_host,
+          next = s.steps > training::UseSnapshots::every()](int rank) {
+    return training::snapshot_bytes(state, shape, each, rank, next);
+  };
 }
 /// The largest kinds and the sum of the others.
 std::string arena_text(const std::vector<std::pair<std::string, std::size_t>>& arena) {
@@ -119,16 +131,21 @@ RankPlan plan_rank(Trainable& model, const Batch& batch, const LoopSettings& s, 
   auto step = compiled(model.step_program(batch), model.step_arguments(batch));
   std::vector<ExecutablePtr> all{step};
   for (auto& [program, arguments] : model.meeting_programs(batch)) all.push_back(compiled(program, arguments));
+  if (auto evaluation = model.evaluation_program(batch))
+    all.push_back(executable(fx::local_program(evaluation->first, evaluation->second)));
   std::size_t slab = 0;  // one serves all of them in turn
   for (auto& e : all) {
     slab = std::max(slab, e->info().slab_bytes);
     mine.transport = std::max(mine.transport, transport_bytes(*e, mesh));
   }
   mine.start = process() + rounding(model) + static_cast<std::int64_t>(kernels::block_footprint(slab) - slab);
+  mine.start += 3 * block_bytes(tree::node(batch.example));  // a step's rows and arrays, and the next one's rows
   // Gradients live in the slab beside everything else that is temporary.
   mine.gradients = std::min<std::int64_t>(kept, static_cast<std::int64_t>(slab));
   mine.activations = static_cast<std::int64_t>(slab) - mine.gradients;
-  return {mine, step};
+  auto snapshots = snapshots_of(model, s, mesh);
+  mine.snapshots = snapshots(mesh.rank());
+  return {mine, step, snapshots};
 }
 std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& s, const Mesh& mesh,
                       const ProcessBytes& process) {
@@ -151,12 +168,15 @@ std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& 
   if (fixed > 0) o << ", of which " << parameters - fixed << " are adapters'";
   o << ", mesh " << to_string(mesh) << ", layout " << s.layout << ", policy " << s.policy << ", batch "
     << s.batch << " x " << batch.example.tokens.axis("position").size << " tokens\n";
-  o << "  rank   rows   parameters    optimizer    gradients  activations    transport     at start    peak "
-       "(predicted)\n";
+  bool snapshots = std::any_of(all.begin(), all.end(), [](auto& n) { return n.snapshots > 0; });
+  o << "  rank   rows   parameters    optimizer    gradients  activations    transport     at start"
+    << (snapshots ? "    snapshots" : "") << "    peak (predicted)\n";
   auto line = [&](const std::string& rank, const RankNeeds& n) {
     o << std::setw(6) << rank << std::setw(7) << n.rows;
-    for (auto x : {n.parameters, n.optimizer, n.gradients, n.activations, n.transport, n.start, n.peak()})
+    for (auto x : {n.parameters, n.optimizer, n.gradients, n.activations, n.transport, n.start})
       o << std::setw(13) << bytes_text(x);
+    if (snapshots) o << std::setw(13) << bytes_text(n.snapshots);
+    o << std::setw(13) << bytes_text(n.peak());
   };
   constexpr std::size_t one_by_one = 64;
   std::vector<std::pair<std::size_t, std::int64_t>> alike;  // the first rank of them, how many

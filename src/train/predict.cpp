@@ -79,9 +79,8 @@ class Model {
       auto begin = std::max(link, *std::max_element(now.begin(), now.end()));
       link = done[next->handle] = begin + f.seconds;
       all += f.seconds;
-      if (f.crosses) p.wire += f.seconds;
+      if (f.crosses) p.wire += f.seconds, by_name[classes_[0].work.collectives[next->which].what] += f.seconds;
       p.sent += f.sent, p.wired += f.wired;
-      by_name[classes_[0].work.collectives[next->which].what] += f.seconds;
     }
     p.compute = *std::max_element(busy.begin(), busy.end());
     p.step = *std::max_element(now.begin(), now.end());
@@ -140,6 +139,7 @@ class Model {
     for (std::size_t i = 0; fastest_ == 0 && i < r.size(); ++i)  // a small model: its largest kernel has to do
       if (r[i] > 0 && work.kernels[i].flops >= largest_flops(work)) fastest_ = work.kernels[i].flops / r[i];
     auto cores = cores_ / per_host_;
+    if (host_.threads > 0) cores = std::min(cores, static_cast<double>(host_.threads));
     for (std::size_t i = 0; i < r.size(); ++i) {
       auto& k = work.kernels[i];
       bool computes = k.flops > 20 * k.bytes;

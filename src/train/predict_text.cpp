@@ -81,7 +81,7 @@ std::string Prediction::json(const std::vector<RankClass>& classes) const {
     auto& n = c.plan.needs;
     w.object()("rank", c.ranks[0])("ranks", c.ranks.size())("rows", n.rows)("parameters", n.parameters);
     w("optimizer", n.optimizer)("gradients", n.gradients)("activations", n.activations)("transport", n.transport);
-    w("start", n.start)("peak", n.peak()).end();
+    w("start", n.start)("snapshots", n.snapshots)("peak", n.peak()).end();
   }
   return w.end().end().take();
 }

@@ -16,6 +16,15 @@
 
 namespace bora::training {
 namespace {
+constexpr std::string_view kSign = ".seen-";
+/// Signs of ranks that were killed before they took them away (check_shared_folder).
+void remove_old_signs(const std::string& folder) {
+  std::error_code error;
+  std::vector<std::filesystem::path> found;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->path().filename().string().starts_with(kSign)) found.push_back(it->path());
+  for (auto& sign : found) std::filesystem::remove(sign, error);
+}
 /// All ranks write their parts of checkpoints into the run's folder. A host that has another one of this name is found
 /// out now: the first checkpoint may be the one after the last step.
 void check_shared_folder(const Run& run) {
@@ -26,7 +35,7 @@ void check_shared_folder(const Run& run) {
     }
   } sign;
   run.on_first_rank("run: leave a sign in its folder", [&] {
-    sign.path = run.out + "/.seen-" + run.folder->id();
+    sign.path = run.out + "/" + std::string(kSign) + run.folder->id();
     write_file(sign.path, "");
   });
   auto name = run.mesh.exchange(run.folder ? run.folder->id() : "", "run: the sign in its folder")[0];
@@ -34,7 +43,7 @@ void check_shared_folder(const Run& run) {
     std::error_code error;  // opened, so that a client of NFS asks for what is new there
     for (auto& folder : {std::filesystem::path(run.out).parent_path(), std::filesystem::path(run.out)})
       (void)std::filesystem::directory_iterator(folder, error);
-    return is_there(run.out + "/.seen-" + name);
+    return is_there(run.out + "/" + std::string(kSign) + name);
   };
   bool shared = seen();
   for (int i = 0; i < 100 && !shared; ++i, shared = seen())  // other hosts may see it a moment later
@@ -96,6 +105,17 @@ bool has_an_end_to_make(Run& run, std::int64_t step) {
   });
   return !run.mesh.exchange(lacks, "run: what it lacks")[0].empty();
 }
+/// Whether a job whose ranks have met before was lost behind the end that patience made, at an evaluation that no step
+/// followed: it makes that end once more. All ranks.
+bool was_out_of_patience(Run& run) {
+  auto patience = run.settings.eval.patience;
+  if (!UseLeaving::met_before() || patience == 0 || run.best.since < patience) return false;
+  std::string ended;
+  run.on_first_rank("run: its record", [&] {
+    if (run.recorded("train/loss") == run.done && run.recorded("eval/seconds") == run.done) ended = "out of patience";
+  });
+  return !run.mesh.exchange(ended, "run: whether it had ended")[0].empty();
+}
 }  // namespace
 
 bool prepare(Run& run) {
@@ -105,6 +125,7 @@ bool prepare(Run& run) {
   run.watchdog.at("taking the folder " + run.out);
   run.on_first_rank<ConfigError>("run: take the folder", [&] {
     run.folder = std::make_unique<RunFolder>(run.out, UseLeaving::met_before(), UseLeaving::job());
+    remove_old_signs(run.out);
     for (auto& root : {run.checkpoints(), run.best_checkpoint()}) run.warn(io::clean_checkpoints(root));
   });
   if (s.steps > 0 && mesh.size() > 1) check_shared_folder(run);
@@ -166,14 +187,17 @@ bool prepare(Run& run) {
     run.done = run.stored = stored->step;
     auto notes = io::read_manifest(stored->folder).notes;
     run.take(notes);
+    // Replicas that have met now, of which that checkpoint does not know.
+    if (!run.model.meeting().empty()) run.stored = -1, run.moved = true;
     if (auto batch = notes.find("batch"); batch != notes.end()) tell_batch(run, std::stoll(batch->second));
     run.say("continuing from step " + std::to_string(run.done) + " (" + stored->folder + ")");
   }
+  run.wants_stop = was_out_of_patience(run);
   // Only now: settings that do not fit must leave existing files as they were.
   run.on_first_rank("run: begin its files", [&] { begin_files(run, found); });
   run.watchdog.at("planning a step");
-  auto plan = plan_text(run.model, make_batch(run.read(run.done), s.batch, mesh), s, mesh,
-                        process_bytes(at_start));
+  auto batch = make_batch(run.read(run.done), s.batch, mesh);  // before process_bytes, which counts what comes later
+  auto plan = plan_text(run.model, batch, s, mesh, process_bytes(at_start));
   plan.pop_back();  // its last newline
   run.say(plan);
   if (!s.rules.compute.rules().empty())

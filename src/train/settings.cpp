@@ -153,7 +153,7 @@ void LossScaleSettings::check() const {
   domain(positive(initial), "initial", initial, "above 0");
   domain(config::finite(factor) && factor > 1, "factor", factor, "above 1");
   domain(positive(min) && min <= initial, "min", min, "above 0, and at most initial");
-  domain(period >= 1, "period", period, "1 or more");
+  domain(period >= 1 && period <= 1 << 30, "period", period, "from 1 to 2^30");
 }
 void PrecisionSettings::check() const { (void)Policy::parse(policy); }
 void MeshSettings::check() const {

@@ -144,6 +144,14 @@ std::vector<int> holders_of_copies(const std::vector<std::string>& host_of_rank)
   }
   return holders;
 }
+std::int64_t snapshot_bytes(const std::vector<io::Leaf>& state, const MeshShape& mesh, int ranks_per_host, int rank,
+                            bool next) {
+  auto n = mesh.size();
+  auto shift = ranks_per_host == 0 || ranks_per_host == n ? 1 : ranks_per_host;  // as holders_of_copies deals them out
+  auto mine = io::part_bytes(state, mesh, rank), copy = io::part_bytes(state, mesh, (rank + n - shift) % n);
+  auto kept = n > 1 ? mine + copy : mine;
+  return next ? kept + mine + copy : kept;
+}
 
 void Snapshots::take(const Mesh& mesh, std::int64_t step, tree::Node state, const std::string& note) {
   Held now{.step = step, .groups = groups_of_residuals(state), .ranks = mesh.size(), .note = note};
@@ -268,10 +276,11 @@ void Snapshots::hand_over(const Mesh& mesh, const std::vector<int>& heirs) {
     mesh.context().run(everyone(mesh), call);
     if (heir == mesh.rank()) now.parts[static_cast<int>(r)] = std::move(part);
   }
-  if (now.parts.empty()) return;
   auto held = std::find_if(held_.begin(), held_.end(), [&](auto& h) { return h.id == found.id; });
-  if (held == held_.end()) held_.push_back(std::move(now));
-  else held->parts.merge(now.parts);
+  if (held != held_.end()) held->parts.merge(now.parts);
+  else if (!now.parts.empty()) held_.push_back(std::move(now));
+  // Who leaves sooner than others, which still send, gives them the time that the launcher has for a rank that hangs.
+  mesh.exchange({}, "snapshot: handed over");
 }
 std::string Snapshots::restore(const Mesh& mesh, const Found& found, tree::Node state) {
   auto* mine = find(found.id);

@@ -4,15 +4,16 @@
 #include <optional>
 #include <string>
 #include <vector>
+#include "bora/io/checkpoint.h"
 #include "bora/train/loop.h"
 
 namespace bora::training {
 /// What one process holds of the newest snapshots: its own blocks, and a copy of those of another rank, on another host
 /// if there is one. It outlives the mesh. With one rank lost, all blocks exist among the others.
 ///
-/// A snapshot takes the place of the one before it once all ranks have both parts of it. Memory of a rank: five times
-/// its share of the state while one is taken, twice otherwise. A copy of what its holder has itself, as with layout dp,
-/// is made there, and only the others are sent.
+/// A snapshot takes the place of the one before it once all ranks have both parts of it. Memory of a rank beside the
+/// state: four times its share of the state while one is taken, twice otherwise (snapshot_bytes). A copy of what its
+/// holder has itself, as with layout dp, is made there, and only the others are sent.
 class Snapshots {
  public:
   /// Of the state after `step`. All ranks. Throws RankLost: then the one before it is still there.
@@ -65,6 +66,10 @@ class [[nodiscard]] UseSnapshots {
   Snapshots* saved_;
   std::int64_t saved_every_;
 };
+/// The most that snapshots take on a rank of hosts with so many ranks each (0: all ranks are on one): the parts of one,
+/// and of the next while it is taken, if there is any. state: its types and Specs.
+std::int64_t snapshot_bytes(const std::vector<io::Leaf>& state, const MeshShape&, int ranks_per_host, int rank,
+                            bool next);
 /// The rank that holds a copy of each rank's part: of the next host (the ranks of a host are those with one name) the
 /// rank with the same place in it, or with one host the next rank.
 std::vector<int> holders_of_copies(const std::vector<std::string>& host_of_rank);

@@ -22,6 +22,10 @@ template <class State> class Owner : public Trainable {
   tree::Node parameters() override { return tree::node(state_.params); }
   tree::Node base() override { return tree::node(base_); }
   Array evaluate(const Batch& b) override { return evaluate_(state_.params, base_, b); }
+  std::optional<std::pair<ProgramPtr, Arrays>> evaluation_program(const Batch& b) override {
+    if (options_.accumulate == 1) return none;
+    return std::pair{program_of(evaluate_, state_.params, base_, b), evaluate_.inputs(state_.params, base_, b)};
+  }
   std::vector<std::vector<Axis>> activations() const override { return *seen_; }
   bool trains(const std::string& path) const override {
     return (!options_.keeps || options_.keeps(path)) && (!options_.trains || options_.trains(path));

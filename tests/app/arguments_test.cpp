@@ -115,7 +115,8 @@ TEST(Arguments, LaunchElsewhereAndOfOtherPrograms) {
             "--ssh and --env: they are for other hosts; give --hosts FILE");
   EXPECT_EQ(error_of({"launch", "--hosts", "h", "--env", "NO_SUCH_THING", "gpt.yaml"}),
             "--env NO_SUCH_THING: it is not set here");
-  EXPECT_EQ(error_of({"launch", "gpt.yaml"}),
+  EXPECT_EQ(parse({"launch", "gpt.yaml"})["ranks"], "");  // the file may say how many
+  EXPECT_EQ(error_of({"launch", "--", "eval", "RUN"}),
             "launch: how many ranks? give -n N, or --hosts FILE, or --elastic MIN:MAX");
   EXPECT_EQ(error_of({"launch", "-n", "2", "eval", "RUN"}), "launch: eval stands behind --: launch -n N -- eval ..");
   EXPECT_EQ(error_of({"launch", "-n", "2", "--layout", "tp", "--", "eval", "RUN"}),
@@ -164,7 +165,7 @@ TEST(Arguments, EveryCommandIsListedAndExplained) {
     at = row.hidden ? at : listed;
     auto own = said({command->name().data(), "--help"});
     EXPECT_EQ(own.find(command->help()), 0U) << own;
-    EXPECT_EQ(said({"help", command->name().data()}), own);
+    EXPECT_TRUE(said({"help", command->name().data()}).starts_with(own));
     EXPECT_EQ(std::count_if(commands().begin(), commands().end(),
                             [&](auto& other) { return other.name == row.name || other.place == row.place; }),
               1)
@@ -186,7 +187,6 @@ TEST(Arguments, LaunchTakesTheCommandsWhoseRowSaysSo) {
 TEST(Arguments, MistakesAreOneLine) {
   for (auto& words : std::vector<std::vector<const char*>>{{},
                                                            {"tarin", "gpt.yaml"},
-                                                           {"launch", "gpt.yaml"},
                                                            {"launch", "-n", "two", "gpt.yaml"},
                                                            {"train", "gpt.yaml", "--mush", "x"},
                                                            {"train", "gpt.yaml", "steps"},
@@ -242,6 +242,12 @@ TEST(Arguments, HelpShowsDefaultsAndSettings) {
   EXPECT_TRUE(has(said({"help"}), "  optimizer.beta2             0.95     ")) << said({"help"});
   EXPECT_TRUE(has(said({"help", "model"}), "model.layers")) << said({"help", "model"});
   EXPECT_FALSE(has(said({"help", "model"}), "optimizer."));
+  for (auto [group, key] :
+       {std::pair{"eval", "eval.patience "}, {"loss", "loss.z_loss "}, {"data", "data.hold_out "}}) {
+    auto text = said({"help", group});  // a command's word too
+    EXPECT_TRUE(text.starts_with(said({group, "--help"}))) << text;
+    EXPECT_TRUE(has(text, "\nSettings:\n  " + std::string(group) + ".") && has(text, "  " + std::string(key))) << text;
+  }
   EXPECT_TRUE(said({"help", "local"}).ends_with("\nSettings of a type: bora help local.slowmo\n"));
   EXPECT_TRUE(said({"help"}).ends_with("optimizer.sgd, local.slowmo\n")) << said({"help"});
   EXPECT_EQ(said({"help", "lr"}), "  optimizer.lr                0.001    largest learning rate (short: lr)\n");

@@ -363,7 +363,15 @@ TEST_F(ElasticTest, BadInputIsOneLine) {
                "3 ranks are not from elastic.min=1");
   is_bad_input("launch -n 2 --snapshot 5" + out + config, "elastic.snapshot: must be 0 without max");
   is_bad_input("launch --elastic 1:2 --max-restarts 2" + out + config, "--max-restarts");
+  is_bad_input("launch" + out + config + " elastic.min=1 elastic.max=2 checkpoint_every=2 --max-restarts 2",
+               "--max-restarts");
+  is_bad_input("launch" + out + config, "launch: how many ranks?");
   is_bad_input("launch --elastic 1:2 -- comm", "--elastic: it is for training");
   EXPECT_FALSE(fs::exists(folder + "/o"));
+}
+TEST_F(ElasticTest, SettingsAloneMakeAJobElastic) {
+  auto r = run("launch --out " + folder + "/o " + config + " steps=4 elastic.min=1 elastic.max=2 checkpoint_every=2");
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_NE(r.out.find(" 2 ranks, rank 0 at "), r.out.npos) << r.out;
 }
 }  // namespace elastic_test

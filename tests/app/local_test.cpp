@@ -95,6 +95,12 @@ TEST_F(LocalTest, ARunKeepsItsReplicas) {
   EXPECT_EQ(another.code, 2) << another.err;
   EXPECT_NE(another.err.find("other meetings of replicas: it has "), another.err.npos) << another.err;
   EXPECT_NE(another.err.find("keep its settings of local"), another.err.npos) << another.err;
+  // SlowMo's momentum is of differences over the learning rate.
+  auto slow = run("train " + config + " steps=8 batch=12 local=slowmo local.every=3 local.replicas=2" + out);
+  EXPECT_EQ(slow.code, 2) << slow.err;
+  EXPECT_NE(slow.err.find("local: the checkpoint is of meetings of type diloco, this run's are of slowmo"),
+            slow.err.npos)
+      << slow.err;
   auto lion = run("train " + local + "local.replicas=2 optimizer=lion" + out);
   EXPECT_NE(lion.err.find("is of another optimizer: "), lion.err.npos) << lion.err;
   auto fresh = " --out " + folder + "/fresh";
@@ -135,6 +141,13 @@ TEST_F(LocalTest, EveryFollowsFromTheNetwork) {
   auto plan = run("plan " + config + " batch=96 --mesh replica=2 local=diloco --link 100M,1us");
   EXPECT_EQ(plan.code, 0) << plan.err;
   EXPECT_NE(plan.out.find("a meeting of the replicas takes"), plan.out.npos) << plan.out;
+  // Three rows of each replica are whole there, and no uneven blocks over both.
+  auto odd = run("plan " + config + " batch=6 --mesh replica=2 local=diloco");
+  EXPECT_EQ(odd.code, 0) << odd.err;
+  EXPECT_NE(odd.out.find("[batch 6, "), odd.out.npos) << odd.out;
+  EXPECT_EQ(odd.out.find("does not divide"), odd.out.npos) << odd.out;
+  plan = run("plan " + config + " batch=96 --mesh replica=2 local=diloco local.replicas=6 --link 100M");
+  EXPECT_NE(plan.out.find("the local steps of 6 replicas raise the loss by "), plan.out.npos) << plan.out << plan.err;
 }
 TEST_F(LocalTest, OneReplicaThatIsAveragedTrainsAsWithoutLocalSteps) {
   auto plain = run("train " + config + " steps=5 --out " + folder + "/plain");
@@ -156,6 +169,28 @@ TEST_F(LocalTest, PatienceCountsNoEvaluationBetweenMeetings) {
   auto more = run(words + at("more"));
   ASSERT_EQ(more.code, 0) << more.err;
   EXPECT_EQ(losses(at("more")).size(), 4U) << more.out;
+}
+TEST_F(LocalTest, ARunThatIsMadeShorterEndsWithAMeeting) {
+  auto at = [&](const std::string& name) { return folder + "/" + name; };
+  for (bool meets : {false, true}) {  // after step 4 the replicas met, or will only after step 6
+    fs::remove_all(at("long"));
+    fs::remove_all(at("short"));
+    auto words = "train " + local + "local.replicas=2 local.every=" + (meets ? "4" : "6") + " --out ";
+    ASSERT_EQ(run(words + at("long")).code, 0);
+    // As if it had been stopped after step 4.
+    fs::create_directories(at("short") + "/checkpoints");
+    fs::copy(at("long") + "/checkpoints/step-4", at("short") + "/checkpoints/step-4", fs::copy_options::recursive);
+    auto lines = slurp(at("long") + "/metrics.jsonl");
+    std::ofstream(at("short") + "/metrics.jsonl") << lines.substr(0, lines.find("{\"step\": 5,"));
+    auto ended = [&] {
+      return slurp(at("short") + "/checkpoints/step-4/manifest").find("local.ended") != std::string::npos;
+    };
+    EXPECT_FALSE(ended());
+    auto r = run(words + at("short") + " steps=4");
+    ASSERT_EQ(r.code, 0) << r.err;
+    EXPECT_NE(ended(), meets) << r.out;
+    EXPECT_EQ(losses(at("short")).size(), 4U);
+  }
 }
 TEST_F(LocalTest, TheExampleRunsOnRanksAsInOneProcess) {
   auto words = std::string(BORA_SOURCE_DIR) + "/examples/diloco.yaml data=" + folder +

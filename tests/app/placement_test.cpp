@@ -50,6 +50,8 @@ TEST_F(CommandTest, PlanSaysWhichRuleEachArrayTook) {
   has(r, "compute rule 5 (embed -> model): mesh axis 'model' is taken already in ");
   has(run("plan " + config), "\n  diagnostics: none\n");
   has(run("plan " + config + " --mesh replica=2,data=3"), "batch -> replica*data (1)");
+  has(run("plan " + config + " --mesh data=3 --layout dp --link 1G"),  // a link is between hosts, of a rank each
+      "\n  1     1               1               2, 3 (2)\n");
   r = run("plan " + config +
           " mesh=data=2,seq=2 'mesh.rules.storage=[[embed, data], [embed, model], [key_position, data]]'"
           " 'mesh.rules.compute=[[batch, replica, data]]'");
@@ -119,7 +121,6 @@ TEST_F(CommandTest, RunsWithPresetsAndRules) {
     ASSERT_EQ(t.code, 0) << t.out << t.err;
     auto last = std::stod(t.out.substr(t.out.rfind("val loss: ") + 10));
     for (std::string ranks : {"4", "2", "1"}) {
-      if (ranks == "2" && items.ends_with("own.yaml")) continue;  // its rules need both axes
       auto e = run("launch -n " + ranks + " -- eval " + own);
       ASSERT_EQ(e.code, 0) << items << " on " << ranks << e.err;
       EXPECT_NEAR(std::stod(e.line("val loss: ")), last, 1e-4) << items << " on " << ranks;

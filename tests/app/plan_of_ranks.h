@@ -1,6 +1,7 @@
 // plan_of_ranks.h -- the plan that real ranks print, and the bytes that they send.
 #pragma once
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "app/plan_run.h"
 #include "bora/nn/pipeline.h"
 #include "bora/transport/transport.h"
+#include "train/snapshots.h"
 
 namespace app_test {
 using namespace bora;
@@ -31,6 +33,9 @@ inline std::pair<std::string, std::vector<std::int64_t>> with_ranks(const Settin
     auto mine = rows_of_rank(s.batch, mesh);
     auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
     auto batch = make_batch(rows, s.batch, mesh);
+    bora::training::Snapshots none;
+    std::optional<bora::training::UseSnapshots> in_memory;
+    if (s.elastic.snapshot > 0) in_memory.emplace(none, s.elastic.snapshot);
     auto plan = plan_text(*model, batch, loop_settings(s, mesh.shape()), mesh, [] { return 1000; });
     if (mesh.rank() == 0) text = plan;
     auto before = mesh.context().traffic().bytes_sent;

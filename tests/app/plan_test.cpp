@@ -1,5 +1,6 @@
 // The plan of a mesh without ranks, against ranks: the same text, and the bytes that they send.
 #include <gtest/gtest.h>
+#include "app/host_table.h"
 #include "app/job.h"
 #include "app/link.h"
 #include "app/plan_run.h"
@@ -69,6 +70,28 @@ TEST(PlanTest, AnAbstractMeshHasThePlanOfARealOne) {
                     Case{"fsdp", "data=2,context=2", 4}})
       if (laws::tried(turn++, 2)) check_plan(model, c);  // 15 meshes: each with one model
 }
+TEST(PlanTest, SnapshotsOfElasticJobsCount) {
+  std::vector<std::string> elastic{"checkpoint.every=5", "elastic.min=1", "elastic.max=8", "elastic.snapshot=5"};
+  check_plan(kGpt2, {"fsdp", "data=4", 4}, elastic);
+  check_plan(kGpt2, {"dp", "data=3", 3}, elastic);
+  auto planned = [&](std::vector<std::string> settings) {
+    settings.insert(settings.end(), {"layout=fsdp", "mesh=data=4"});
+    auto s = parse_settings(yaml(kGpt2), "a test", settings);
+    auto tokenizer = s.tokenizer->open();
+    auto p = plan_run(s, *tokenizer, mesh_axes(s, *tokenizer, 4), {}, true, [] { return [] { return 1000; }; });
+    return p.classes[0].plan.needs;
+  };
+  auto without = planned({"steps=10"});
+  auto one = elastic, more = elastic;
+  one.push_back("steps=5"), more.push_back("steps=6");
+  // Blocks of its own and of another rank; twice, while those before are still there.
+  auto state = without.parameters + without.optimizer;
+  EXPECT_EQ(without.snapshots, 0);
+  EXPECT_NEAR(static_cast<double>(planned(one).snapshots), 2.0 * static_cast<double>(state),
+              0.3 * static_cast<double>(state));
+  EXPECT_EQ(planned(more).snapshots, 2 * planned(one).snapshots);
+  EXPECT_EQ(planned(more).peak(), without.peak() + planned(more).snapshots);
+}
 TEST(PlanTest, ArraysOfAnAbstractMeshHaveTypesAndNoNumbers) {
   auto mesh = Mesh::abstract({{"data", 1000}, {"model", 3}}, {}, 2);
   ASSERT_NE(mesh.links(), nullptr);
@@ -83,6 +106,15 @@ TEST(PlanTest, ArraysOfAnAbstractMeshHaveTypesAndNoNumbers) {
   EXPECT_THROW((void)mesh.exchange("", "a test"), ShardError);
   EXPECT_THROW((void)mesh.context(), ShardError);
 }
+TEST(PlanTest, EvaluationsOfWholeBatchesCount) {
+  auto s = parse_settings(yaml(kGpt2), "a test", {"layout=dp", "mesh=data=1", "batch=512", "accumulate=512"});
+  auto tokenizer = s.tokenizer->open();
+  auto plan = plan_run(s, *tokenizer, mesh_axes(s, *tokenizer, 1), {}, true, [] { return [] { return 0; }; });
+  auto& needs = plan.classes[0].plan.needs;
+  // A step takes row by row; the layers of an evaluation have f32 [512 rows, 12 positions, 4 x 20] all the same.
+  EXPECT_GT(needs.gradients + needs.activations, 512 * 12 * 4 * 20 * 4);
+  check_plan(kGpt2, {"dp", "data=2", 2}, {"batch=8", "accumulate=4"});
+}
 TEST(PlanTest, BadMeshesAndLinks) {
   EXPECT_THROW((void)Mesh::abstract({{"data", 0}}), ConfigError);
   EXPECT_THROW((void)Mesh::abstract({{"data", -1}}), ConfigError);
@@ -93,6 +125,13 @@ TEST(PlanTest, BadMeshesAndLinks) {
   EXPECT_DOUBLE_EQ(read_link("10G,50us").latency_s, 50e-6);
   for (auto bad : {"", "G", "1", "-1G", "1g", "nanG", "1G,", "1G,50", "0M", "infG", "ten"})
     EXPECT_THROW((void)read_link(bad), ConfigError) << bad;
+}
+TEST(PlanTest, HostsOfManyRowsAreListedAtOnce) {
+  MeshShape mesh{{{AxisName("data"), 2}, {AxisName("model"), 4096}}};
+  EXPECT_NE(host_table(mesh, {"data"}, 1 << 30, 0).find("0 to 8191       0, 1            0 to 1073741823 (1073741824)"),
+            std::string::npos);
+  EXPECT_NE(host_table(mesh, {"data"}, 5, 4096).find("1     4096 to 8191    1               2 to 4 (3)"),
+            std::string::npos);
 }
 TEST(PlanTest, LocalStepsCostWhatIsPublished) {
   EXPECT_NEAR(local_steps_penalty(2, 124'000'000), 0.010, 0.001);
@@ -132,6 +171,13 @@ TEST(PlanTest, AFasterLinkIsNoSlowerAndAllBytesLeaveARankThatIsAHost) {
       before = p.now.wire;
     }
 }
+TEST(PlanTest, RowsOfABatchCount) {
+  auto s = parse_settings(yaml(kGpt2), "a test", {"layout=dp", "mesh=data=2", "batch=40000", "accumulate=20"});
+  auto tokenizer = s.tokenizer->open();
+  auto plan = plan_run(s, *tokenizer, mesh_axes(s, *tokenizer, 2), {}, true, [] { return [] { return 0; }; });
+  // Tokens, targets and weights, three times: as rows, as arrays, and of the next step.
+  EXPECT_GE(plan.classes[0].plan.needs.start, 3 * 20000 * 12 * 3 * 4);
+}
 TEST(PlanTest, ForcedAlgorithmsAndSharedWiresCount) {
   auto predicted = [](const std::string& mesh, int ranks, const Links& links, const std::string& algorithms = {}) {
     auto s = parse_settings(yaml(kLlama), "a test", {"layout=fsdp+tp", "batch=64", "mesh=" + mesh});
@@ -151,11 +197,32 @@ TEST(PlanTest, ForcedAlgorithmsAndSharedWiresCount) {
   auto shared = predicted("data=2,model=4", 8, {.ranks_per_host = 4, .bytes_per_s = 1e7, .latency_s = 1e-9}).first;
   EXPECT_GT(shared.now.wired, 0);
   EXPECT_GE(shared.now.wire, 0.9 * 4 * static_cast<double>(shared.now.wired) / 1e7);
+  // What takes long inside of a host is not named as a bottleneck of the wire.
+  auto fast = predicted("data=2,model=4", 8, {.ranks_per_host = 4, .bytes_per_s = 1e15, .latency_s = 1e-15}).first;
+  EXPECT_NE(fast.now.slowest, "");
+  EXPECT_EQ(fast.now.slowest.find(" model "), std::string::npos) << fast.now.slowest;
 
   Links links{.ranks_per_host = 1};
   auto best = predicted("data=6,model=2", 12, links).first;
   auto forced = predicted("data=6,model=2", 12, links, "all_reduce=chain,all_gather=ring").first;
   EXPECT_GT(forced.now.wire, best.now.wire);
+}
+TEST(PlanTest, ThreadsOfARankBoundItsCores) {
+  auto compute = [](std::int64_t threads) {
+    auto s = parse_settings(yaml(kLlama), "a test", {"layout=dp", "batch=64", "mesh=data=2",
+                                                     "mesh.threads=" + std::to_string(threads)});
+    auto tokenizer = s.tokenizer->open();
+    Links links{.ranks_per_host = 1};
+    auto plan = plan_run(s, *tokenizer, mesh_axes(s, *tokenizer, 2), links, true, [] { return [] { return 0; }; });
+    auto host = host_of(s);
+    host.cores = 64;
+    return predict(plan.classes, {}, plan.mesh.shape(), links, host, {"data"}, plan.parameters, plan.tokens, 100)
+        .now.compute;
+  };
+  // Timings of kernels differ, by far less than this.
+  auto all = compute(0), one = compute(1);
+  EXPECT_GT(one, 8 * all);
+  EXPECT_LT(compute(1000), one / 8);
 }
 TEST(PlanTest, GroupsOfAHostShareItsWire) {
   transport::Group pair{{0, 8}, "axis data"};

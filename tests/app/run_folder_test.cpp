@@ -273,6 +273,9 @@ TEST_F(RunFolderTest, ARankThatHasAnotherFolderIsFoundOutBeforeTheFirstStep) {
   EXPECT_FALSE(fs::exists(out + "1"));
   ASSERT_EQ(run("launch -n 2 " + config + " --out " + out).code, 0);
   EXPECT_EQ(tree_of(out).find("/.seen-"), std::string::npos) << tree_of(out);
+  std::ofstream(out + "/.seen-by-one-that-was-killed");
+  ASSERT_EQ(run(train + "steps=7").code, 0);
+  EXPECT_EQ(tree_of(out).find("/.seen-"), std::string::npos) << tree_of(out);
 }
 TEST_F(RunFolderTest, NothingInTheFolderIsItsLock) {
   auto r = run(train + "steps=100000", [&](pid_t pid) {

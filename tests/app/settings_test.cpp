@@ -180,6 +180,15 @@ TEST(Settings, DomainsAreChecked) {
       EXPECT_TRUE(check_error(key + bad).starts_with(key + ": must be ")) << key << bad;
   EXPECT_EQ(check_error("model.positions=9223372036854775807"),
             "model.positions: 9223372036854775807 is more than 2^30");
+  for (std::string key : {"steps", "optimizer.schedule.warmup", "optimizer.multi_steps", "optimizer.skip_not_finite"})
+    for (std::string huge : {"3000000000", "9223372036854775807"})  // no i32, as which steps are counted
+      EXPECT_EQ(check_error(key + "=" + huge), key + ": " + huge + " is more than 2^30");
+  EXPECT_EQ(check_error("optimizer={type: adafactor, step_offset: 3000000000}"),
+            "optimizer.step_offset: 3000000000 is more than 2^30");
+  EXPECT_EQ(check_error("optimizer={type: muon, steps: 1000000}"),
+            "optimizer.steps: must be from 1 to 100, got 1000000");
+  EXPECT_EQ(check_error("precision.loss_scale={type: dynamic, period: 3000000000}"),
+            "precision.loss_scale.period: must be from 1 to 2^30, got 3000000000");
   EXPECT_EQ(check_error("accumulate=3"), "accumulate: batch 8 cannot be cut into 3 equal parts");
   EXPECT_EQ(check_error("layout=fspd"), "mesh.layout: unknown layout 'fspd'; there are dp, fsdp, tp and fsdp+tp");
   EXPECT_EQ(check_error("policy=p=f32,c=bf16,o=f32"), "no error");
@@ -192,6 +201,36 @@ TEST(Settings, DomainsAreChecked) {
   EXPECT_EQ(check_error("trackers=[jsonl, tensorboard, jsonl]"), "trackers: jsonl is given twice");
   EXPECT_EQ(check_error("data="), "data: no text given; set data=FILE, or a folder of text files");
   EXPECT_EQ(check_error("join_timeout=0"), "transport.join_timeout: must be above 0 seconds, got 0");
+}
+TEST(Settings, AnotherTypeOnTheCommandLineReplacesTheFiles) {
+  // The keys that only the file's type has are left out, so OUT/config.yaml, which has all of them, takes one as well.
+  auto run = to_yaml(parse_settings("local: {type: diloco, every: 7, replicas: 4, outer: {momentum: 0.5}}\nlr: 0.5\n",
+                                    "x", {"optimizer.eps=1e-6"}));
+  auto s = parse_settings(run, "x", {"local=none", "optimizer=lion"});
+  EXPECT_EQ(s.local->type(), "none");
+  EXPECT_EQ(s.optimizer->type(), "lion");
+  EXPECT_EQ(s.optimizer.as<optim::LionConfig>()->lr, 0.5);
+  EXPECT_EQ(parse_settings(run, "x", {"local=average"}).local->replicas(), 4);
+  auto bytes = parse_settings("tokenizer: {type: bpe, path: t.json}", "x", {"tokenizer=bytes"});
+  EXPECT_EQ(bytes.tokenizer->type(), "bytes");
+  EXPECT_EQ(parse_error("optimizer: {epss: 1}", {"optimizer=lion"}).substr(0, 38),
+            "gpt.yaml:1: unknown key 'optimizer.eps");
+  EXPECT_EQ(parse_error("", {"optimizer=lion", "optimizer.eps=1"}).substr(0, 42),
+            "command line: unknown key 'optimizer.eps';");
+  // A text takes the place of a corpus, and a path that of its only source.
+  auto corpus = to_yaml(parse_settings("data: {type: jsonl, path: a.jsonl, field: body, task: completion}", "x"));
+  EXPECT_EQ(data_paths(parse_settings(corpus, "x", {"data.type=text", "data.path=b"})), std::vector<std::string>{"b"});
+  auto other = parse_settings(corpus, "x", {"data=b.jsonl"});
+  EXPECT_EQ(to_yaml(other), to_yaml(parse_settings("data: {type: jsonl, path: b.jsonl, field: body, task: completion}",
+                                                   "x")));
+  auto list = parse_settings(corpus, "x", {"data.sources=[{type: text, path: c}]"});
+  EXPECT_EQ(data_paths(list), std::vector<std::string>{"c"});
+  // Lists of choices are replaced whole.
+  EXPECT_EQ(parse_settings("trackers: [jsonl]", "x", {"trackers=[jsonl, tensorboard]"}).trackers.size(), 2U);
+  EXPECT_EQ(data_paths(parse_settings(corpus, "x", {"data.sources=[{path: c}]"})), std::vector<std::string>{"c"});
+  EXPECT_EQ(data_paths(parse_settings(corpus, "x", {"data={type: csv, path: c}"})), std::vector<std::string>{"c"});
+  EXPECT_EQ(parse_error("data: {sources: [{path: a}, {path: b}]}", {"data=c"}),
+            "command line: unknown key 'data.path'; type 'text' has it");
 }
 TEST(Settings, MeshAndLayout) {
   auto mesh = [](const std::string& m, const std::string& layout, int n) {
@@ -377,6 +416,13 @@ TEST(Settings, JobsAreCheckedBeforeTheyStart) {
                 " has 5000 bytes; the text to train on and the text held out (hold_out=0.05) need a window of 5001 "
                 "bytes each (model.positions + 1)");
   EXPECT_EQ(with([](Settings& t) { t.model.as<models::Gpt2Config>()->positions = 2499; }), "no error");
+  EXPECT_EQ(with([](Settings& t) { t.transport.carrier = "udp"; }),
+            "transport.carrier (BORA_CARRIER): unknown carrier 'udp'; there are auto, tcp, zmq, shm and mpi");
+  EXPECT_EQ(with([](Settings& t) { t.transport.calibrate = "maybe"; }),
+            "transport.calibrate (BORA_CALIBRATE): there are auto, on and off, not 'maybe'");
+  EXPECT_EQ(with([](Settings& t) { t.transport.heartbeat = 5; }),
+            "transport.heartbeat (BORA_HEARTBEAT) 5 s, suspect 3 s and dead 10 s must increase");
+  EXPECT_EQ(with([](Settings& t) { t.transport.dead = 5; }), "no error");
   EXPECT_NE(with([](Settings& t) { t.model.as<models::Gpt2Config>()->positions = 2500; }), "no error");
   EXPECT_TRUE(with([&](Settings& t) {
                 t.out = text + "/below";
@@ -414,5 +460,15 @@ TEST(Settings, DataInShortForms) {
   EXPECT_EQ(data("data: {sources: [{path: a.txt}], task: chat, pack: false}"),
             data("data: {sources: [{type: text, path: a.txt}], task: {type: chat}, pack: none}"));
   EXPECT_EQ(data("data: a.jsonl"), data("data: {type: text, path: a.jsonl}"));
+  // The task may stand in the file where the command line has `pack`, and the other way round.
+  auto pack = [](const std::string& task, std::vector<std::string> items) {
+    auto s = parse_settings("data: {sources: [{path: a.txt}]" + task + "}", "x", items);
+    return config::write(s.data).find("pack")->find("how")->text;
+  };
+  EXPECT_EQ(pack(", task: chat", {"data.pack=false"}), "none");
+  EXPECT_EQ(pack(", task: chat", {"data.pack=true"}), "first_fit");
+  EXPECT_EQ(pack(", task: {type: chat}", {"data={pack: false}"}), "none");
+  EXPECT_EQ(pack(", task: lm, pack: false", {"data.task=chat"}), "none");
+  EXPECT_EQ(pack(", task: completion", {"data.pack=false"}), "automatic");
 }
 }  // namespace settings_test

@@ -49,6 +49,26 @@ TEST_F(WireTest, GradientsOfF64ArePlanned) {
   EXPECT_NE(r.out.find("\n    f32 "), r.out.npos) << r.out;
   EXPECT_EQ(r.out.find("\n    int8 "), r.out.npos) << r.out;
 }
+/// A failure costs the steps since what the job goes on from.
+TEST_F(WireTest, SnapshotsLoseFewerStepsThanCheckpoints) {
+  auto plan = "plan " + config + " --mesh data=2 --link 1M --mtbf 1 steps=1000000000 checkpoint.every=1000000000 ";
+  auto lost = [&](const std::string& words) {
+    auto r = run(plan + words);
+    EXPECT_EQ(r.code, 0) << r.err;
+    auto end = r.out.find(" % of the time is lost");
+    EXPECT_NE(end, r.out.npos) << r.out;
+    return std::stod(r.out.substr(r.out.rfind(' ', end - 1)));
+  };
+  EXPECT_GT(lost("layout=dp"), 90);
+  EXPECT_LT(lost("layout=dp elastic.min=1 elastic.max=2 elastic.snapshot=1"), 50);
+}
+TEST_F(WireTest, NothingIsSaidOfLocalStepsBesidePowersgd) {
+  for (auto& [wire, says] : {std::pair{"f32", true}, {"powersgd", false}}) {
+    auto r = run("plan " + config + " --mesh data=2 --link 1G layout=dp wire=" + wire);
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(r.out.find("steps over 'data'") != r.out.npos, says) << r.out;
+  }
+}
 TEST_F(WireTest, WhatIsLostIsCarriedOver) {
   auto exact = loss_of("dp", "f32");
   for (std::string wire : {"'{gradients: int4, error_feedback: true}'", "'{gradients: powersgd, rank: 4}'"}) {

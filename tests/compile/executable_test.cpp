@@ -7,11 +7,14 @@
 #include "bora/base/trace.h"
 #include "bora/compile/control.h"
 #include "bora/compile/program.h"
+#include "bora/compile/work.h"
 #include "bora/kernels/memory.h"
 #include "bora/ops/collective_primitives.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
+#include "bora/ops/functions.h"
 #include "bora/ops/index.h"
+#include "bora/ops/ragged.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/transform.h"
 #include "compile/passes/graph.h"
@@ -529,6 +532,32 @@ TEST(Executable, ATraceHasASpanForEveryKernelAndLoop) {
     }
   }
   EXPECT_GT(tracing::totals(spans).kernel, 0);
+}
+// Times are measured on made-up numbers: these must not leave out rows of experts, or keys of a window or a mask.
+TEST(Executable, TimesAreOfAllRowsAndKeys) {
+  auto seconds = [](const FlatFn& f, const Types& in) {
+    auto e = executable(stage(f, in).program);
+    auto work = work_of(*e);
+    double s = 0;
+    for (auto& k : work.kernels) s += k.seconds();
+    return s;
+  };
+  Type x{{512, 256}, f32}, w{{256, 256}, f32}, experts{{4, 256, 256}, f32}, sizes{{4}, i32};
+  auto product = seconds([](const Arrays& a) { return Arrays{matmul(a[0], a[1])}; }, {x, w});
+  auto grouped = [](const Arrays& a) { return Arrays{ragged_dot(a[0], a[1], a[2])}; };
+  EXPECT_GT(seconds(grouped, {x, experts, sizes}), product / 3);
+  // Of two experts of four: half of the rows are theirs.
+  auto e = executable(stage(grouped, {x, {{2, 256, 256}, f32}, sizes}).program);
+  EXPECT_NEAR(e->info().flops, 512.0 * 256 * 256, 0.01 * 512 * 256 * 256);
+  Type q{{512, 2, 64}, f32};
+  auto causal = [](const Arrays& a) { return Arrays{attention(a[0], a[1], a[2], {.causal = true})}; };
+  auto plain = seconds(causal, {q, q, q});
+  auto windowed = [](const Arrays& a) {
+    return Arrays{attention(a[0], a[1], a[2], {.causal = true, .window = a[3]})};
+  };
+  EXPECT_GT(seconds(windowed, {q, q, q, {{}, i32}}), plain / 3);
+  auto masked = [](const Arrays& a) { return Arrays{attention(a[0], a[1], a[2], {.mask = a[3]})}; };
+  EXPECT_GT(seconds(masked, {q, q, q, {{512, 512}, Dtype::boolean}}), plain / 3);
 }
 }  // namespace
 }  // namespace bora::executable_test

@@ -1,6 +1,8 @@
 // Which host an elastic job goes on without when all ranks live and do not meet.
 #include "launch/apart.h"
 #include <gtest/gtest.h>
+#include "launch/newcomers.h"
+#include "launch/tunnel.h"
 
 namespace apart_test {
 using bora::launch::Apart;
@@ -61,6 +63,8 @@ TEST(Apart, PausesGrow) {
   }
   EXPECT_EQ(a.pause("b"), std::chrono::seconds(30));
   for (int k = 0; k < 40; ++k) EXPECT_LE(a.pause("a"), std::chrono::seconds(480));
+  // A host that listens for the launcher (a pod) waits longer than the job does without it.
+  EXPECT_LT(a.pause("a") + bora::launch::kMostToConnect, std::chrono::seconds(bora::launch::Patience{}.next_s));
 }
 TEST(Apart, PausesOutliveTheRanks) {
   Apart a;

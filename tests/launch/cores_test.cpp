@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <unistd.h>
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -124,6 +125,33 @@ TEST(Cores, SharesAreDisjointAndTogetherAll) {
     EXPECT_EQ(cpus, CPU_COUNT(&all));
     EXPECT_TRUE(CPU_EQUAL(&seen, &all)) << parts;
   }
+}
+/// A rank of an elastic job may get another share: the threads of its loops are on the cores of that one.
+TEST(Cores, LoopsFollowTheirThreadToAnotherShare) {
+  apart([] {
+    auto all = cores();
+    if (CPU_COUNT(&all) < 2) return;
+    auto of_other_thread = [] {  // that runs the second half of a loop, since the first half waits for it
+      cpu_set_t found{};
+      std::atomic<bool> begun{false};
+      bora::set_thread_count(2);
+      bora::parallel_for(2, 1, [&](std::int64_t begin, std::int64_t) {
+        if (begin > 0) found = cores(), begun = true;
+        while (!begun) std::this_thread::yield();
+      });
+      return found;
+    };
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(bora::allowed_cpus().front(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    auto mine = of_other_thread();
+    EXPECT_TRUE(CPU_EQUAL(&mine, &one));
+    ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+    mine = of_other_thread();
+    EXPECT_TRUE(CPU_EQUAL(&mine, &all));
+  });
+  bora::set_thread_count(0);
 }
 TEST(Cores, TooFewAreSharedAndNoSuchPartBindsNothing) {
   apart([] {

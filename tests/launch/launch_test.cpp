@@ -178,6 +178,19 @@ TEST_F(LaunchTest, LogsHaveEverything) {
   EXPECT_NE(log.find("err 1\n"), std::string::npos);
   EXPECT_NE(slurp(logs + "/rank-0.log").find("out 0\n"), std::string::npos);
 }
+TEST_F(LaunchTest, WhatALogCannotTakeIsShown) {
+  auto logs = folder() + "/logs";
+  fs::create_directories(logs);
+  fs::create_symlink("/dev/full", logs + "/rank-1.log");
+  auto r = run({.ranks = 2, .log_dir = logs}, "printf 'one '; sleep 0.1; echo line $BORA_RANK; echo more");
+  EXPECT_EQ(r.code, 0);
+  for (auto line : {"[rank 1] one line 1\n", "[rank 1] more\n"})
+    EXPECT_NE(r.out.find(line), std::string::npos) << r.out;
+  auto said = r.err.find("cannot write " + logs + "/rank-1.log: No space left on device");
+  ASSERT_NE(said, std::string::npos) << r.err;
+  EXPECT_EQ(r.err.find("cannot write ", said + 1), std::string::npos) << r.err;
+  EXPECT_EQ(slurp(logs + "/rank-0.log"), "one line 0\nmore\n");
+}
 TEST_F(LaunchTest, RestartsAfterALostRank) {
   auto script = "echo x >> " + folder() + "/runs$BORA_RANK; [ $(wc -l < " + folder() +
                 "/runs$BORA_RANK) -ge 3 ] && exit 0; [ $BORA_RANK = 1 ] && kill -9 $$; exit 86";
@@ -214,6 +227,19 @@ TEST_F(LaunchTest, AnElasticJobGoesOnAsLongAsItGetsFurther) {
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.out.find("[rank 1] 2\n"), r.out.npos) << r.out;
   EXPECT_NE(r.err.find("elastic: 2 ranks instead of 3\n"), r.err.npos) << r.err;
+}
+/// The user stops it while the others notice a loss, which it would have outlived.
+TEST_F(LaunchTest, AnElasticJobThatIsStoppedIsNotLost) {
+  Elastic e{.min = 1, .max = 2, .fitting = [](int slots) { return slots; }};
+  e.progress = [] { return std::string("step 7"); };
+  auto script = "[ $BORA_RANK = 1 ] && { touch " + folder() + "/ready; kill -9 $$; }; exec sleep 30";
+  auto r = run({.ranks = 2, .elastic = e}, script, [](pid_t launcher) {
+    wait_for(folder() + "/ready");
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ::kill(launcher, SIGINT);
+  });
+  EXPECT_EQ(r.code, 130);
+  EXPECT_EQ(r.err, "bora: rank 1 lost: killed by signal 9 (Killed)\n");
 }
 TEST_F(LaunchTest, APartialLineOfRankZeroPassesAtOnce) {
   auto r = run({.ranks = 2},

@@ -143,6 +143,27 @@ TEST_F(HooksTest, TheLastEvaluationStandsOnceInTheRecord) {
     EXPECT_EQ(losses(settings.out, "eval/loss"), evaluations);
   }
 }
+/// A loss behind the end that patience made: the others do not train on, but the same command does.
+TEST_F(HooksTest, AnEndByPatienceOutlivesALoss) {
+  settings.steps = 40;
+  settings.eval.every = 3;
+  settings.eval.patience = 2;
+  settings.eval.min_delta = 100;  // nothing is lower by so much
+  auto whole = run(settings, 2);
+  EXPECT_EQ(whole.size(), 9U);
+  auto evaluations = losses(settings.out, "eval/loss");
+  testing::internal::CaptureStdout();
+  local_mesh({{"data", 2}, {"model", 1}}, [&](const Mesh& mesh) {
+    UseMapping split(layout_mappings(parse_layout(settings.layout), mesh.shape()).compute);
+    bora::training::UseLeaving met_before([] { return false; }, true);
+    auto model = bigram_trainable(settings, mesh.shape());
+    EXPECT_EQ(run_training(*model, data, settings, mesh), 0);
+  });
+  (void)testing::internal::GetCapturedStdout();
+  EXPECT_EQ(losses(settings.out), whole);
+  EXPECT_EQ(losses(settings.out, "eval/loss"), evaluations);
+  EXPECT_EQ(run(settings, 2).size(), 12U);  // up to the next evaluation
+}
 /// Ranks that leave are quick, as a host may be drained: the evaluation that is due is made once they have met again. A
 /// rank that gets SIGTERM after they said why they leave goes as well.
 TEST_F(HooksTest, RanksThatLeaveEvaluateWhenTheyHaveMetAgain) {

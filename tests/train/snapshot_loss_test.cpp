@@ -22,6 +22,7 @@ class Mortal final : public transport::Context {
   Mortal(transport::ContextPtr of, int n) : of_(std::move(of)), calls_(n) {}
   void arm() { armed_ = true; }
   bool dead() const { return dead_; }
+  const std::string& last() const { return last_; }  // what it waited for
   int rank() const override { return of_->rank(); }
   int size() const override { return of_->size(); }
   int ranks_on_host() const override { return of_->ranks_on_host(); }
@@ -31,11 +32,13 @@ class Mortal final : public transport::Context {
   }
   void run(const transport::Group& g, const CollectiveCall& c) override {
     age();
+    last_ = "a collective";
     of_->run(g, c);
   }
   std::shared_ptr<void> allocate(std::size_t n) override { return of_->allocate(n); }
   std::vector<std::string> exchange(const std::string& mine, std::string_view what) override {
     age();
+    last_ = what;
     return of_->exchange(mine, what);
   }
   void dump(const std::string& why) override { of_->dump(why); }
@@ -57,6 +60,7 @@ class Mortal final : public transport::Context {
   transport::ContextPtr of_;
   int calls_;
   bool armed_ = false, dead_ = false;
+  std::string last_ = {};
 };
 struct State {
   NamedArray wide, tall, scalar;
@@ -215,6 +219,18 @@ TEST(Snapshots, ALossWhileOneIsHandedOverLeavesIt) {
         if (!died) break;
       }
   EXPECT_GT(times, 40);
+}
+/// A rank that gives and gets nothing more waits for the others: the launcher ends those that leave long after it.
+TEST(Snapshots, WhatIsHandedOverIsAwaitedByAll) {
+  std::vector<Snapshots> before(4);
+  bool died = false;
+  take(all_of(before), 10, -1, 0, died);
+  for (int rank = 0; rank < 4; ++rank)
+    each_rank(all_of(before), rank, 1000, [&](const Mesh& mesh, Snapshots& mine) {
+      mine.hand_over(mesh, {0, 1});
+      auto* one = dynamic_cast<Mortal*>(&mesh.context());
+      if (one) { EXPECT_EQ(one->last(), "snapshot: handed over"); }
+    });
 }
 /// Ranks that hold a part each, as before, need nothing of the others' but for the new one.
 TEST(Snapshots, RanksGetWhatTheyNeed) {

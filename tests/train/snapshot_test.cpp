@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include "bora/bora.h"
+#include "bora/io/parts.h"
+#include "bora/io/tree.h"
 #include "bora/train/trainer.h"
 
 namespace snapshot_test {
@@ -124,6 +126,34 @@ TEST(Snapshots, WithoutARankAndItsCopyNoneIsWhole) {
   each_rank({&before[0], &fresh[0], &before[2], &fresh[1]}, [&](const Mesh& mesh, Snapshots& mine) {
     EXPECT_EQ(mine.find(mesh).step, 10);  // neighbours did not go at once
   });
+}
+TEST(Snapshots, TheirMemoryIsKnownBefore) {
+  constexpr std::int64_t description = 2000;  // of a part at most: paths, shapes, checksums
+  for (auto& split : {kSplit, AxisMapping{}})
+    for (int n : {1, 2, 3, 4})
+      local_mesh({{"data", n}}, [&](const Mesh& mesh) {
+        UseMapping by(split);
+        auto s = state(7);
+        Arrays keep;
+        auto leaves = io::leaves_of(tree::node(s), "", keep);
+        auto part = std::ssize(io::pack_part(leaves, place_of(mesh)));
+        auto bytes = io::part_bytes(leaves, mesh.shape(), mesh.rank());
+        EXPECT_GE(part, bytes);
+        EXPECT_LT(part, bytes + description);
+        for (int each : {0, 1, 2}) {
+          if (each > 0 && n % each != 0) continue;
+          std::vector<std::string> hosts;
+          for (int r = 0; r < n; ++r) hosts.push_back(std::to_string(each == 0 ? 0 : r / each));
+          auto holders = training::holders_of_copies(hosts);
+          std::int64_t kept = bytes;
+          for (int r = 0; r < n; ++r)
+            if (r != mesh.rank() && holders[static_cast<std::size_t>(r)] == mesh.rank())
+              kept += io::part_bytes(leaves, mesh.shape(), r);
+          EXPECT_EQ(training::snapshot_bytes(leaves, mesh.shape(), each, mesh.rank(), false), kept);
+          if (n == 1) continue;
+          EXPECT_EQ(training::snapshot_bytes(leaves, mesh.shape(), each, mesh.rank(), true), 2 * kept);
+        }
+      });
 }
 TEST(Snapshots, CopiesAreOnOtherHosts) {
   using training::holders_of_copies;

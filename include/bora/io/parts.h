@@ -12,6 +12,8 @@ namespace bora::io {
 /// The blocks that this rank writes of a checkpoint, with what describes them and their checksums. Of the ranks that
 /// hold a block, one has it in its part. The same paths, types and Specs on every rank.
 std::string pack_part(const std::vector<Leaf>&, const Place&);
+/// The bytes of those blocks on a rank; the leaves' data is not looked at.
+std::int64_t part_bytes(const std::vector<Leaf>&, const MeshShape&, int rank);
 /// Whether `rank` holds all blocks of the part of rank `of`, as where nothing is split: then pack_part for that place
 /// gives the same part on it.
 bool has_part_of(const std::vector<Leaf>&, const MeshShape&, int rank, int of);

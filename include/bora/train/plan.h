@@ -12,14 +12,16 @@ struct LoopSettings;
 /// Bytes of one rank in a step, and its rows.
 struct RankNeeds {
   std::int64_t parameters = 0, optimizer = 0, gradients = 0, activations = 0, transport = 0, start = 0, rows = 0;
-  std::int64_t trained = 0;  // how many numbers of parameters have gradients
-  std::int64_t peak() const { return parameters + optimizer + gradients + activations + transport + start; }
+  std::int64_t trained = 0;    // how many numbers of parameters have gradients
+  std::int64_t snapshots = 0;  // in memory, of an elastic job
+  std::int64_t peak() const { return parameters + optimizer + gradients + activations + transport + start + snapshots; }
   bool operator==(const RankNeeds&) const = default;
 };
 /// The step of a rank as a compiled Program, and its needs.
 struct RankPlan {
   RankNeeds needs = {};
   ExecutablePtr step = {};
+  std::function<std::int64_t(int rank)> snapshots = {};  // of any rank: those with equal blocks may need others
 };
 /// Gives the bytes that this process holds beside its arrays; called once the step is compiled.
 using ProcessBytes = std::function<std::int64_t()>;
@@ -55,6 +57,7 @@ struct HostModel {
   double cores = 0, gflops_per_core = 0, gbytes_per_s = 0;  // the last: of its memory, shared by its cores
   double spread = 0.03;                                     // standard deviation of a host's compute time, as a share
   double mtbf_hours = 5000;                                 // between failures of one host
+  std::int64_t threads = 0;     // of a rank (mesh.threads); 0: as many as its share of the cores
   std::string algorithms = {};  // forced collective algorithms (transport.algorithms)
   bool calibrated = true;       // links are measured when the job starts (transport.calibrate)
 };
@@ -64,7 +67,7 @@ struct StepPrediction {
   double hidden = 0;                       // share of the time of all collectives beside compute
   double expected = 0;                     // the step with stragglers
   std::int64_t sent = 0, wired = 0;        // bytes of rank 0: exact; wired: to other hosts
-  std::string slowest = {};                // the collective with most time in all
+  std::string slowest = {};                // of the collectives between hosts, the one with most time in all
   double slowest_seconds = 0;
   double efficiency() const { return expected > 0 ? compute / expected : 1; }
   double rho() const { return compute > 0 ? wire / compute : 0; }

@@ -31,6 +31,9 @@ class Trainable {
   /// What step() runs beside that, or instead, at meetings of replicas, with its arguments, the state first: those that
   /// need the most memory.
   virtual std::vector<std::pair<ProgramPtr, Arrays>> meeting_programs(const Batch&) { return {}; }
+  /// What evaluate() runs, with its arguments, where it may need more memory than step(): rows that a step takes in
+  /// parts are evaluated at once.
+  virtual std::optional<std::pair<ProgramPtr, Arrays>> evaluation_program(const Batch&) { return none; }
   /// The axes of the arrays that step() lays out by the current mapping, parameters too; known once it is staged.
   virtual std::vector<std::vector<Axis>> activations() const { return {}; }
   /// Of the meeting of replicas whose result the last step() found: "round", "outer_gradient_norm" and, if parameters

@@ -17,9 +17,14 @@ struct Help {
   int run() const {
     auto command = help_text(topic.empty() ? std::string(name) : topic);
     if (command) std::fputs(command->c_str(), stdout);
-    if (topic.empty()) std::fputs("\nSettings:\n", stdout);
-    if (!topic.empty() && command) return 0;
-    auto text = settings_help(topic);
+    std::string text;
+    try {
+      text = settings_help(topic);
+    } catch (const ConfigError&) {
+      if (!command) throw;
+      return 0;
+    }
+    if (command) std::fputs("\nSettings:\n", stdout);  // data, eval and loss are words of both
     std::fputs(text.c_str(), stdout);
     auto types = types_in(text);
     if (!types.empty()) std::printf("\nSettings of a type: bora help %s\n", types.c_str());

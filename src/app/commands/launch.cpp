@@ -94,6 +94,11 @@ struct Launch {
     std::erase(words, std::string_view("--"));
   }
   void settle();
+  /// An elastic job, also one that the settings call so, has a number of its own.
+  void check_count(bool is_elastic) const {
+    check<ConfigError>(ranks || !hosts.empty() || is_elastic,
+                       "launch: how many ranks? give -n N, or --hosts FILE, or --elastic MIN:MAX");
+  }
   int run() const;
   int run_here(const std::string& bora, const std::optional<launch::Allocation>&) const;
   std::vector<std::string> training(const std::string& bora, const Settings&, int size) const;
@@ -135,8 +140,7 @@ void Launch::settle() {
                        " has no state to keep");
     config.settings.push_back("elastic.snapshot=" + std::to_string(*snapshot));
   }
-  check<ConfigError>(ranks || !hosts.empty() || !elastic.empty(),
-                     "launch: how many ranks? give -n N, or --hosts FILE, or --elastic MIN:MAX");
+  if (!program.empty()) check_count(false);
   check<ConfigError>(!hosts.empty() || (ssh.empty() && variables.empty()),
                      "--ssh and --env: they are for other hosts; give --hosts FILE");
   check<ConfigError>(ssh.empty() || (hosts != "slurm" && hosts != "kubernetes"), "--ssh: with --hosts ", hosts,
@@ -144,8 +148,6 @@ void Launch::settle() {
   for (auto& variable : variables)
     check<ConfigError>(std::getenv(variable.c_str()), "--env ", variable, ": it is not set here");
   check<ConfigError>(!ranks || *ranks >= 1, "-n: must be 1 or more, got ", ranks.value_or(0));
-  check<ConfigError>(max_restarts == 0 || elastic.empty(),
-                     "--max-restarts: an elastic job starts again as long as it gets further; leave it out");
   check<ConfigError>(max_restarts >= 0, "--max-restarts: must be 0 or more, got ", max_restarts);
 }
 /// How an elastic job goes on.
@@ -248,6 +250,9 @@ int Launch::run_here(const std::string& bora, const std::optional<launch::Alloca
   std::optional<Settings> s;
   if (program.empty()) s = config.load();
   bool is_elastic = s && s->elastic.max > 0;
+  check_count(is_elastic);
+  check<ConfigError>(max_restarts == 0 || !is_elastic,
+                     "--max-restarts: an elastic job starts again as long as it gets further; leave it out");
   if (is_elastic) {
     check_settings_without_data(*s);
     auto& e = s->elastic;

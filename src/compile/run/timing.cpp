@@ -44,7 +44,8 @@ std::shared_ptr<void> ones(std::size_t bytes) {
 }
 std::shared_ptr<void> buffer(const Type& t) {
   auto m = ones(t.nbytes());
-  if (!is_float(t.dtype)) std::memset(m.get(), 0, t.nbytes());  // numbers of tokens, places, keys
+  bool mask = t.dtype == Dtype::boolean;  // true: else attention would have no keys
+  if (!is_float(t.dtype)) std::memset(m.get(), mask ? 1 : 0, t.nbytes());  // numbers of tokens, places, keys
   return m;
 }
 double seconds_of(kernels::Gemm g) {
@@ -100,7 +101,28 @@ double run_seconds(const Smaller& s) {
   std::vector<OutputView> out;
   for (auto& t : s.in) in.push_back({t, memory.emplace_back(buffer(t)).get()});
   for (auto& t : s.out) out.push_back({t, memory.emplace_back(buffer(t)).get()});
+  // Attention: equal segments, and a window of all positions, as one of 0 has no keys.
+  for (std::size_t i = 0; s.primitive->name().starts_with("attention") && i < s.in.size(); ++i)
+    if (s.in[i].dtype == Dtype::i32)
+      std::fill_n(static_cast<std::int32_t*>(memory[i].get()), s.in[i].size(), 1 << 30);
   return best_of([&] { s.primitive->eval(in, out); });
+}
+/// The products of rows in groups (ops/ragged.cpp), each group with as many rows: how many they will be, only the data
+/// says, and with none there would be no product.
+std::optional<kernels::Gemm> even_groups(const EvalStep& x) {
+  auto name = x.primitive->name();
+  if (name != "ragged_dot" && name != "ragged_outer") return std::nullopt;
+  bool outer = name == "ragged_outer";
+  auto& rows = x.in_types[0];  // [B.., R.., M, K]
+  auto& stack = outer ? x.out_types[0].shape : x.in_types[1].shape;  // [B.., E, K, N]
+  auto k = rows.shape.back(), n = (outer ? x.in_types[1] : x.out_types[0]).shape.back(), all = std::int64_t{1};
+  for (std::size_t d = 0; d + 2 < stack.size(); ++d) all *= stack[d];
+  auto stacks = all / std::max<std::int64_t>(1, stack[stack.size() - 3]);
+  auto groups = std::max<std::int64_t>(1, stacks * x.in_types[2].shape.back());
+  auto each = (rows.size() / std::max<std::int64_t>(1, k) + groups - 1) / groups;
+  kernels::Gemm g{.dtype = rows.dtype, .batch = all, .m = each, .n = n, .k = k, .a_batch = 1, .b_batch = 1};
+  if (outer) g.m = k, g.k = each, g.a_row = 1, g.a_col = k;
+  return g;
 }
 }  // namespace
 
@@ -114,6 +136,7 @@ double copy_seconds(std::size_t bytes) {
 }
 double seconds_of(const EvalStep& x) {
   if (x.gemm) return seconds_of(*x.gemm);
+  if (auto products = even_groups(x)) return seconds_of(*products);
   auto cost = x.primitive->cost(x.in_types, x.out_types);
   auto too_much = std::max(bytes_of(x.in_types, x.out_types) / kMemory, cost.flops / kFlops);
   if (too_much <= 1) return run_seconds({x.primitive, x.in_types, x.out_types});
