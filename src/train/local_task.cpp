@@ -173,11 +173,15 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
                            "local: after step ", step, " a meeting of replicas is under way, with every ", before.every,
                            " and delay ", before.delay, "; now they are ", local_.every, " and ", local_.delay,
                            ". Continue with the former, or from a step at which none is");
-    // The last step of this run, but not of the one that made it, which may have met after it all the same.
+    // The last step of this run, but not of the one that made it, of which a fragment may have met after it all the
+    // same: once more, its outer optimizer's momentum would move it without a gradient.
+    if (step != local_.last || step == local_.met || !notes.contains("local.every")) return;
     before.last = -1;
-    bool met = fragments == 1 && before.delay == 0 && before.begins(step, fragments);
-    if (step == local_.last && step != local_.met && !met && notes.contains("local.every"))
-      meet({}, local_.pending(step, fragments), step);
+    bool at_once = before.delay == 0 && (fragments == 1 || local_.delay == 0);
+    auto met = at_once ? before.begins(step, fragments) : std::nullopt;
+    if (!met) return meet({}, local_.pending(step, fragments), step);
+    for (std::int64_t f = 0; f < fragments; ++f)
+      if (f != *met) meet(f, {}, step);
   }
 
  private:

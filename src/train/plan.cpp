@@ -122,17 +122,16 @@ RankPlan plan_rank(Trainable& model, const Batch& batch, const LoopSettings& s, 
                    block_bytes(model.state(), "carried.");
   mine.rows = rows_of_rank(s.batch, mesh).size();
   Mask state(tree::count_leaves(model.state()), true);  // is donated, as step() gives it
-  auto compiled = [&](const ProgramPtr& whole, const Arrays& arguments) {
+  auto compiled = [](const ProgramPtr& whole, const Arrays& arguments, Mask donated) {
     auto program = fx::local_program(whole, arguments);
-    auto donated = state;
-    donated.resize(program->in.size(), false);
+    donated.resize(program->in.size(), false);  // as a run has it, which finds the same Executable
     return executable(program, donated);
   };
-  auto step = compiled(model.step_program(batch), model.step_arguments(batch));
+  auto step = compiled(model.step_program(batch), model.step_arguments(batch), state);
   std::vector<ExecutablePtr> all{step};
-  for (auto& [program, arguments] : model.meeting_programs(batch)) all.push_back(compiled(program, arguments));
+  for (auto& [program, arguments] : model.meeting_programs(batch)) all.push_back(compiled(program, arguments, state));
   if (auto evaluation = model.evaluation_program(batch))
-    all.push_back(executable(fx::local_program(evaluation->first, evaluation->second)));
+    all.push_back(compiled(evaluation->first, evaluation->second, {}));
   std::size_t slab = 0;  // one serves all of them in turn
   for (auto& e : all) {
     slab = std::max(slab, e->info().slab_bytes);
