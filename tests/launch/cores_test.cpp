@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <unistd.h>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -135,9 +136,10 @@ TEST(Cores, LoopsFollowTheirThreadToAnotherShare) {
       cpu_set_t found{};
       std::atomic<bool> begun{false};
       bora::set_thread_count(2);
+      auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
       bora::parallel_for(2, 1, [&](std::int64_t begin, std::int64_t) {
         if (begin > 0) found = cores(), begun = true;
-        while (!begun) std::this_thread::yield();
+        while (!begun && std::chrono::steady_clock::now() < end) std::this_thread::yield();
       });
       return found;
     };

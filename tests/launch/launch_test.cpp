@@ -232,10 +232,12 @@ TEST_F(LaunchTest, AnElasticJobGoesOnAsLongAsItGetsFurther) {
 TEST_F(LaunchTest, AnElasticJobThatIsStoppedIsNotLost) {
   Elastic e{.min = 1, .max = 2, .fitting = [](int slots) { return slots; }};
   e.progress = [] { return std::string("step 7"); };
-  auto script = "[ $BORA_RANK = 1 ] && { touch " + folder() + "/ready; kill -9 $$; }; exec sleep 30";
+  auto script = "[ $BORA_RANK = 1 ] && { echo $$ > " + folder() + "/pid; mv " + folder() + "/pid " + folder() +
+                "/ready; kill -9 $$; }; exec sleep 30";
   auto r = run({.ranks = 2, .elastic = e}, script, [](pid_t launcher) {
     wait_for(folder() + "/ready");
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    auto lost = std::stoi(slurp(folder() + "/ready"));
+    while (::kill(lost, 0) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));  // until that is noticed
     ::kill(launcher, SIGINT);
   });
   EXPECT_EQ(r.code, 130);
