@@ -200,7 +200,7 @@ const config::Schema* field_of(const config::Schema& group, const std::string& t
     if (field.name == name) return &field;
   return nullptr;
 }
-/// Another type on the command line replaces the file's, whose keys the new one may lack: these are left out.
+/// Where the command line chooses another type, keys of the file that the new type does not have are left out.
 void settle_types(config::Document& below, const config::Document& above, const config::Schema& schema) {
   auto type_of = [](const config::Document& d) { return d.find("type") ? d.find("type")->text : std::string(); };
   auto before = type_of(below), now = type_of(above);
@@ -218,7 +218,7 @@ void settle_types(config::Document& below, const config::Document& above, const 
     if (there && field) settle_types(*there, member, *field);
   }
 }
-/// `data=FILE` on the command line is another path of the file's only source, `data.field` its field.
+/// `data=FILE` and `data.field=NAME` on the command line replace those of the file's source, if it has only one.
 void settle_only_source(config::Document& below, config::Document& above) {
   using Form = config::Document::Form;
   auto data = below.find("data"), given = above.find("data"), sources = data ? data->find("sources") : nullptr;
@@ -246,8 +246,8 @@ config::Document document_of(const std::string& yaml, const std::string& name,
   config::lay_over(all, line);
   return all;
 }
-/// `pack: true` and `pack: false`, as other systems have it. What false means is the task's choice, which the file may
-/// have where the command line has this.
+/// `pack: true` and `pack: false`, as other systems have it. What false means depends on the task, which may be set in
+/// the file when `pack` is set on the command line: so both are read once they are in one document.
 void settle_pack(config::Document& all) {
   auto data = all.find("data"), pack = data ? data->find("pack") : nullptr, how = pack ? pack->find("how") : nullptr;
   if (!how || how->written != "data.pack" || (how->text != "true" && how->text != "false")) return;

@@ -55,7 +55,7 @@ inline int writer_of(const Spec& spec, std::size_t index, const Place& place) {
   auto all = holders(spec, place.mesh, place.rank);
   return all[index % all.size()];
 }
-/// Whether that one is `rank`, in little time on any mesh.
+/// Whether writer_of is this rank, without a list of the holders.
 inline bool writes(const Spec& spec, std::size_t index, const MeshShape& mesh, int rank) {
   MeshAxes free;
   for (auto& axis : mesh.axes)

@@ -270,7 +270,7 @@ class Job final : private RankEvents {
   }
   int verdict() {
     if (failed_.empty()) {
-      bool missed = !why_.empty() && !interrupted_;  // some are missed by others, as those are that the user stops
+      bool missed = !why_.empty() && !interrupted_;  // after a signal, silent ranks are those that it ended
       if (missed) return say_loss(std::string(error_mark) + why_);
       for (auto& line : outputs_.errors()) outputs_.print(2, line.text + "\n");
       auto with = [](int code) { return [code](auto& r) { return r.ending && r.ending->code() == code; }; };

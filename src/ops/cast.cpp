@@ -53,7 +53,8 @@ Array Cast::vjp(const Vjp& v) const {
   auto from = v.in[0].dtype();
   if (!is_inexact(from) || !is_inexact(dtype)) return {};
   if (is_complex(from)) return v.ct[0].astype(from);
-  // A parameter's gradient is pending over the ranks that have the rows: it stays so, and travels as they say later.
+  // A parameter's gradient is a pending sum over the ranks that have the rows. It stays one, so that it is sent later,
+  // by the wire in force there.
   return rounded_sum(real(v.ct[0]), from);
 }
 /// Pending sums pass only through exact casts: others would round before the addition.

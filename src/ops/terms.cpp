@@ -59,7 +59,7 @@ struct TermsOfSum {
     return {{{3, {}, 0}, {random_values({3, 2}, -1, 1, 1)}}, {{1, {}, 1}, {random_values({4, 3}, -1, 1, 2)}}};
   }
 };
-/// A cast, but for pending sums.
+/// A cast that rounds each rank's term of a pending sum, which stays pending.
 struct RoundedSum {
   Dtype dtype = f32;
   static constexpr std::string_view name = "rounded_sum";
@@ -85,7 +85,7 @@ struct RoundedSum {
 }  // namespace ops
 
 Array rounded_sum(const Array& x, Dtype dtype) {
-  bool exact = dtype_size(dtype) > dtype_size(x.dtype());  // which pending sums pass anyway
+  bool exact = dtype_size(dtype) > dtype_size(x.dtype());  // a cast does not complete a pending sum then
   if (!here().mesh || x.dtype() == dtype || exact) return x.astype(dtype);
   return call_one(ops::RoundedSum{dtype}, {x});
 }

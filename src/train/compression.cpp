@@ -57,7 +57,7 @@ void check_compression(const Wire& wire, const Compression& c) {
 }
 void check_carries(const StepOptions& o) {
   check_compression(o.wire, o.compression);
-  if (o.virtual_ranks > 0) {  // would be left out in silence
+  if (o.virtual_ranks > 0) {  // the step of virtual ranks does not look at these options
     check<ValueError>(o.accumulate == 1, "StepOptions: .virtual_ranks ", o.virtual_ranks, " cut the batch into the "
                       "parts whose gradients are summed; .accumulate is ", o.accumulate, ", leave it 1");
     check<ValueError>(o.wire.exact(), "StepOptions: with .virtual_ranks ", o.virtual_ranks, " bits must not depend on "

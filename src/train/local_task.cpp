@@ -161,8 +161,7 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
     };
     auto mine = type_of(local_.kind), type = notes.contains("local.type") ? notes.at("local.type") : mine;
     check<CheckpointError>(type == mine, "local: the checkpoint is of meetings of type ", type, ", this run's are of ",
-                           mine, ", whose outer optimizer adds up numbers of another size; keep local.type, or begin "
-                           "another run");
+                           mine, ", whose outer state is of another kind; keep local.type, or begin another run");
     local_.met = number("local.ended", notes.contains("ended") ? step : 0);  // "ended": as they were written first
     auto before = local_;
     before.every = number("local.every", local_.every);
@@ -173,8 +172,8 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
                            "local: after step ", step, " a meeting of replicas is under way, with every ", before.every,
                            " and delay ", before.delay, "; now they are ", local_.every, " and ", local_.delay,
                            ". Continue with the former, or from a step at which none is");
-    // The last step of this run, but not of the one that made it, of which a fragment may have met after it all the
-    // same: once more, its outer optimizer's momentum would move it without a gradient.
+    // This run ends at this step, but the one that wrote the checkpoint did not: its last meeting is made now. A
+    // fragment that met after this step does not meet again, since momentum alone would move it.
     if (step != local_.last || step == local_.met || !notes.contains("local.every")) return;
     before.last = -1;
     bool at_once = before.delay == 0 && (fragments == 1 || local_.delay == 0);

@@ -17,7 +17,7 @@
 namespace bora::training {
 namespace {
 constexpr std::string_view kSign = ".seen-";
-/// Signs of ranks that were killed before they took them away (check_shared_folder).
+/// Removes signs (check_shared_folder) whose ranks were killed before they could do it.
 void remove_old_signs(const std::string& folder) {
   std::error_code error;
   std::vector<std::filesystem::path> found;
@@ -105,8 +105,8 @@ bool has_an_end_to_make(Run& run, std::int64_t step) {
   });
   return !run.mesh.exchange(lacks, "run: what it lacks")[0].empty();
 }
-/// Whether a job whose ranks have met before was lost behind the end that patience made, at an evaluation that no step
-/// followed: it makes that end once more. All ranks.
+/// Whether patience had ended this job when a rank was lost: its ranks have met before, patience is used up, and no
+/// step follows the last evaluation in the record. Then they end again instead of training on. All ranks.
 bool was_out_of_patience(Run& run) {
   auto patience = run.settings.eval.patience;
   if (!UseLeaving::met_before() || patience == 0 || run.best.since < patience) return false;
@@ -187,7 +187,7 @@ bool prepare(Run& run) {
     run.done = run.stored = stored->step;
     auto notes = io::read_manifest(stored->folder).notes;
     run.take(notes);
-    // Replicas that have met now, of which that checkpoint does not know.
+    // Replicas that met just now, in take(): the stored checkpoint is older than that.
     if (!run.model.meeting().empty()) run.stored = -1, run.moved = true;
     if (auto batch = notes.find("batch"); batch != notes.end()) tell_batch(run, std::stoll(batch->second));
     run.say("continuing from step " + std::to_string(run.done) + " (" + stored->folder + ")");

@@ -279,7 +279,7 @@ void Snapshots::hand_over(const Mesh& mesh, const std::vector<int>& heirs) {
   auto held = std::find_if(held_.begin(), held_.end(), [&](auto& h) { return h.id == found.id; });
   if (held != held_.end()) held->parts.merge(now.parts);
   else if (!now.parts.empty()) held_.push_back(std::move(now));
-  // Who leaves sooner than others, which still send, gives them the time that the launcher has for a rank that hangs.
+  // A rank that left now, while others still send, would start the launcher's clock for ranks that hang.
   mesh.exchange({}, "snapshot: handed over");
 }
 std::string Snapshots::restore(const Mesh& mesh, const Found& found, tree::Node state) {

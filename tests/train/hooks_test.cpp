@@ -23,6 +23,17 @@ struct HooksTest : TrainerTest {
     std::sort(r.begin(), r.end());
     return r;
   }
+  /// A run of two ranks that have met before, as after a loss; what it printed.
+  std::string goes_on() {
+    testing::internal::CaptureStdout();
+    local_mesh({{"data", 2}, {"model", 1}}, [&](const Mesh& mesh) {
+      UseMapping split(layout_mappings(parse_layout(settings.layout), mesh.shape()).compute);
+      bora::training::UseLeaving met_before([] { return false; }, true);
+      auto model = bigram_trainable(settings, mesh.shape());
+      EXPECT_EQ(run_training(*model, data, settings, mesh), 0);
+    });
+    return testing::internal::GetCapturedStdout();
+  }
 };
 const Array& leaf(const RunView& view, const std::string& path) {
   for (auto& slot : tree::slots(view.state()))
@@ -130,14 +141,7 @@ TEST_F(HooksTest, TheLastEvaluationStandsOnceInTheRecord) {
     auto whole = run(settings, 2);
     auto evaluations = losses(settings.out, "eval/loss");
     EXPECT_EQ(evaluations.size(), 3U);  // steps 0, 3 and 6
-    testing::internal::CaptureStdout();
-    local_mesh({{"data", 2}, {"model", 1}}, [&](const Mesh& mesh) {
-      UseMapping split(layout_mappings(parse_layout(settings.layout), mesh.shape()).compute);
-      bora::training::UseLeaving met_before([] { return false; }, true);
-      auto model = bigram_trainable(settings, mesh.shape());
-      EXPECT_EQ(run_training(*model, data, settings, mesh), 0);
-    });
-    auto said = testing::internal::GetCapturedStdout();
+    auto said = goes_on();
     EXPECT_NE(said.find("val loss: "), said.npos) << said;
     EXPECT_EQ(losses(settings.out), whole);
     EXPECT_EQ(losses(settings.out, "eval/loss"), evaluations);
@@ -152,14 +156,7 @@ TEST_F(HooksTest, AnEndByPatienceOutlivesALoss) {
   auto whole = run(settings, 2);
   EXPECT_EQ(whole.size(), 9U);
   auto evaluations = losses(settings.out, "eval/loss");
-  testing::internal::CaptureStdout();
-  local_mesh({{"data", 2}, {"model", 1}}, [&](const Mesh& mesh) {
-    UseMapping split(layout_mappings(parse_layout(settings.layout), mesh.shape()).compute);
-    bora::training::UseLeaving met_before([] { return false; }, true);
-    auto model = bigram_trainable(settings, mesh.shape());
-    EXPECT_EQ(run_training(*model, data, settings, mesh), 0);
-  });
-  (void)testing::internal::GetCapturedStdout();
+  goes_on();
   EXPECT_EQ(losses(settings.out), whole);
   EXPECT_EQ(losses(settings.out, "eval/loss"), evaluations);
   EXPECT_EQ(run(settings, 2).size(), 12U);  // up to the next evaluation

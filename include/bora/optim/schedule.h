@@ -22,7 +22,7 @@ class Schedule {
   std::optional<double> number_ = std::nullopt;
 };
 Schedule constant_schedule(double value);
-/// From init to end in `steps` steps, then end.
+/// From init to end in `steps` steps, then end; with 0 steps init, as in Optax.
 Schedule linear_schedule(double init, double end, std::int64_t steps);
 /// init * (alpha + (1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2), then init * alpha (Loshchilov & Hutter 2017).
 /// exponent: of the term between the parentheses of 1 - alpha.
