@@ -6,6 +6,7 @@
 #include "bora/base/parallel.h"
 #include "bora/train/plan.h"
 #include "bora/transport/forecast.h"
+#include "train/measure.h"
 
 namespace bora {
 namespace {
@@ -20,29 +21,34 @@ bool sums_much(const Work::Collective& c) {
 }
 
 transport::Wiring wiring_of(const Links& l) { return {l.ranks_per_host, l.bytes_per_s, l.latency_s, true}; }
-/// Seconds of kernels, by name, operations and bytes.
-using Measured = std::map<std::pair<std::string, std::pair<double, double>>, double>;
+
+double cores_of(const HostModel& host) { return host.cores > 0 ? host.cores : thread_count(); }
+double ranks_of_host(const MeshShape& mesh, const Links& links) {
+  return static_cast<double>(links.ranks_per_host == 0 ? mesh.size() : links.ranks_per_host);
+}
+/// The share of its host's cores, of which it may not use all.
+double cores_of_rank(const MeshShape& mesh, const Links& links, const HostModel& host) {
+  auto cores = cores_of(host) / ranks_of_host(mesh, links);
+  return host.threads > 0 ? std::min(cores, static_cast<double>(host.threads)) : cores;
+}
 
 class Model {
  public:
   Model(const std::vector<RankClass>& classes, const MeshShape& mesh, const Links& links, const HostModel& host,
-        const MeshAxes& batch_axes, Measured& measured)
+        const MeshAxes& batch_axes, KernelTimes& measured)
       : classes_(classes), mesh_(mesh), batch_axes_(batch_axes), measured_(measured) {
     wiring_ = wiring_of(links);
     wiring_.measured = host.calibrated;
-    auto ranks = static_cast<double>(mesh.size());
-    per_host_ = links.ranks_per_host == 0 ? ranks : links.ranks_per_host;
-    cores_ = host.cores > 0 ? host.cores : thread_count();
+    per_host_ = ranks_of_host(mesh, links);
+    of_rank_ = cores_of_rank(mesh, links, host);
     host_ = host;
     std::vector<MeshAxis> axes;
     for (auto& [name, size] : mesh.axes) axes.push_back({name.str(), size});
     for (auto& c : classes) {
-      auto rank = Mesh::abstract(axes, links, c.ranks[0]);
-      UseMesh scope(rank);  // some kernels ask for their rank
-      seconds_.push_back(seconds_of(c.work));
+      seconds_.push_back(seconds_of(c.work, Mesh::abstract(axes, links, c.ranks[0])));
     }
   }
-  double cores() const { return cores_; }
+  double cores() const { return cores_of(host_); }
   double gflops_here() const { return 1e-9 * fastest_; }
   std::int64_t hosts() const { return static_cast<std::int64_t>(mesh_.size() / per_host_); }
 
@@ -128,23 +134,17 @@ class Model {
     return most;
   }
   /// Of each kernel, on this rank's cores of a host.
-  std::vector<double> seconds_of(const Work& work) {
-    std::vector<double> r;
-    for (auto& k : work.kernels) {
-      auto& known = measured_[{k.what, {k.flops, k.bytes}}];
-      if (known == 0) known = k.seconds();
-      if (known > 0 && k.flops > 1e7) fastest_ = std::max(fastest_, k.flops / known);
-      r.push_back(known);
-    }
+  std::vector<double> seconds_of(const Work& work, const Mesh& rank) {
+    auto r = measured_.of(work, rank);
+    for (std::size_t i = 0; i < r.size(); ++i)
+      if (auto& k = work.kernels[i]; r[i] > 0 && k.flops > 1e7) fastest_ = std::max(fastest_, k.flops / r[i]);
     for (std::size_t i = 0; fastest_ == 0 && i < r.size(); ++i)  // a small model: its largest kernel has to do
       if (r[i] > 0 && work.kernels[i].flops >= largest_flops(work)) fastest_ = work.kernels[i].flops / r[i];
-    auto cores = cores_ / per_host_;
-    if (host_.threads > 0) cores = std::min(cores, static_cast<double>(host_.threads));
     for (std::size_t i = 0; i < r.size(); ++i) {
       auto& k = work.kernels[i];
       bool computes = k.flops > 20 * k.bytes;
       if (computes && host_.gflops_per_core > 0 && fastest_ > 0) r[i] *= fastest_ / (1e9 * host_.gflops_per_core);
-      r[i] /= cores;
+      r[i] /= of_rank_;
       if (!computes && host_.gbytes_per_s > 0) r[i] = k.bytes * per_host_ / (1e9 * host_.gbytes_per_s);
     }
     return r;
@@ -214,8 +214,8 @@ class Model {
   MeshAxes batch_axes_;
   transport::Wiring wiring_ = {};
   HostModel host_ = {};
-  double per_host_ = 1, cores_ = 1, fastest_ = 0;
-  Measured& measured_;
+  double per_host_ = 1, of_rank_ = 1, fastest_ = 0;
+  KernelTimes& measured_;
   std::vector<std::vector<double>> seconds_ = {};  // by class and kernel
 };
 }  // namespace
@@ -232,7 +232,7 @@ SentBytes bytes_sent(const Work& work, const MeshShape& mesh, const Links& links
 MeetingPrediction predict_meetings(const std::vector<RankClass>& classes, const MeshShape& mesh, const Links& links,
                                    const HostModel& host, const AxisName& replica, std::int64_t replicas,
                                    const Wire& wire) {
-  Measured measured;
+  KernelTimes measured(cores_of_rank(mesh, links, host));
   Model model(classes, mesh, links, host, {}, measured);
   auto alone = model.step();
   // Half of an all_reduce brings the numbers of a rank's replicas to their sum, half brings the mean back.
@@ -251,7 +251,7 @@ double local_steps_penalty(std::int64_t replicas, std::int64_t parameters) {
 Prediction predict(const std::vector<RankClass>& classes, const std::vector<OtherWire>& wires, const MeshShape& mesh,
                    const Links& links, const HostModel& host, const MeshAxes& batch_axes, std::int64_t parameters,
                    std::int64_t tokens, std::int64_t checkpoint_every) {
-  Measured measured;
+  KernelTimes measured(cores_of_rank(mesh, links, host));
   Model model(classes, mesh, links, host, batch_axes, measured);
   Prediction p{.hosts = model.hosts(), .ranks = mesh.size(), .cores = model.cores()};
   p.gflops_per_core = model.gflops_here();

@@ -24,7 +24,7 @@ std::string Prediction::text(const Links& links, const HostModel& host) const {
   auto& s = now;
   o << "prediction: " << hosts << (hosts == 1 ? " host" : " hosts") << " of " << number(cores) << " cores ("
     << number(host.gflops_per_core > 0 ? host.gflops_per_core : gflops_per_core) << " GFLOP/s a core, "
-    << (host.gflops_per_core > 0 ? "as given" : "measured here; cores add up") << ")";
+    << (host.gflops_per_core > 0 ? "as given" : "measured here, all cores busy") << ")";
   if (hosts > 1)
     o << ", " << bytes_text(std::llround(links.bytes_per_s)) << "/s between hosts, " << seconds(links.latency_s);
   o << "\n  a step: compute " << seconds(s.compute) << ", collectives between hosts " << seconds(s.wire) << " (rho "

@@ -51,8 +51,8 @@ struct SentBytes {
 };
 SentBytes bytes_sent(const Work& work, const MeshShape&, const Links&, int rank);
 
-/// A host as predictions see it, and how its job chooses algorithms. What is 0 is as measured on this machine; its
-/// cores are taken to add up.
+/// A host as predictions see it, and how its job chooses algorithms. What is 0 is as measured on this machine with all
+/// cores busy; those of a rank are taken to add up.
 struct HostModel {
   double cores = 0, gflops_per_core = 0, gbytes_per_s = 0;  // the last: of its memory, shared by its cores
   double spread = 0.03;                                     // standard deviation of a host's compute time, as a share

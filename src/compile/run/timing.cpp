@@ -9,8 +9,7 @@
 
 namespace bora::exec {
 namespace {
-constexpr double kMemory = 48 << 20;  // bytes that a timing uses, and more than fits into caches
-constexpr double kFlops = 1e9;        // and floating point operations
+constexpr double kFlops = 1e9;        // floating point operations of a timing, at most
 constexpr std::int64_t kTile = 512;   // rows, columns and terms of a product whose speed is that of all larger ones
 
 /// Of this thread, not of those that share its core.
@@ -19,8 +18,9 @@ double processor_seconds() {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
-/// The least of some runs: what the machine can do. The first one makes code and memory ready.
-template <class F> double best_of(const F& f) {
+/// The median of some runs: other work on this machine makes single ones longer or shorter. The first one, which does
+/// not count, makes code and memory ready.
+template <class F> double median_of(const F& f) {
   ThreadScope one(1);
   auto once = [&] {
     auto begin = processor_seconds();
@@ -28,13 +28,10 @@ template <class F> double best_of(const F& f) {
     return processor_seconds() - begin;
   };
   once();
-  double best = once(), all = best;
-  for (int k = 0; k < 4 && all < 10e-3; ++k) {
-    auto s = once();
-    best = std::min(best, s);
-    all += s;
-  }
-  return best;
+  std::vector<double> runs{once()};
+  for (double all = runs[0]; runs.size() < 5 && all < 10e-3; all += runs.back()) runs.push_back(once());
+  std::nth_element(runs.begin(), runs.begin() + runs.size() / 2, runs.end());
+  return runs[runs.size() / 2];
 }
 /// Memory full of ones, as f32: no time is that of zeros or of denormal numbers.
 std::shared_ptr<void> ones(std::size_t bytes) {
@@ -48,16 +45,19 @@ std::shared_ptr<void> buffer(const Type& t) {
   if (!is_float(t.dtype)) std::memset(m.get(), mask ? 1 : 0, t.nbytes());  // numbers of tokens, places, keys
   return m;
 }
-double seconds_of(kernels::Gemm g) {
+double seconds_of(kernels::Gemm g, std::size_t memory) {
   auto whole = static_cast<double>(g.batch) * static_cast<double>(g.m) * static_cast<double>(g.n) *
                static_cast<double>(g.k);
   if (whole == 0) return 0;
+  auto share = [&] {  // of a product in what a timing may use
+    auto flops = 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
+    auto bytes = static_cast<double>(g.m * g.k + g.k * g.n + g.m * g.n) * static_cast<double>(dtype_size(g.dtype));
+    return std::max(flops / kFlops, bytes / static_cast<double>(memory));
+  };
   for (auto* n : {&g.m, &g.n, &g.k})  // rows first: they cost the least of what they bring
-    while (*n > kTile && 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k) > kFlops)
-      *n = std::max(kTile, *n / 2);
+    while (*n > kTile && share() > 1) *n = std::max(kTile, *n / 2);
+  g.batch = std::clamp<std::int64_t>(static_cast<std::int64_t>(1 / share()), 1, std::min<std::int64_t>(g.batch, 8));
   auto each = static_cast<double>(g.m * g.n * g.k);
-  auto products = static_cast<std::int64_t>(kFlops / 2 / each);
-  g.batch = std::clamp<std::int64_t>(products, 1, std::min<std::int64_t>(g.batch, 8));
   auto layout = [&](std::int64_t& batch, std::int64_t& row, std::int64_t& column, std::int64_t rows,
                     std::int64_t columns) {  // the same order, without gaps
     bool by_rows = column == 1;
@@ -70,7 +70,7 @@ double seconds_of(kernels::Gemm g) {
   auto a = buffer({{g.batch, g.m, g.k}, g.dtype}), b = buffer({{g.batch, g.k, g.n}, g.dtype});
   auto c = ones(bytes(g.m * g.n));
   g.a = a.get(), g.b = b.get(), g.c = c.get();
-  return best_of([&] { kernels::gemm(g); }) * whole / (each * static_cast<double>(g.batch));
+  return median_of([&] { kernels::gemm(g); }) * whole / (each * static_cast<double>(g.batch));
 }
 double bytes_of(const Types& in, const Types& out) {
   double n = 0;
@@ -105,7 +105,7 @@ double run_seconds(const Smaller& s) {
   for (std::size_t i = 0; s.primitive->name().starts_with("attention") && i < s.in.size(); ++i)
     if (s.in[i].dtype == Dtype::i32)
       std::fill_n(static_cast<std::int32_t*>(memory[i].get()), s.in[i].size(), 1 << 30);
-  return best_of([&] { s.primitive->eval(in, out); });
+  return median_of([&] { s.primitive->eval(in, out); });
 }
 /// The products of rows in groups (ops/ragged.cpp), each group with as many rows: how many they will be, only the data
 /// says, and with none there would be no product.
@@ -126,19 +126,19 @@ std::optional<kernels::Gemm> even_groups(const EvalStep& x) {
 }
 }  // namespace
 
-double copy_seconds(std::size_t bytes) {
-  static const double per_byte = [] {
-    auto n = static_cast<std::size_t>(kMemory) / 2;
+double copy_seconds(std::size_t bytes, std::size_t memory) {
+  thread_local const double per_byte = [&] {  // of this thread's core
+    auto n = memory / 2;
     auto from = ones(n), to = ones(n);
-    return best_of([&] { std::memcpy(to.get(), from.get(), n); }) / static_cast<double>(n);
+    return median_of([&] { std::memcpy(to.get(), from.get(), n); }) / static_cast<double>(n);
   }();
   return per_byte * static_cast<double>(bytes);
 }
-double seconds_of(const EvalStep& x) {
-  if (x.gemm) return seconds_of(*x.gemm);
-  if (auto products = even_groups(x)) return seconds_of(*products);
+double seconds_of(const EvalStep& x, std::size_t memory) {
+  if (x.gemm) return seconds_of(*x.gemm, memory);
+  if (auto products = even_groups(x)) return seconds_of(*products, memory);
   auto cost = x.primitive->cost(x.in_types, x.out_types);
-  auto too_much = std::max(bytes_of(x.in_types, x.out_types) / kMemory, cost.flops / kFlops);
+  auto too_much = std::max(bytes_of(x.in_types, x.out_types) / static_cast<double>(memory), cost.flops / kFlops);
   if (too_much <= 1) return run_seconds({x.primitive, x.in_types, x.out_types});
   for (auto* types : {&x.out_types, &x.in_types}) {
     if (types->empty() || (*types)[0].shape.empty()) continue;
@@ -146,17 +146,17 @@ double seconds_of(const EvalStep& x) {
     auto rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(n) / too_much));
     if (rows == n) continue;
     auto s = first_rows(x, n, rows);
-    if (s && bytes_of(s->in, s->out) <= 4 * kMemory)
+    if (s && bytes_of(s->in, s->out) <= 4 * static_cast<double>(memory))
       return run_seconds(*s) * static_cast<double>(n) / static_cast<double>(rows);
   }
   // No part of it can be run: the time of its bytes, and of its operations at the speed of a product.
-  static const double per_flop =
-      seconds_of(kernels::Gemm{.dtype = Dtype::f32, .m = kTile, .n = kTile, .k = kTile}) /
+  thread_local const double per_flop =
+      seconds_of(kernels::Gemm{.dtype = Dtype::f32, .m = kTile, .n = kTile, .k = kTile}, memory) /
       (2.0 * kTile * kTile * kTile);
   auto half = static_cast<std::size_t>(bytes_of(x.in_types, x.out_types) / 2);
-  return std::max(copy_seconds(half), cost.flops * per_flop);
+  return std::max(copy_seconds(half, memory), cost.flops * per_flop);
 }
-double seconds_of(const LoopStep& x) {
+double seconds_of(const LoopStep& x, std::size_t memory) {
   auto a = x.fused->args;
   auto operands = x.fused->kept();
   auto elements = [&](std::size_t k) {  // from the first to the last that it touches
@@ -173,25 +173,25 @@ double seconds_of(const LoopStep& x) {
   double part = 1;
   for (int d = 0; d < a.ndim; ++d) {
     if (a.extent[d] == 0) return 0;
-    while (bytes() > kMemory && a.extent[d] > 1) {
+    while (bytes() > static_cast<double>(memory) && a.extent[d] > 1) {
       auto n = (a.extent[d] + 1) / 2;
       part *= static_cast<double>(a.extent[d]) / static_cast<double>(n);
       a.extent[d] = n;
     }
   }
-  std::vector<std::shared_ptr<void>> memory;
+  std::vector<std::shared_ptr<void>> buffers;
   for (std::size_t k = 0; k < operands; ++k) {
     std::int64_t back = 0;
     for (int d = 0; d < a.ndim; ++d) back += std::max<std::int64_t>(0, -a.stride[k][d]) * (a.extent[d] - 1);
     auto dtype = x.fused->loop.operands[k].dtype;
-    auto* at = static_cast<char*>(memory.emplace_back(buffer({{elements(k)}, dtype})).get());
+    auto* at = static_cast<char*>(buffers.emplace_back(buffer({{elements(k)}, dtype})).get());
     a.pointer[k] = at + static_cast<std::size_t>(back) * dtype_size(dtype);
   }
-  if (x.sums.empty()) return best_of([&] { kernels::run(*x.kernel, a); }) * part;
+  if (x.sums.empty()) return median_of([&] { kernels::run(*x.kernel, a); }) * part;
   std::vector<void*> sums;
   for (std::size_t k = 0; k < x.sums.size(); ++k)
-    sums.push_back(memory.emplace_back(ones(static_cast<std::size_t>(sum_elements(*x.fused, a)) * 8)).get());
+    sums.push_back(buffers.emplace_back(ones(static_cast<std::size_t>(sum_elements(*x.fused, a)) * 8)).get());
   auto partials = ones(partial_bytes(*x.fused));
-  return best_of([&] { run_with_sums(*x.kernel, a, *x.fused, sums.data(), partials.get()); }) * part;
+  return median_of([&] { run_with_sums(*x.kernel, a, *x.fused, sums.data(), partials.get()); }) * part;
 }
 }  // namespace bora::exec

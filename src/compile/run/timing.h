@@ -5,8 +5,8 @@
 
 namespace bora::exec {
 Work work_of(const Block&);
-/// On one thread.
-double seconds_of(const EvalStep&);
-double seconds_of(const LoopStep&);
-double copy_seconds(std::size_t bytes);
+/// On one thread, measured on so many bytes of memory: some more where a kernel can be no smaller.
+double seconds_of(const EvalStep&, std::size_t memory);
+double seconds_of(const LoopStep&, std::size_t memory);
+double copy_seconds(std::size_t bytes, std::size_t memory);
 }  // namespace bora::exec

@@ -67,15 +67,16 @@ struct Collector {
   }
   Events add(const EvalStep& x) {
     return {kernel({names_of(*node), x.primitive->cost(x.in_types, x.out_types).flops,
-                    bytes_of(x.in_types, x.out_types), [&x] { return seconds_of(x); }})};
+                    bytes_of(x.in_types, x.out_types), [&x](std::size_t memory) { return seconds_of(x, memory); }})};
   }
   Events add(const LoopStep& x) {
-    Events r{kernel({"loop", flops_of(x), bytes_of(x), [&x] { return seconds_of(x); }})};
+    Events r{kernel({"loop", flops_of(x), bytes_of(x), [&x](std::size_t memory) { return seconds_of(x, memory); }})};
     for (auto& e : x.edges) r.push_back(add(e)[0]);
     return r;
   }
   Event moves(const char* what, std::size_t bytes) {
-    return kernel({what, 0, 2 * static_cast<double>(bytes), [bytes] { return copy_seconds(bytes); }});
+    return kernel({what, 0, 2 * static_cast<double>(bytes),
+                   [bytes](std::size_t memory) { return copy_seconds(bytes, memory); }});
   }
   Events add(const CopyStep& x) { return {moves("copy", x.bytes)}; }
   Events add(const StartStep& x) {

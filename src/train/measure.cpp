@@ -1,0 +1,88 @@
+#include "train/measure.h"
+#include <sched.h>
+#include <algorithm>
+#include <barrier>
+#include <cmath>
+#include <exception>
+#include <latch>
+#include <set>
+#include <thread>
+#include "base/cores.h"
+#include "bora/base/parallel.h"
+#include "bora/base/threads.h"
+
+namespace bora {
+namespace {
+constexpr std::size_t kMostCores = 32;  // more tell little more, and each needs memory
+constexpr double kMostOfACore = 4;      // threads
+constexpr std::size_t kMemory = 48 << 20, kLeast = 4 << 20;  // bytes of all that are timed together; of one
+
+/// To the i-th of n cores that lie evenly among those of this process. What cannot be bound is timed where it runs.
+void bind_thread(std::size_t i, std::size_t n) {
+  auto cores = cores_of(allowed_cpus());
+  if (cores.size() < n) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cores[i * cores.size() / n].cpus[0], &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+auto key_of(const Work::Kernel& k) { return std::pair(k.what, std::pair(k.flops, k.bytes)); }
+}  // namespace
+
+KernelTimes::KernelTimes(double share)
+    : cores_(std::min(kMostCores, static_cast<std::size_t>(thread_count()))),
+      threads_(cores_ * static_cast<std::size_t>(std::clamp(std::round(1 / share), 1.0, kMostOfACore))) {}
+std::vector<double> KernelTimes::of(const Work& work, const Mesh& rank) {
+  std::vector<const Work::Kernel*> unknown;
+  std::set<Key> seen;
+  for (auto& k : work.kernels)
+    if (!seconds_.contains(key_of(k)) && seen.insert(key_of(k)).second) unknown.push_back(&k);
+  if (!unknown.empty()) measure(unknown, rank);
+  std::vector<const std::vector<double>*> known;
+  for (auto& k : work.kernels) known.push_back(&seconds_.at(key_of(k)));
+  std::vector<double> all(threads_);
+  for (auto& e : work.events)
+    for (std::size_t c = 0; e.kind == Work::Event::Kind::kernel && c < threads_; ++c)
+      all[c] += static_cast<double>(e.times) * (*known[e.which])[c];
+  auto slowest = static_cast<std::size_t>(std::max_element(all.begin(), all.end()) - all.begin());
+  std::vector<double> r;
+  for (auto* k : known) r.push_back((*k)[slowest]);
+  return r;
+}
+void KernelTimes::measure(const std::vector<const Work::Kernel*>& kernels, const Mesh& rank) {
+  std::vector<std::vector<double>> seconds(threads_, std::vector<double>(kernels.size()));
+  std::vector<std::exception_ptr> failed(threads_);
+  std::barrier together(static_cast<std::ptrdiff_t>(threads_));
+  std::latch decided(1);
+  bool all_started = false;
+  auto run = [&](std::size_t c) {
+    decided.wait();
+    if (!all_started) return;
+    bind_thread(c % cores_, cores_);
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+      together.arrive_and_wait();  // the same kernel on all threads at the same time
+      if (!failed[c]) try {
+          UseMesh scope(rank);  // some kernels ask for their rank
+          seconds[c][k] = kernels[k]->seconds(std::max(kLeast, kMemory / threads_));
+        } catch (...) { failed[c] = std::current_exception(); }
+    }
+  };
+  std::vector<std::thread> threads;
+  auto end = [&] {
+    decided.count_down();
+    for (auto& t : threads) t.join();
+  };
+  try {
+    for (std::size_t c = 0; c < threads_; ++c) threads.push_back(start_thread("timing kernels", [&run, c] { run(c); }));
+    all_started = true;
+  } catch (...) {
+    end();
+    throw;
+  }
+  end();
+  for (auto& e : failed)
+    if (e) std::rethrow_exception(e);
+  for (std::size_t k = 0; k < kernels.size(); ++k)
+    for (std::size_t c = 0; c < threads_; ++c) seconds_[key_of(*kernels[k])].push_back(seconds[c][k]);
+}
+}  // namespace bora
