@@ -17,14 +17,14 @@ constexpr std::size_t kMostCores = 32;  // more tell little more, and each needs
 constexpr double kMostOfACore = 4;      // threads
 constexpr std::size_t kMemory = 48 << 20, kLeast = 4 << 20;  // bytes of all that are timed together; of one
 
-/// To the i-th of n cores that lie evenly among those of this process. What cannot be bound is timed where it runs.
-void bind_thread(std::size_t i, std::size_t n) {
+/// To the i-th core, if all are in use: else the scheduler knows better which are free.
+void bind_thread(std::size_t i, std::size_t used) {
   auto cores = cores_of(allowed_cpus());
-  if (cores.size() < n) return;
+  if (cores.size() != used) return;
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(cores[i * cores.size() / n].cpus[0], &set);
-  sched_setaffinity(0, sizeof set, &set);
+  CPU_SET(cores[i].cpus[0], &set);
+  sched_setaffinity(0, sizeof set, &set);  // what cannot be bound is timed where it runs
 }
 auto key_of(const Work::Kernel& k) { return std::pair(k.what, std::pair(k.flops, k.bytes)); }
 }  // namespace
