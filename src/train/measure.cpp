@@ -13,8 +13,7 @@
 
 namespace bora {
 namespace {
-constexpr std::size_t kMostCores = 32;  // more tell little more, and each needs memory
-constexpr double kMostOfACore = 4;      // threads
+constexpr std::size_t kMostThreads = 16, kMostOfACore = 4;   // more tell little more, and each needs memory
 constexpr std::size_t kMemory = 48 << 20, kLeast = 4 << 20;  // bytes of all that are timed together; of one
 
 /// To the i-th core, if all are in use: else the scheduler knows better which are free.
@@ -30,8 +29,10 @@ auto key_of(const Work::Kernel& k) { return std::pair(k.what, std::pair(k.flops,
 }  // namespace
 
 KernelTimes::KernelTimes(double share)
-    : cores_(std::min(kMostCores, static_cast<std::size_t>(thread_count()))),
-      threads_(cores_ * static_cast<std::size_t>(std::clamp(std::round(1 / share), 1.0, kMostOfACore))) {}
+    : cores_(std::min(kMostThreads, static_cast<std::size_t>(thread_count()))), threads_(cores_) {
+  auto most = static_cast<double>(std::min(kMostOfACore, kMostThreads / cores_));
+  threads_ *= static_cast<std::size_t>(std::clamp(std::round(1 / share), 1.0, most));
+}
 std::vector<double> KernelTimes::of(const Work& work, const Mesh& rank) {
   std::vector<const Work::Kernel*> unknown;
   std::set<Key> seen;

@@ -8,11 +8,12 @@
 #include "bora/shard/mesh.h"
 
 namespace bora {
-/// Measures each kernel once, on all cores of this process (at most 32) at the same time: cores share memory and heat,
-/// and those of a virtual machine may differ in speed.
+/// Measures each kernel once, on all cores of this process (at most 16) at the same time: cores share memory bandwidth
+/// and power, and those of a virtual machine may differ in speed.
 class KernelTimes {
  public:
-  /// share: cores of a rank. Where it is a part of one, as many threads as have such parts take turns on each core.
+  /// share: how many cores each rank has. Below 1, several threads take turns on each core, as those ranks would (at
+  /// most 4, and 16 in all).
   explicit KernelTimes(double share);
   /// Seconds of each kernel of `work` on a whole core: on the one that takes longest for all of them, since the others
   /// wait for it. The kernels are run as by `rank`.

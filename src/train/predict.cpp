@@ -26,7 +26,7 @@ double cores_of(const HostModel& host) { return host.cores > 0 ? host.cores : th
 double ranks_of_host(const MeshShape& mesh, const Links& links) {
   return static_cast<double>(links.ranks_per_host == 0 ? mesh.size() : links.ranks_per_host);
 }
-/// The share of its host's cores, of which it may not use all.
+/// How many cores each rank uses: its share of its host's, or fewer (mesh.threads).
 double cores_of_rank(const MeshShape& mesh, const Links& links, const HostModel& host) {
   auto cores = cores_of(host) / ranks_of_host(mesh, links);
   return host.threads > 0 ? std::min(cores, static_cast<double>(host.threads)) : cores;
@@ -44,9 +44,7 @@ class Model {
     host_ = host;
     std::vector<MeshAxis> axes;
     for (auto& [name, size] : mesh.axes) axes.push_back({name.str(), size});
-    for (auto& c : classes) {
-      seconds_.push_back(seconds_of(c.work, Mesh::abstract(axes, links, c.ranks[0])));
-    }
+    for (auto& c : classes) seconds_.push_back(seconds_of(c.work, Mesh::abstract(axes, links, c.ranks[0])));
   }
   double cores() const { return cores_of(host_); }
   double gflops_here() const { return 1e-9 * fastest_; }

@@ -90,6 +90,11 @@ TEST(KernelTimes, ShareTheMemoryOfAsManyThreadsAsHostsHaveRanksOnACore) {
   EXPECT_EQ(measured(0.9, 2), all);
   EXPECT_EQ(measured(0.5, 4), all);
   EXPECT_EQ(measured(0.001, 8), all);
+  set_thread_count(6);
+  EXPECT_EQ(measured(0.1, 12), all);
+  set_thread_count(20);
+  (void)measured(1, 16);  // each has the least
+  (void)measured(0.5, 16);
 }
 TEST(KernelTimes, AKernelThatFailsIsAnErrorOfTheCall) {
   Threads two(2);
@@ -106,7 +111,6 @@ TEST(KernelTimes, AKernelThatFailsIsAnErrorOfTheCall) {
   EXPECT_THROW(times.of(work, rank), ValueError);
   EXPECT_EQ(times.of(work, rank), (std::vector<double>{1, 1}));
 }
-/// Kernels ask for their rank.
 TEST(KernelTimes, KernelsRunAsTheirRank) {
   Threads two(2);
   Work work;

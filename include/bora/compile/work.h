@@ -10,7 +10,7 @@ struct Work {
   struct Kernel {
     std::string what;
     double flops = 0, bytes = 0;  // bytes: read and written, each operand once
-    /// Seconds on one thread of this machine, measured now on memory of its own. A kernel that needs more than so many
+    /// Seconds on one thread of this machine, measured now on memory of its own. A kernel that needs more than `memory`
     /// bytes is measured on a part of its data, and the time grows with the data. Valid while the Executable lives.
     std::function<double(std::size_t memory)> seconds;
   };

@@ -5,7 +5,7 @@
 
 namespace bora::exec {
 Work work_of(const Block&);
-/// On one thread, measured on so many bytes of memory: some more where a kernel can be no smaller.
+/// On one thread, measured on about `memory` bytes; on more if no smaller part of a kernel can be run.
 double seconds_of(const EvalStep&, std::size_t memory);
 double seconds_of(const LoopStep&, std::size_t memory);
 double copy_seconds(std::size_t bytes, std::size_t memory);
