@@ -15,7 +15,8 @@ endfunction()
 function(bora_install)
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/bora)
   install(TARGETS bora EXPORT bora_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  # Strips the library from 52 MB to 9 MB. Debug information goes to .debug beside it, where debuggers look for it.
+  # Strips the library and the command. What BORA_DEBUG_LINES adds to the library goes to .debug beside it, where
+  # debuggers look for it.
   install(CODE "
     set(folder \"${CMAKE_INSTALL_LIBDIR}\")
     cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
@@ -30,9 +31,12 @@ function(bora_install)
     file(CHMOD \"\${debug}\" PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
     message(STATUS \"Installing: \${debug}\")")
   if(TARGET bora_cli)
-    file(RELATIVE_PATH to_library ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-    set_target_properties(bora_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${to_library}")
     install(TARGETS bora_cli DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(CODE "
+      set(folder \"${CMAKE_INSTALL_BINDIR}\")
+      cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
+      execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --strip-unneeded
+        \"\$ENV{DESTDIR}\${folder}/$<TARGET_FILE_NAME:bora_cli>\" COMMAND_ERROR_IS_FATAL ANY)")
   endif()
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/bora ${PROJECT_SOURCE_DIR}/transport/include/bora
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -14,19 +14,17 @@ function(bora_reuse_pch target owner)
   endif()
 endfunction()
 
-# The library and the command use that of base; layers that only stage programs that of the first of them, since g++
-# applies the -O of the precompiled header to functions in it. Kernels have none: their flags are others.
-function(bora_library_pch target)
-  get_target_property(stages ${target} BORA_STAGES)
-  set(owner bora_base)
-  if(stages)
-    set(owner bora_named)
-  endif()
-  if(NOT BORA_PCH OR target STREQUAL bora_kernels)
+# Of the layers, the first one of each optimisation owns the precompiled header: g++ applies the -O of the precompiled
+# header to functions in it. Kernels have none: their flags are others.
+function(bora_library_pch target optimization)
+  if(NOT BORA_PCH)
     return()
-  elseif(NOT target STREQUAL owner)
+  endif()
+  get_property(owner GLOBAL PROPERTY bora_pch_owner${optimization})
+  if(owner)
     bora_reuse_pch(${target} ${owner})
   else()
+    set_property(GLOBAL PROPERTY bora_pch_owner${optimization} ${target})
     target_precompile_headers(${target} PRIVATE
       <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional> <sstream> <string>
       <string_view> <unordered_map> <utility> <variant> <vector>)
@@ -42,74 +40,121 @@ function(bora_unity target batch)
   endif()
 endfunction()
 
-# bora_layer(NAME [STAGES] [LINK lib...]): src/NAME/*.cpp and sources in its folders; sources in a folder isa are built
-# once per instruction set, each in its own namespace. STAGES: its code makes programs and computes nothing itself, so
-# that -O1, which compiles in four fifths of the time, costs a run nothing.
-function(bora_layer name)
-  cmake_parse_arguments(L "STAGES" "" "LINK" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp ${PROJECT_SOURCE_DIR}/src/${name}/*/*.cpp)
-  file(GLOB isa_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*/isa/*.cpp)
-  add_library(bora_${name} OBJECT ${sources})
+# bora_objects(NAME -O1|-O2 source...): sources of a layer with one optimisation, eight or six in a unit. In Release
+# they have no debug information, which nothing reads: errors quote lines of the program, never of the library.
+function(bora_objects name optimization)
+  add_library(bora_${name} OBJECT ${ARGN})
   target_include_directories(bora_${name}
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
       $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/transport/include>
     PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(bora_${name} PUBLIC bora_flags PRIVATE bora_warnings ${L_LINK})
-  if(L_STAGES)
-    set_target_properties(bora_${name} PROPERTIES BORA_STAGES ON)
-    target_compile_options(bora_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_link_libraries(bora_${name} PUBLIC bora_flags PRIVATE bora_warnings)
+  target_compile_options(bora_${name} PRIVATE -fvisibility-inlines-hidden $<$<CONFIG:Release>:${optimization}>
+    $<$<AND:$<CONFIG:Release>,$<BOOL:${BORA_DEBUG_LINES}>>:-g1>)
+  bora_library_pch(bora_${name} ${optimization})
+  set(batch 8)
+  if(optimization STREQUAL -O2)
+    set(batch 6)
   endif()
-  bora_library_pch(bora_${name})
-  if(name STREQUAL kernels)
-    target_compile_options(bora_${name} PRIVATE ${BORA_KERNEL_OPTIMIZATION} -Wno-maybe-uninitialized)
-    # g++ 12 contracts a vectorised product of complex numbers (vfmaddsub) also with -ffp-contract=off: bits would
-    # depend on where a loop is cut.
-    set_source_files_properties(src/kernels/loop/complex.cpp src/kernels/fft/fft.cpp PROPERTIES
-      COMPILE_OPTIONS -fno-tree-vectorize)
-  endif()
-  list(APPEND BORA_LAYERS ${name})
-  foreach(isa v3 v4)
-    if(isa_sources)
-      add_library(bora_${name}_${isa} OBJECT ${isa_sources})
-      target_include_directories(bora_${name}_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-      if(NOT TARGET bora_march_${isa})   # a direct option would precede bora_flags' -march and lose
-        add_library(bora_march_${isa} INTERFACE)
-        target_compile_options(bora_march_${isa} INTERFACE -march=x86-64-${isa})
-      endif()
-      target_link_libraries(bora_${name}_${isa} PRIVATE bora_flags bora_warnings bora_march_${isa})
-      # g++ 12 reports intrinsics of AVX-512 as uninitialised.
-      target_compile_options(bora_${name}_${isa} PRIVATE
-        ${BORA_KERNEL_OPTIMIZATION} -fno-math-errno -fno-trapping-math -Wno-maybe-uninitialized -Wno-uninitialized)
-      target_compile_definitions(bora_${name}_${isa} PRIVATE BORA_ISA=${isa})
-      list(APPEND BORA_LAYERS ${name}_${isa})
-    endif()
-  endforeach()
-  set(BORA_LAYERS "${BORA_LAYERS}" CACHE INTERNAL "")
+  bora_unity(bora_${name} ${batch})
+  set(BORA_LAYERS ${BORA_LAYERS} ${name} CACHE INTERNAL "")
 endfunction()
 
+# bora_layer(NAME [HOT file...] [LINK lib...]): src/NAME/*.cpp and sources in its folders. Most layers make programs and
+# compute nothing themselves, so that -O1, which compiles in four fifths of the time, costs a run nothing. Files of HOT
+# (patterns below src/NAME, without .cpp) work on data, or run at every call, and are built with -O2.
+function(bora_layer name)
+  cmake_parse_arguments(L "" "" "HOT;LINK" ${ARGN})
+  set(folder ${PROJECT_SOURCE_DIR}/src/${name})
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp ${folder}/*/*.cpp)
+  set(hot "")
+  foreach(pattern ${L_HOT})
+    file(GLOB found ${folder}/${pattern}.cpp)
+    if(NOT found)
+      message(FATAL_ERROR "bora_layer(${name}): no file is called ${pattern}.cpp")
+    endif()
+    list(APPEND hot ${found})
+  endforeach()
+  if(hot)
+    list(REMOVE_ITEM sources ${hot})
+  endif()
+  if(hot AND sources)
+    bora_objects(${name} -O1 ${sources})
+    bora_objects(${name}_hot -O2 ${hot})
+    target_link_libraries(bora_${name}_hot PRIVATE ${L_LINK})
+  elseif(hot)
+    bora_objects(${name} -O2 ${hot})
+  else()
+    bora_objects(${name} -O1 ${sources})
+  endif()
+  target_link_libraries(bora_${name} PRIVATE ${L_LINK})
+endfunction()
+
+# The kernels: always optimised, a unit for each file. Those in a folder isa are built once for each instruction set,
+# each time in a namespace of its name.
+function(bora_kernels)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/*.cpp ${PROJECT_SOURCE_DIR}/src/kernels/*/*.cpp)
+  file(GLOB isa_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/*/isa/*.cpp)
+  add_library(bora_kernels OBJECT ${sources})
+  target_link_libraries(bora_kernels PRIVATE bora_dnnl PkgConfig::HWY OpenMP::OpenMP_CXX)
+  # g++ 12 contracts a vectorised product of complex numbers (vfmaddsub) also with -ffp-contract=off: bits would depend
+  # on where a loop is cut.
+  set_source_files_properties(src/kernels/loop/complex.cpp src/kernels/fft/fft.cpp PROPERTIES
+    COMPILE_OPTIONS -fno-tree-vectorize)
+  foreach(isa v3 v4)
+    add_library(bora_kernels_${isa} OBJECT ${isa_sources})
+    add_library(bora_march_${isa} INTERFACE)   # a direct option would precede bora_flags' -march and lose
+    target_compile_options(bora_march_${isa} INTERFACE -march=x86-64-${isa})
+    # g++ 12 reports intrinsics of AVX-512 as uninitialised.
+    target_compile_options(bora_kernels_${isa} PRIVATE -fno-math-errno -fno-trapping-math -Wno-uninitialized)
+    target_compile_definitions(bora_kernels_${isa} PRIVATE BORA_ISA=${isa})
+    target_link_libraries(bora_kernels_${isa} PRIVATE bora_flags bora_march_${isa})
+  endforeach()
+  foreach(target bora_kernels bora_kernels_v3 bora_kernels_v4)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${target} PRIVATE bora_flags bora_warnings)
+    target_compile_options(${target} PRIVATE ${BORA_KERNEL_OPTIMIZATION} -Wno-maybe-uninitialized
+      $<$<AND:$<CONFIG:Release>,$<BOOL:${BORA_DEBUG_LINES}>>:-g1>)
+  endforeach()
+  set(BORA_LAYERS ${BORA_LAYERS} kernels kernels_v3 kernels_v4 CACHE INTERNAL "")
+endfunction()
+
+# bora: the library; it exports what programs may use, cmake/exports.map. bora_whole: the same objects with all their
+# symbols, for tests and benchmarks that read private headers. No program links to both.
 function(bora_finish_library)
   set(objects "")
   foreach(layer ${BORA_LAYERS})
     list(APPEND objects $<TARGET_OBJECTS:bora_${layer}>)
   endforeach()
+  set(BORA_OBJECTS ${objects} PARENT_SCOPE)
+  add_library(bora_needs INTERFACE)
+  target_link_libraries(bora_needs INTERFACE
+    bora_flags OpenMP::OpenMP_CXX Threads::Threads ${DNNL_LIBRARY} Eigen3::Eigen TBB::tbb yaml-cpp PkgConfig::HWY
+    OpenSSL::Crypto ZLIB::ZLIB PkgConfig::ZMQ PkgConfig::ZSTD PkgConfig::PCRE2 PkgConfig::UTF8PROC
+    PkgConfig::SENTENCEPIECE $<$<BOOL:${BORA_MPI}>:MPI::MPI_CXX> backtrace ${CMAKE_DL_LIBS})
   add_library(bora SHARED ${objects})
   add_library(bora::bora ALIAS bora)
-  target_include_directories(bora PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/transport/include>
-    $<INSTALL_INTERFACE:include>)
-  target_compile_features(bora PUBLIC cxx_std_20)
-  target_link_libraries(bora PRIVATE
-    bora_flags OpenMP::OpenMP_CXX Threads::Threads ${DNNL_LIBRARY} Eigen3::Eigen TBB::tbb yaml-cpp PkgConfig::HWY
-    OpenSSL::Crypto ZLIB::ZLIB PkgConfig::ZSTD PkgConfig::PCRE2 PkgConfig::UTF8PROC PkgConfig::SENTENCEPIECE
-    bora_transport backtrace ${CMAKE_DL_LIBS})
-  target_link_options(bora PRIVATE -Wl,-z,nodelete)   # its threads outlive a dlclose
-  set_target_properties(bora PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
+  add_library(bora_whole SHARED ${objects})
+  set_target_properties(bora_whole PROPERTIES EXCLUDE_FROM_ALL ON)
+  foreach(library bora bora_whole)
+    target_include_directories(${library} PUBLIC
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/transport/include>
+      $<INSTALL_INTERFACE:include>)
+    target_compile_features(${library} PUBLIC cxx_std_20)
+    target_link_libraries(${library} PRIVATE bora_needs)
+    target_link_options(${library} PRIVATE -Wl,-z,nodelete)   # its threads outlive a dlclose
+  endforeach()
+  target_link_options(bora PRIVATE -Wl,--version-script,${PROJECT_SOURCE_DIR}/cmake/exports.map)
+  set_target_properties(bora PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0
+    LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
 endfunction()
 
+# The command consists of the objects: it reads headers of layers that are no programs'.
 function(bora_app)
-  bora_layer(app STAGES LINK yaml-cpp nlohmann_json::nlohmann_json)
+  set_source_files_properties(src/app/main.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)   # tests have their own
+  bora_layer(app LINK yaml-cpp)
   target_compile_definitions(bora_app PRIVATE BORA_VERSION="${PROJECT_VERSION}")
-  add_executable(bora_cli)
+  add_executable(bora_cli ${BORA_OBJECTS})
   set_target_properties(bora_cli PROPERTIES OUTPUT_NAME bora LINKER_LANGUAGE CXX)
-  target_link_libraries(bora_cli PRIVATE bora_app bora_launch bora bora_transport yaml-cpp)
+  target_link_libraries(bora_cli PRIVATE bora_app bora_launch bora_needs OpenSSL::SSL)
 endfunction()

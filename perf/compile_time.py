@@ -1,25 +1,28 @@
 #!/usr/bin/env python3
-"""The budgets of compiling Bora, each with its measured cost in CPU seconds of the compiler.
+"""The budgets of compiling Bora: CPU seconds of the compilers (user time), and minutes.
 
-perf/compile_time.py [BUILD] [--units WORD...] [--jobs N] [--skip-units] [--skip-headers]. BUILD (build/release) must be
-configured; its precompiled headers are built if they are missing. Each unit of its compile_commands.json is compiled
-once more without ccache, into a folder that is thrown away; headers and the program are medians of five. CPU seconds do
-not count waiting, but a machine with busy neighbours shows up to twice those of a quiet one. Exits 1 above a budget.
+perf/compile_time.py [--jobs N] [--scale F] [--skip-build] [--skip-headers] [--one-source]. Configures an empty folder
+that is thrown away, without ccache, and builds the command, then everything (tests and examples); each unit's seconds
+are noted. Headers and the program are medians of five. --one-source: builds the command with BORA_UNITY=OFF and then
+again after a change of one source of ops. Budgets are those of a quiet machine with two cores on which the command
+took 1,560 s before its sources were compiled in batches; --scale F multiplies them for another machine (measure that
+old command there: commit 3044d8fa). CPU seconds do not count waiting, but a machine with busy neighbours shows up to
+twice those of a quiet one. Exits 1 above a budget.
 """
 import argparse
-import concurrent.futures
-import json
 import os
 import pathlib
-import re
 import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-UNIT, HEADER, PROGRAM, ALL = 20, 0.6, 2.5, 720  # seconds; ALL: six minutes of two cores
+UNIT, HEADER, PROGRAM = 20, 0.6, 2  # CPU seconds
+COMMAND, EVERYTHING = (600, 5.5), (1200, 11)  # CPU seconds, minutes
+ONE_SOURCE = 20  # seconds until the command is linked again
 UMBRELLAS = ("bora.h", "xtensor.h", "eigen.h")
 
 
@@ -33,17 +36,54 @@ def cpu_seconds(command, folder=None):
     return usage.ru_utime
 
 
-def unit(entry, scratch):
-    """Its object's name in the build, and the seconds."""
-    command = [w for w in shlex.split(entry["command"]) if not w.endswith("ccache")]
-    command = command[next(i for i, w in enumerate(command) if re.search(r"(\+\+|cc)(-\d+)?$", w)):]
-    at = command.index("-o") + 1
-    name = command[at]
-    handle, command[at] = tempfile.mkstemp(dir=scratch)
-    os.close(handle)
-    seconds = cpu_seconds(command, entry["directory"])
-    os.unlink(command[at])
-    return name, seconds
+def compile_unit(log, command):
+    """Runs one command of the build; notes its object and its user seconds."""
+    process = subprocess.Popen(command)
+    _, status, usage = os.wait4(process.pid, 0)
+    if "-o" in command:
+        with open(log, "a") as f:
+            f.write(f"{usage.ru_utime:.2f} {command[command.index('-o') + 1]}\n")
+    sys.exit(os.waitstatus_to_exitcode(status))
+
+
+def configured(folder, log, *options):
+    launcher = f"{sys.executable};{os.path.abspath(__file__)};--unit;{log}"
+    subprocess.run(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DBORA_CCACHE=",
+                    f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}", *options], check=True, stdout=subprocess.DEVNULL)
+
+
+def build(folder, jobs, *targets):
+    """(CPU seconds, minutes) of ninja."""
+    begin = time.monotonic()
+    seconds = cpu_seconds(["ninja", "-C", str(folder), "--quiet", *(["-j", str(jobs)] if jobs else []), *targets])
+    return seconds, (time.monotonic() - begin) / 60
+
+
+def builds(a, scratch):
+    log, folder = f"{scratch}/units", f"{scratch}/build"
+    configured(folder, log)
+    good, total = True, (0, 0)
+    for word, budget, targets in (("the command", COMMAND, ["bora_cli"]), ("everything", EVERYTHING, [])):
+        cost = build(folder, a.jobs, *targets)
+        total = (total[0] + cost[0], total[1] + cost[1])
+        good &= report(f"{word}, CPU", total[0], budget[0] * a.scale)
+        good &= report(f"{word}, waiting for it", total[1] * 60, budget[1] * 60 * a.scale)
+    units = sorted(((float(n), o) for n, o in (line.split() for line in open(log))), reverse=True)
+    for seconds, name in units[:30]:
+        good &= report(name, seconds, UNIT * a.scale)
+    print(f"{len(units)} units; {sum(s for s, n in units if n.endswith('.gch')):.0f} s for precompiled headers")
+    return good
+
+
+def one_source(a, scratch):
+    folder = f"{scratch}/alone"
+    configured(folder, f"{scratch}/alone_units", "-DBORA_UNITY=OFF", "-DBORA_TESTS=OFF", "-DBORA_EXAMPLES=OFF")
+    build(folder, a.jobs, "bora_cli")
+    source = ROOT / "src/ops/shape.cpp"
+    found = next(p for p in [source, *sorted((ROOT / "src/ops").rglob("shape.cpp"))] if p.exists())
+    os.utime(found)
+    return report(f"the command after a change of {found.relative_to(ROOT)}",
+                  build(folder, a.jobs, "bora_cli")[1] * 60, ONE_SOURCE * a.scale)
 
 
 def report(word, seconds, budget):
@@ -52,39 +92,27 @@ def report(word, seconds, budget):
 
 
 def main():
+    if sys.argv[1:2] == ["--unit"]:
+        compile_unit(sys.argv[2], sys.argv[3:])
     parser = argparse.ArgumentParser()
-    parser.add_argument("build", nargs="?", default=ROOT / "build/release", type=pathlib.Path)
-    parser.add_argument("--units", nargs="*", default=[], help="only units whose object's path has one of these words")
-    parser.add_argument("--skip-units", action="store_true")
+    parser.add_argument("--jobs", type=int, default=0)
+    parser.add_argument("--scale", type=float, default=1)
+    parser.add_argument("--skip-build", action="store_true")
     parser.add_argument("--skip-headers", action="store_true")
-    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--one-source", action="store_true")
     a = parser.parse_args()
-    database = a.build / "compile_commands.json"
-    if not database.exists():
-        sys.exit(f"compile_time: no {database}; configure first")
-    entries = json.loads(database.read_text())
     good = True
     with tempfile.TemporaryDirectory() as scratch:
-        if not a.skip_units:
-            headers = re.findall(r"^(\S+\.[gp]ch):", subprocess.run(["ninja", "-C", a.build, "-t", "targets", "all"],
-                                 text=True, capture_output=True, check=True).stdout, re.M)
-            if headers:
-                subprocess.run(["ninja", "-C", a.build, *headers], check=True, stdout=subprocess.DEVNULL)
-            chosen = [e for e in entries if not a.units or any(w in e["command"] for w in a.units)]
-            with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
-                times = dict(pool.map(lambda e: unit(e, scratch), chosen))
-            for name, seconds in sorted(times.items(), key=lambda x: -x[1])[:30]:
-                good &= report(name, seconds, UNIT)
-            print(f"{len(headers):3} precompiled headers:"
-                  f" {sum(s for n, s in times.items() if n.endswith(('.gch', '.pch'))):.0f} s")
-            if not a.units:
-                good &= report(f"all {len(times)} units", sum(times.values()), ALL)
+        if not a.skip_build:
+            good &= builds(a, scratch)
+        if a.one_source:
+            good &= one_source(a, scratch)
         if not a.skip_headers:
-            compiler = next(w for w in shlex.split(entries[0]["command"]) if re.search(r"(\+\+|cc)(-\d+)?$", w))
-            flags = [compiler, "-std=c++20", f"-I{ROOT}/include", f"-I{ROOT}/transport/include", "-x", "c++"]
+            flags = [os.environ.get("CXX", "c++"), "-std=c++20", f"-I{ROOT}/include", f"-I{ROOT}/transport/include",
+                     "-x", "c++"]
             median = lambda command: statistics.median(cpu_seconds(command) for _ in range(5))
             program = [*flags, "-O0", "-c", f"{ROOT}/examples/quickstart.cpp", "-o", f"{scratch}/o"]
-            good &= report("examples/quickstart.cpp (50 lines with bora.h) at -O0", median(program), PROGRAM)
+            good &= report("examples/quickstart.cpp (50 lines with bora.h) at -O0", median(program), PROGRAM * a.scale)
             public = [h for top in ("include", "transport/include") for h in sorted((ROOT / top).rglob("*.h"))
                       if h.name not in UMBRELLAS]
             times = {}
@@ -93,7 +121,7 @@ def main():
                 alone.write_text(f'#include "{header}"\n')
                 times[header] = median([*flags, "-fsyntax-only", str(alone)])
             for header, seconds in sorted(times.items(), key=lambda x: -x[1])[:10]:
-                good &= report(f"{header.relative_to(ROOT)} alone", seconds, HEADER)
+                good &= report(f"{header.relative_to(ROOT)} alone", seconds, HEADER * a.scale)
     sys.exit(0 if good else 1)
 
 

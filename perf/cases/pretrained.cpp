@@ -3,8 +3,11 @@
 #include <cstdlib>
 #include <memory>
 #include "bora/bora.h"
+#include "bora/models/lm.h"
 #include "bora/models/peft.h"
+#include "bora/models/pretrained.h"
 #include "bora/optim/optim.h"
+#include "bora/train/trainer.h"
 #include "cases.h"
 
 namespace cases {

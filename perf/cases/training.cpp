@@ -43,7 +43,7 @@ class Training {
               .loss =
                   [policy = job.policy](const Gpt2& stored, const Rows& rows, const std::optional<Array>&) {
                     auto model = policy.cast_to_compute(stored);
-                    auto x = model.hidden({.tokens = rows.tokens}, none, remat::everything);
+                    auto x = model.hidden({.tokens = rows.tokens}, none, {.checkpoint = remat::everything});
                     return nn::linear_cross_entropy(model.head(), x, rows.targets, ones(rows.targets.axes()));
                   },
               .weights = [](const Rows& rows) { return ones(rows.targets.axes()); }},

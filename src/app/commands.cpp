@@ -1,12 +1,41 @@
 #include "commands.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <type_traits>
+#include <variant>
 
 namespace bora::app {
 namespace {
 std::vector<Row>& rows() {
   static std::vector<Row> all;
   return all;
+}
+/// Makes the options of a command's flags.
+void add_flags(CLI::App& app, const Flags& flags) {
+  for (auto& flag : flags.all()) {
+    auto option = std::visit(
+        [&](auto& target) -> CLI::Option* {
+          using T = std::remove_cvref_t<decltype(target)>;
+          if constexpr (std::is_same_v<T, std::function<void()>>)
+            return app.add_flag_callback(flag.name(), target, flag.help());
+          else if constexpr (!std::is_pointer_v<T>)
+            return app.add_option_function<std::string>(flag.name(), target, flag.help());
+          else if constexpr (std::is_same_v<T, bool*>) return app.add_flag(flag.name(), *target, flag.help());
+          else return app.add_option(flag.name(), *target, flag.help());
+        },
+        flag.target());
+    auto& form = flag.form();
+    if (form.required) option->required();
+    if (!form.words.empty()) option->check(CLI::IsMember(form.words));
+    if (form.between) option->check(CLI::Range(form.between->first, form.between->second));
+    if (form.not_negative) option->check(CLI::NonNegativeNumber);
+    if (form.take_last) option->take_last();
+    if (form.one_value) option->allow_extra_args(false);
+    if (form.type) option->type_name(*form.type);
+    if (form.no_default) option->default_str("");
+    if (form.hidden) option->group("");
+  }
+  if (flags.footer()) app.footer(flags.footer());
 }
 /// CLI11's view of all commands.
 struct CommandLine {
@@ -20,8 +49,9 @@ struct CommandLine {
       auto command = row.make();
       auto words = app.add_subcommand(std::string(command->name()), std::string(command->help()));
       if (row.hidden) words->group("");
-      Flags flags(*words);
+      Flags flags;
       command->declare(flags);
+      add_flags(*words, flags);
       all.emplace_back(words, std::move(command));
     }
   }

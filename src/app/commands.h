@@ -1,11 +1,12 @@
 // commands.h -- the commands of `bora`. Each is a source in commands/: an aggregate whose fields are its options, with
 //   static constexpr std::string_view name, help;   its word, and one line for `bora --help`
+//   static constexpr Row row{.place = 60};          its place there
 //   void declare(Flags&);                           binds its words and flags to its fields
 //   int run() const;                                returns the exit code, throws errors
 // and, where it needs them,
 //   void before(std::vector<const char*>& words);   takes words that CLI11 must not see
 //   void settle();                                  after parsing: domains of its options; ConfigError
-// A line at the end of the source adds it: add<Inspect>({.place = 60}).
+// A line at the end of the source adds it: template const bool added<Inspect>;
 #pragma once
 #include <memory>
 #include <optional>
@@ -56,12 +57,15 @@ struct Row {
 /// All commands, by their places.
 const std::vector<Row>& commands();
 void add_row(const Row&);
-template <class T> bool add(Row row) {
+template <class T> bool add() {
+  Row row = T::row;
   row.name = T::name;
   row.make = []() -> std::unique_ptr<Command> { return std::make_unique<CommandOf<T>>(); };
   add_row(row);
   return true;
 }
+/// An explicit instantiation adds T at start-up (see config::added).
+template <class T> inline const bool added = add<T>();
 
 /// The command that the words ask for, ready to run; null if help or the version was asked for and printed. Throws
 /// ConfigError.

@@ -1,6 +1,7 @@
 #include "companions.h"
 #include <algorithm>
 #include <filesystem>
+#include "app/settings.h"
 #include "bora/base/error.h"
 #include "text/files.h"
 

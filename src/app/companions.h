@@ -1,8 +1,10 @@
 // companions.h -- the files beside the tensors in a folder of Hugging Face's: of its tokenizer, and for generation.
 #pragma once
-#include "settings.h"
+#include <string>
+#include <vector>
 
 namespace bora::app {
+struct Settings;
 /// The folder in a run's where an import keeps such files, config.json among them.
 std::string companions_of(const std::string& run);
 /// Copies those that `from` has into `to`, which is made; without config.json unless `config`. Returns their names.

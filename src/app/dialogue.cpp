@@ -1,14 +1,19 @@
 #include "dialogue.h"
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include "app/companions.h"
+#include "app/options.h"
+#include "app/run.h"
+#include "app/settings.h"
 #include "bora/base/file.h"
-#include "companions.h"
+#include "bora/data/data.h"
+#include "bora/text/tokenizer.h"
+#include "json/api/value.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
 namespace {
-using nlohmann::json;
+using json::Value;
 constexpr const char* kSpecial = "add_special_tokens";
 
 /// The tokenizer as `transformers` uses it on a prompt; null if it is the run's own.
@@ -20,10 +25,10 @@ std::shared_ptr<const text::Tokenizer> with_special(const RunWords& words, const
   kind.read(d, "tokenizer", config::schema(kind));
   return kind->open();
 }
-json read_object(const std::string& path) {
+Value read_object(const std::string& path) {
   std::error_code error;
-  if (!fs::exists(path, error)) return json::object();
-  auto j = json::parse(read_file(path), nullptr, false);
+  if (!fs::exists(path, error)) return Value::object();
+  auto j = json::parse_or_null(read_file(path));
   check<ConfigError>(j.is_object(), path, ": expected a JSON object");
   return j;
 }
@@ -42,11 +47,10 @@ std::set<std::int32_t> end_ids(const RunWords& words, const text::Tokenizer& tok
   for (auto name : {"/generation_config.json", "/config.json"}) {
     auto j = read_object(words.run + name);
     auto found = j.find("eos_token_id");
-    if (found == j.end() || found->is_null()) continue;
-    auto list = found->is_array() ? *found : json::array({*found});
-    for (auto& id : list) {
-      check<ConfigError>(id.is_number_integer(), words.run, name, ": eos_token_id: expected an id or a list of ids");
-      ids.insert(id.get<std::int32_t>());
+    if (!found || found->is_null()) continue;
+    for (auto& id : found->is_list() ? found->list() : Value::List{*found}) {
+      check<ConfigError>(id.is_integer(), words.run, name, ": eos_token_id: expected an id or a list of ids");
+      ids.insert(static_cast<std::int32_t>(id.integer()));
     }
     break;
   }

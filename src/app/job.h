@@ -1,10 +1,18 @@
 // job.h -- this process as a rank of the job that its environment describes.
 #pragma once
-#include "bora/train/trainer.h"
+#include <functional>
 #include "bora/transport/transport.h"
-#include "settings.h"
 
+namespace bora {
+class Mesh;
+struct MeshAxis;
+struct MeshShape;
+namespace text {
+class Tokenizer;
+}  // namespace text
+}  // namespace bora
 namespace bora::app {
+struct Settings;
 struct Job {
   const Settings& settings;
   const text::Tokenizer& tokenizer;

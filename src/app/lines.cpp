@@ -1,10 +1,10 @@
 #include "app/lines.h"
 #include <cstdio>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "json/api/value.h"
 
 namespace bora::app {
 namespace {
@@ -39,11 +39,9 @@ void change_lines(std::string_view what, const std::function<std::string(const s
   check<IoError>(!std::cin.bad(), what, ": standard input cannot be read after line ", done);
 }
 std::string text_of_json(const std::string& line) {
-  auto j = nlohmann::json::parse(line, nullptr, false);
-  check<ValueError>(j.is_string(), "expected a JSON string, such as \"two\\nlines\"");
-  return j.get<std::string>();
+  auto j = json::parse_or_null(line);
+  check<ValueError>(j.is_text(), "expected a JSON string, such as \"two\\nlines\"");
+  return j.text();
 }
-std::string json_of_text(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_of_text(const std::string& text) { return json::quoted(text); }
 }  // namespace bora::app

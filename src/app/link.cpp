@@ -1,6 +1,7 @@
 #include "app/link.h"
 #include "bora/base/error.h"
 #include "bora/base/text.h"
+#include "bora/shard/mesh.h"
 
 namespace bora::app {
 namespace {

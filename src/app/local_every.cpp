@@ -3,16 +3,22 @@
 #include <filesystem>
 #include "app/job.h"
 #include "app/link.h"
+#include "app/plan_run.h"
+#include "app/settings.h"
 #include "bora/io/checkpoint.h"
+#include "bora/train/local_settings.h"
 
 namespace bora::app {
+bool has_replicas(const MeshShape& mesh) {
+  AxisName axis(local::kReplica);
+  return mesh.has(axis) && mesh.axis_size(axis) > 1;
+}
 MeetingPrediction meetings_of(const Settings& s, const PlannedRun& run, const Links& links, const HostModel& host) {
   auto& mesh = run.mesh.shape();
-  AxisName axis(local::kReplica);
-  check<ConfigError>(mesh.has(axis) && mesh.axis_size(axis) > 1, "local: mesh ", to_string(mesh),
+  check<ConfigError>(has_replicas(mesh), "local: mesh ", to_string(mesh),
                      " has no ranks along an axis replica");
-  return predict_meetings(run.classes, mesh, links, host, axis, bora::training::replicas_of(*s.local, mesh),
-                          s.local->wire());
+  return predict_meetings(run.classes, mesh, links, host, AxisName(local::kReplica),
+                          bora::training::replicas_of(*s.local, mesh), s.local->wire());
 }
 Settings without_auto(Settings s) {
   constexpr std::int64_t never = 1 << 30;
@@ -24,9 +30,9 @@ std::int64_t planned_every(const Settings& s, const text::Tokenizer& tokenizer, 
   if (resume != Resume::none && std::filesystem::exists(file) && !io::list_checkpoints(s.out + "/checkpoints").empty())
     if (auto before = load_settings(file, {}); before.local->on() && !before.local->automatic()) {
       auto kept = s;
-      kept.local.edit().set_every(before.local->options(1.0, 0).every);
+      kept.local.edit().set_every(before.local->every());
       check_settings_without_data(kept);  // other fragments or another delay may not fit
-      return kept.local->options(1.0, 0).every;
+      return kept.local->every();
     }
   auto links = read_link(s.local->link(), "local.link");
   links.ranks_per_host = 1;

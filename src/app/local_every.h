@@ -1,8 +1,22 @@
 // local_every.h -- a number for `local.every: auto`, from the plan of the run.
 #pragma once
-#include "app/plan_run.h"
+#include <cstdint>
 
+namespace bora {
+enum class Resume : std::uint8_t;
+struct HostModel;
+struct Links;
+struct MeetingPrediction;
+struct MeshShape;
+namespace text {
+class Tokenizer;
+}  // namespace text
+}  // namespace bora
 namespace bora::app {
+struct PlannedRun;
+struct Settings;
+/// Whether the mesh has replicas on ranks of their own.
+bool has_replicas(const MeshShape&);
 /// Meetings of the replicas in a planned run. Throws ConfigError if it has none on ranks of their own.
 MeetingPrediction meetings_of(const Settings&, const PlannedRun&, const Links&, const HostModel&);
 /// The settings to plan a run with before its number is known.

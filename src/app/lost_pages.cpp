@@ -10,7 +10,7 @@ namespace bora::app {
 namespace {
 /// The path in the line of /proc/self/maps that has the address; empty for memory without a name. Only calls that a
 /// signal handler may make.
-const char* file_at(std::uintptr_t address) {
+const char* mapped_file_at(std::uintptr_t address) {
   static char line[8192];
   int fd = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   std::size_t n = 0;
@@ -34,7 +34,7 @@ const char* file_at(std::uintptr_t address) {
   }
   return "";
 }
-void say(const char* text) {
+void write_error(const char* text) {
   for (auto n = std::strlen(text); n > 0;) {
     auto done = ::write(2, text, n);
     if (done <= 0) return;
@@ -42,13 +42,13 @@ void say(const char* text) {
   }
 }
 void on_lost_page(int, siginfo_t* info, void*) {
-  auto path = file_at(reinterpret_cast<std::uintptr_t>(info->si_addr));
+  auto path = mapped_file_at(reinterpret_cast<std::uintptr_t>(info->si_addr));
   bool file = *path && std::strncmp(path, "/memfd:", 7) != 0;
-  say("bora: ");
-  say(file ? "cannot read " : "shared memory is gone");
-  if (file) say(path);
-  say(file ? ": it became shorter while it was in use, or its disk has an error\n"
-           : ": the system has too little of it\n");
+  write_error("bora: ");
+  write_error(file ? "cannot read " : "shared memory is gone");
+  if (file) write_error(path);
+  write_error(file ? ": it became shorter while it was in use, or its disk has an error\n"
+                   : ": the system has too little of it\n");
   ::_exit(2);
 }
 }  // namespace

@@ -3,9 +3,12 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include "app/settings.h"
 #include "bora/base/text.h"
+#include "bora/data/data.h"
+#include "bora/models/model.h"
+#include "bora/shard/mesh.h"
 #include "bora/train/progress.h"
-#include "settings.h"
 
 namespace bora::app {
 namespace {

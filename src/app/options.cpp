@@ -1,6 +1,8 @@
 #include "options.h"
 #include <filesystem>
-#include "flags.h"
+#include "app/flags.h"
+#include "app/settings.h"
+#include "bora/transport/transport.h"
 
 namespace bora::app {
 void ConfigWords::declare(Flags& flags) {

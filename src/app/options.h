@@ -1,12 +1,18 @@
 // options.h -- words and flags that several commands have, each declared once.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
-#include "bora/transport/transport.h"
-#include "settings.h"
 
+namespace bora {
+enum class Resume : std::uint8_t;
+namespace transport {
+struct Option;
+}  // namespace transport
+}  // namespace bora
 namespace bora::app {
 class Flags;
+struct Settings;
 /// [CONFIG.yaml] [key=value ...], --mesh, --layout, --threads, --out: the settings of a run that is to be.
 struct ConfigWords {
   std::vector<std::string> words = {};     // as they were given, until they are settled

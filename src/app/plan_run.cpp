@@ -1,7 +1,12 @@
 #include "app/plan_run.h"
 #include <cstdlib>
-#include "bora/nn/pipeline.h"
-#include "bora/train/placement.h"
+#include "app/model.h"
+#include "app/settings.h"
+#include "bora/data/data.h"
+#include "bora/models/model.h"
+#include "bora/train/batch.h"
+#include "bora/train/loop.h"
+#include "bora/train/trainable.h"
 #include "train/snapshots.h"
 
 namespace bora::app {
@@ -25,12 +30,7 @@ PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const s
   if (s.elastic.snapshot > 0) in_memory.emplace(none, s.elastic.snapshot);
   r.classes = plan_classes(axes, links, [&](const Mesh& mesh) {
     UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
-    nn::UseMicrobatches parts(s.mesh.microbatches);
-    nn::UseSchedule order(nn::parse_schedule(s.mesh.schedule));
-    auto options = model_options(s, tokenizer, mesh.shape());
-    options.step->compile.pipeline = pipeline;
-    auto model = s.model->trainable(options);
-    model->init(random::key(s.seed));
+    auto model = trainable_of(s, tokenizer, mesh.shape(), {.pipeline = pipeline, .init = true});
     auto mine = rows_of_rank(s.batch, mesh);
     auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
     auto part = make_batch(rows, s.batch, mesh);

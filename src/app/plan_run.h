@@ -1,12 +1,17 @@
 // plan_run.h -- what a run would need on a mesh that does not exist.
 #pragma once
-#include "app/settings.h"
 #include "bora/train/plan.h"
 
+namespace bora {
+namespace text {
+class Tokenizer;
+}  // namespace text
+}  // namespace bora
 namespace bora::app {
+struct Settings;
 struct PlannedRun {
   Mesh mesh;                           // abstract, of rank 0
-  std::unique_ptr<Trainable> model;    // without numbers
+  std::shared_ptr<Trainable> model;    // without numbers
   std::vector<RankClass> classes;
   std::string text;                    // plan_text of all ranks
   std::int64_t parameters = 0, tokens = 0;  // of the model, of a step

@@ -4,10 +4,19 @@
 #include <filesystem>
 #include <map>
 #include <sstream>
+#include "app/config_file.h"
+#include "app/options.h"
+#include "app/settings.h"
 #include "bora/base/file.h"
+#include "bora/io/tree.h"
 #include "bora/models/peft.h"
+#include "bora/models/pretrained.h"
+#include "bora/named/array.h"
+#include "bora/nn/axes.h"
 #include "bora/ops/creation.h"
-#include "config_file.h"
+#include "bora/train/local_settings.h"
+#include "bora/train/loop.h"
+#include "bora/transport/transport.h"
 #include "train/resume.h"
 
 namespace fs = std::filesystem;
@@ -50,8 +59,8 @@ void read_adapters(tree::Node parameters, const std::string& folder, const Setti
     of_a.push_back({nn::kRank, a.back()});
     of_b.push_back(of_a.back());
     of_b.insert(of_b.end(), all.begin() + static_cast<std::ptrdiff_t>(inner), all.end());
-    adapters[below + "a"] = zeros(of_a);
-    adapters[below + "b"] = zeros(of_b);
+    adapters[below + "a"] = NamedArray(zeros(bora::shape_of(of_a)), of_a);
+    adapters[below + "b"] = NamedArray(zeros(bora::shape_of(of_b)), of_b);
   }
   io::restore_leaves(tree::node(adapters), folder, place_of(mesh), "params");
   models::merge_adapters(parameters, tree::node(adapters), s.lora);
@@ -158,5 +167,4 @@ void read_parameters(tree::Node parameters, const std::string& folder, const Set
     io::restore_leaves(parameters, folder, place_of(mesh), "params");
   });
 }
-Array parameter_key(const Settings& s) { return training::parameter_key(random::key(s.seed)); }
 }  // namespace bora::app

@@ -1,10 +1,19 @@
 // run.h -- a model that was trained: the settings of its run on this job, and its checkpoints; or a folder of Hugging
 // Face's in place of the run's.
 #pragma once
-#include "bora/train/trainer.h"
-#include "options.h"
+#include <string>
+#include <string_view>
+#include "bora/tree/tree.h"
 
+namespace bora {
+class Mesh;
+namespace text {
+class Tokenizer;
+}  // namespace text
+}  // namespace bora
 namespace bora::app {
+struct RunWords;
+struct Settings;
 /// Whether the words name a folder of Hugging Face's and no run's.
 bool is_pretrained(const RunWords&);
 /// The settings of the run for a job on this number of ranks, whatever the run's own number was: checked, paths
@@ -18,9 +27,8 @@ std::string checkpoint_of_run(const std::string& run);
 /// The folder of the checkpoint to read; rank 0 looks, so that all agree. Throws CheckpointError if it is damaged,
 /// which names an older whole one, or if there is none. A folder of Hugging Face's is its own.
 std::string find_checkpoint(const RunWords&, const Mesh&);
-/// Fills the parameters, which parameter_key has made, from the folder that find_checkpoint has found: with lora, those
-/// of the base plus the products of the adapters. Throws as it does, and if the checkpoint belongs to another base.
+/// Fills the parameters, which generator_of or scorer_of has made, from the folder that find_checkpoint has found: with
+/// lora, those of the base plus the products of the adapters. Throws as it does, and if the checkpoint belongs to
+/// another base.
 void read_parameters(tree::Node parameters, const std::string& folder, const Settings&, const RunWords&, const Mesh&);
-/// The key from which a model of the run is made, also the base of its adapters.
-Array parameter_key(const Settings&);
 }  // namespace bora::app

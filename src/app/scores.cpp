@@ -1,9 +1,18 @@
 #include "scores.h"
 #include <algorithm>
+#include "app/flags.h"
+#include "app/job.h"
+#include "app/model.h"
+#include "app/run.h"
+#include "app/settings.h"
 #include "bora/base/sha256.h"
 #include "bora/io/npy.h"
-#include "flags.h"
-#include "job.h"
+#include "bora/models/model.h"
+#include "bora/nn/axes.h"
+#include "bora/ops/creation.h"
+#include "bora/shard/mesh.h"
+#include "bora/text/tokenizer.h"
+#include "bora/train/example.h"
 
 namespace bora::app {
 namespace {
@@ -27,7 +36,7 @@ struct Table {
   }
   NamedArray array(const char* along = nn::kPosition) const {
     std::vector<std::int32_t> v(values.begin(), values.end());
-    return named(asarray(v, Shape{rows, length}), {Axis{nn::kBatch, rows}, Axis{along, length}});
+    return NamedArray(asarray(v, Shape{rows, length}), {Axis{nn::kBatch, rows}, Axis{along, length}});
   }
 };
 Table read_table(const std::string& flag, const std::string& file, bool bits = false) {
@@ -90,7 +99,7 @@ void set_targets(training::Example& e, Table targets) {
   check<ConfigError>(std::count(weights.begin(), weights.end(), 1.0F) > 0, targets.what,
                      ": no label counts: besides those that nothing predicts, all are -100");
   e.targets = targets.array();
-  e.weights = named(asarray(weights, Shape{targets.rows, targets.length}), e.targets.axes());
+  e.weights = NamedArray(asarray(weights, Shape{targets.rows, targets.length}), e.targets.axes());
 }
 /// The decoder's tokens: before each position's label the one before it, at first `start`, which also stands for labels
 /// that do not count.
@@ -157,8 +166,7 @@ int on_example(const ScoreWords& words, const std::string& labels, std::string_v
     if (x.defined()) digest.update(x.bytes(), x.nbytes());
   return on_mesh({s, *tokenizer, std::string(command) + " of " + digest.hex()}, [&](const Mesh& mesh) {
     auto folder = find_checkpoint(words.run, mesh);
-    auto storage = mappings_of(s.mesh, mesh.shape()).storage;
-    auto model = s.model->scorer(model_options(s, *tokenizer, mesh.shape()), storage, parameter_key(s));
+    auto model = scorer_of(s, *tokenizer, mesh.shape());
     read_parameters(model->parameters(), folder, s, words.run, mesh);
     return f(*model, e, mesh);
   });

@@ -1,7 +1,18 @@
 // scores.h -- the forward pass of a model that was trained over arrays in NumPy's files: bora logits, bora loss.
 #pragma once
-#include "run.h"
+#include <functional>
+#include <string_view>
+#include "app/options.h"
 
+namespace bora {
+class Mesh;
+namespace models {
+class Scorer;
+}  // namespace models
+namespace training {
+struct Example;
+}  // namespace training
+}  // namespace bora
 namespace bora::app {
 class Flags;
 /// RUN [key=value ...], --resume, --ids, --decoder-ids, --mask.

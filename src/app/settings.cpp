@@ -1,14 +1,21 @@
 #include "settings.h"
 #include <algorithm>
 #include <filesystem>
+#include "app/companions.h"
+#include "app/config_file.h"
 #include "bora/base/file.h"
 #include "bora/config/braces.h"
-#include "companions.h"
-#include "config_file.h"
+#include "bora/data/data.h"
+#include "bora/models/pretrained.h"
+#include "bora/optim/kind.h"
+#include "bora/train/local_settings.h"
 #include "text/files.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
+models::LoadPretrained InitFromSettings::options() const {
+  return {missing == Missing::init, unexpected == Unexpected::ignore};
+}
 const std::vector<config::Short>& short_forms() {
   static const std::vector<config::Short> forms = {{"lr", "optimizer.lr"},
                                                    {"warmup", "optimizer.schedule.warmup"},
@@ -301,59 +308,24 @@ Settings with_absolute_paths(Settings s) {
   if (auto cache = s.data.edit().cache()) *cache = data::absolute_path(*cache);
   return with_absolute_template(with_tokenizer_path(s, data::absolute_path(tokenizer_path(s))));
 }
+std::string shared_settings(Settings s) {
+  s = with_tokenizer_path(s, "");
+  Settings defaults;
+  for (auto* path : s.data.edit().paths()) path->clear();
+  if (auto cache = s.data.edit().cache()) cache->clear();
+  s.out = defaults.out;
+  s.init_from.path.clear();
+  s.lora.from.clear();
+  s.trace.path = s.trace.path.empty() ? "" : "on";
+  s.mesh.threads = defaults.mesh.threads;
+  s.transport = defaults.transport;
+  s.log.every = defaults.log.every;
+  s.mesh.axes = defaults.mesh.axes;
+  return to_yaml(s);
+}
 std::string to_yaml(const Settings& s) { return config::to_yaml(config::write(s)); }
 std::string settings_help(const std::string& which) { return config::help(all_settings(), short_forms(), which); }
 
-LoopSettings loop_settings(const Settings& s, const MeshShape& mesh,
-                           const std::shared_ptr<const text::Tokenizer>& tokenizer) {
-  LoopSettings loop{.seed = s.seed,
-                    .steps = s.steps,
-                    .batch = s.batch,
-                    .out = s.out,
-                    .layout = placement_name(s.mesh),
-                    .policy = s.precision.policy,
-                    .checkpoint = s.checkpoint,
-                    .eval = s.eval,
-                    .log = s.log,
-                    .trace = s.trace,
-                    .settings = to_yaml(s),
-                    .trackers = s.trackers};
-  if (s.mesh.has_dims() || !s.mesh.rules.empty()) loop.rules = placement_rules(s.mesh, mesh);
-  loop.write_settings = [s](const std::string& folder) {
-    auto mine = s;
-    mine.out = folder;
-    return write_config(folder, mine);
-  };
-  if (tokenizer)
-    loop.text_bytes = [tokenizer](std::span<const std::int32_t> ids) {
-      return static_cast<std::int64_t>(tokenizer->decode(ids, {.special = false}).size());
-    };
-  return loop;
-}
-models::ModelOptions model_options(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
-  auto optimizer = s.optimizer->build(s.steps);
-  auto& scale = s.precision.loss_scale;
-  if (scale.type == "dynamic")
-    optimizer.transform =
-        optim::loss_scale(optimizer.transform,
-                          {.initial = scale.initial, .period = scale.period, .factor = scale.factor, .min = scale.min});
-  else if (scale.type != "none")
-    optimizer.transform =
-        optim::loss_scale(optimizer.transform, {.initial = *parse_as<double>(scale.type), .dynamic = false});
-  return {vocabulary_of(s, tokenizer),
-          Policy::parse(s.precision.policy),
-          StepOptions{.optimizer = optimizer.transform,
-                      .learning_rate = optimizer.learning_rate,
-                      .accumulate = s.accumulate,
-                      .wire = s.wire.wire(),
-                      .compression = s.wire.compression(),
-                      .storage = mappings_of(s.mesh, mesh).storage,
-                      .replicas = bora::training::replicas_of(*s.local, mesh),
-                      .local = s.local->options(optimizer.learning_rate, s.steps),
-                      .virtual_ranks = s.reproducible.virtual_},
-          s.loss,
-          {s.freeze, s.lora}};
-}
 std::int64_t vocabulary_of(const Settings& s, const text::Tokenizer& tokenizer) {
   auto n = s.vocabulary.size ? s.vocabulary.size : tokenizer.size(), m = s.vocabulary.multiple;
   check<ConfigError>(tokenizer.size() <= n, "tokenizer: its ", tokenizer.size(), " ids exceed the ", n,

@@ -1,10 +1,33 @@
 // settings.h -- all settings of a run. YAML, command line, `bora help` and OUT/config.yaml follow from its fields: a
 // new setting is a field and its meaning, here or in the aggregate that it belongs to.
 #pragma once
-#include "bora/models/pretrained.h"
-#include "bora/optim/config.h"
-#include "bora/train/local_settings.h"
+#include <memory>
+#include "bora/models/lora_settings.h"
+#include "bora/models/loss_settings.h"
+#include "bora/track/tracker.h"
+#include "bora/train/settings.h"
 
+namespace bora {
+class Mesh;
+namespace data {
+struct Data;
+struct Datasets;
+}  // namespace data
+namespace models {
+struct LoadPretrained;
+struct Model;
+}  // namespace models
+namespace optim {
+struct Kind;
+}  // namespace optim
+namespace text {
+class Tokenizer;
+struct TokenizerKind;
+}  // namespace text
+namespace training {
+struct LocalKind;
+}  // namespace training
+}  // namespace bora
 namespace bora::app {
 /// Options of transport::Config, by their names. One that is not given comes from its variable, BORA_<NAME>.
 struct TransportSettings {
@@ -47,7 +70,7 @@ struct InitFromSettings {
       {"path", "a folder of Hugging Face's: parameters of a new run, and its model and tokenizer where none are given"},
       {"missing", "parameters that it lacks: error, or init as if there were no folder"},
       {"unexpected", "tensors of it that the model lacks: error, or ignore"}};
-  models::LoadPretrained options() const { return {missing == Missing::init, unexpected == Unexpected::ignore}; }
+  models::LoadPretrained options() const;
 };
 struct VocabularySettings {
   std::int64_t size = 0, multiple = 1;
@@ -86,21 +109,22 @@ struct ElasticSettings {
                    max == 0 ? "0 without max" : "0 or more steps");
   }
 };
+/// The choices have no initial value here: who makes Settings without a text knows what they choose among.
 struct Settings {
   std::int64_t seed = 0, steps = 1000, batch = 8, accumulate = 1;
   std::string out = {};
-  config::Choice<models::Model> model = {};
+  config::Choice<models::Model> model;
   InitFromSettings init_from = {};
-  config::Choice<text::TokenizerKind> tokenizer = {};
+  config::Choice<text::TokenizerKind> tokenizer;
   VocabularySettings vocabulary = {};
-  config::Choice<data::Data> data = {};
-  config::Choice<optim::Kind> optimizer = {};
+  config::Choice<data::Data> data;
+  config::Choice<optim::Kind> optimizer;
   models::LossSettings loss = {};
   std::vector<std::string> freeze = {};
   models::LoraSettings lora = {};
   bora::training::PrecisionSettings precision = {};
   bora::training::MeshSettings mesh = {};
-  config::Choice<bora::training::LocalKind> local = {};
+  config::Choice<bora::training::LocalKind> local;
   ReproducibleSettings reproducible = {};
   ElasticSettings elastic = {};
   bora::training::WireSettings wire = {};
@@ -155,6 +179,8 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
 Settings with_absolute_paths(Settings);
 /// YAML that parse_settings reads back to the same value.
 std::string to_yaml(const Settings&);
+/// The settings that all ranks of a job must share, as YAML; paths, threads and the like may differ between hosts.
+std::string shared_settings(Settings);
 /// Help text: settings with their defaults and meanings. `which`: empty for all, a group ("model"), a type
 /// ("model.gpt2") or one key; throws ConfigError for others.
 std::string settings_help(const std::string& which = {});
@@ -192,11 +218,6 @@ void check_run_folder(const std::string& path);
 /// setting that has changed, and the place of the old ones. Rank 0 calls it. IoError.
 std::vector<std::string> write_config(const std::string& path, const Settings&);
 
-/// The loop's part of the settings.
-LoopSettings loop_settings(const Settings&, const MeshShape&,
-                           const std::shared_ptr<const text::Tokenizer>& = nullptr);
-/// The model, and how it is trained, on a mesh.
-models::ModelOptions model_options(const Settings&, const text::Tokenizer&, const MeshShape&);
 /// The rows that the settings describe. A command opens the settings' tokenizer once and gives it to all who need it.
 data::Datasets open_data(const Settings&, const std::shared_ptr<const text::Tokenizer>&, const Mesh&);
 /// The files and folders that the data are made from, as the settings name them.

@@ -7,15 +7,23 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include "app/config_file.h"
+#include "app/job.h"
+#include "app/link.h"
+#include "app/settings.h"
 #include "bora/base/file.h"
 #include "bora/base/text.h"
+#include "bora/data/data.h"
+#include "bora/io/checkpoint.h"
+#include "bora/models/pretrained.h"
+#include "bora/nn/axes.h"
+#include "bora/optim/kind.h"
+#include "bora/shard/mesh.h"
+#include "bora/train/local_settings.h"
+#include "bora/train/placement.h"
 #include "bora/transport/forecast.h"
 #include "bora/transport/join.h"
-#include "config_file.h"
 #include "data/records.h"
-#include "job.h"
-#include "link.h"
-#include "settings.h"
 #include "train/run_folder.h"
 
 namespace fs = std::filesystem;
@@ -64,7 +72,7 @@ void Settings::check() const {
   bora::check<ConfigError>(wire.gradients == Gradients::f32 || reproducible.virtual_ == 0,
                            "reproducible.virtual: gradients that travel rounded (wire) depend on the ranks that round "
                            "them; set wire=f32");
-  if (wire.compression().on()) {
+  if (wire.carries()) {
     auto what = wire.low_rank() ? "wire.gradients: powersgd" : "wire.error_feedback: it";
     bora::check<ConfigError>(!local->on(), what,
                              " is of sums in every step, replicas of local steps meet after several; leave one of both "
@@ -203,7 +211,7 @@ void check_context(const Settings& s, const AxisMapping& compute, const MeshShap
 void check_parts(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh,
                  std::string_view purpose) {
   for (auto name : {"stage", "context"})
-    check<ConfigError>(!s.wire.compression().on() || !mesh.has(AxisName(name)) || mesh.axis_size(AxisName(name)) == 1,
+    check<ConfigError>(!s.wire.carries() || !mesh.has(AxisName(name)) || mesh.axis_size(AxisName(name)) == 1,
                        "wire: residuals and factors are of gradients that are whole on every rank; leave axis '", name,
                        "' out of the mesh, or wire.error_feedback and powersgd");
   auto sizes = s.model->axes();
@@ -279,10 +287,6 @@ std::vector<std::string> changes(const Settings& before, const Settings& now) {
     else if (there->second != text) found.push_back("changed: " + key + ": " + there->second + " -> " + text);
   return found;
 }
-bool is_there(const std::string& file) {  // a dangling link counts
-  std::error_code error;
-  return fs::symlink_status(file, error).type() != fs::file_type::not_found;
-}
 /// Whether a text with Bora's first line is all of what was written. Versions before kEnd wrote these settings last.
 bool is_whole(const std::string& text, const std::string& path) {
   if (text.ends_with(kEnd)) return true;
@@ -325,7 +329,8 @@ void check_run_folder(const std::string& path) {
 std::vector<std::string> write_config(const std::string& path, const Settings& s) {
   auto file = path + "/config.yaml", text = std::string(kMark) + to_yaml(s) + std::string(kEnd);
   std::vector<std::string> said;
-  if (is_there(file)) {
+  std::error_code error;
+  if (fs::symlink_status(file, error).type() != fs::file_type::not_found) {  // a dangling link counts
     auto before = read_file(file);
     if (before == text) return said;
     bool same = false;  // an earlier version may have written the same settings in another form

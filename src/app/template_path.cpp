@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <filesystem>
+#include "app/companions.h"
+#include "app/settings.h"
+#include "bora/data/data.h"
 #include "bora/text/chat.h"
-#include "companions.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {

@@ -1,4 +1,4 @@
-// Buffers, the ground interpreter, the registry.
+// Buffers, the ground interpreter.
 #include "bora/array/array.h"
 #include <atomic>
 #include <cstring>
@@ -136,49 +136,4 @@ Arrays call(const PrimitivePtr& p, const Arrays& in) {
     throw;
   }
 }
-
-std::vector<RegistryEntry>& registry() {
-  static std::vector<RegistryEntry> r;
-  return r;
-}
-void params::no_bytes() {
-  fail<ValueError>("it holds a function of this program, which cannot be written to a file");
-}
-namespace detail {
-void missing_rule(std::string_view primitive, std::string_view rule) {
-  if (rule == "vjp")
-    fail<TraceError>(primitive, " cannot be differentiated, neither in reverse (grad, vjp) nor forward (jvp, jacfwd): ",
-                     "it has no vjp rule; stop_gradient() what it is given if no derivative is wanted");
-  fail<TraceError>(primitive, " has no ", rule, " rule");
-}
-Arrays run_into_fresh_buffers(const Primitive& p, const Arrays& in, const Types& out) {
-  if (p.traits.view) return {adopt(out.front(), memory_of(in.front()))};
-  Arrays r;
-  std::vector<InputView> i;
-  std::vector<OutputView> o;
-  i.reserve(in.size());
-  o.reserve(out.size());
-  r.reserve(out.size());
-  for (auto& a : in) i.push_back({a.type(), a.bytes()});
-  for (auto& t : out) {
-    auto b = new_buffer(t);
-    o.push_back({t, b.data});
-    r.push_back(b.done());
-  }
-  FlushDenormals flush(flushes_denormals());
-  p.eval(i, o);
-  return r;
-}
-/// For a primitive that returns its own Arrays: runs it and copies its results into the given memory.
-void eval_by_run(const Primitive& p, Inputs in, Outputs out) {
-  Arrays a;
-  Types t;
-  for (auto& i : in)
-    a.push_back(adopt(i.type, std::shared_ptr<void>(std::shared_ptr<void>(), const_cast<void*>(i.data))));
-  for (auto& o : out) t.push_back(o.type);
-  auto r = p.run(a, t);
-  for (std::size_t k = 0; k < out.size(); ++k)
-    if (r[k].bytes() != out[k].data && t[k].nbytes()) std::memcpy(out[k].data, r[k].bytes(), t[k].nbytes());
-}
-}  // namespace detail
 }  // namespace bora

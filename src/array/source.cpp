@@ -16,7 +16,7 @@ constexpr std::size_t kDepth = 64;  // frames among which those of the user are 
 thread_local SourcePtr scoped_source;
 thread_local std::string named_scope;
 [[maybe_unused]] const bool errors_know_places = (
-    CallError::call_site = [] { return describe(*current_source()); }, true);
+    CallError::name_places_by([] { return describe(*current_source()); }), true);
 
 /// Addresses of the shared object that holds this code; none if it is linked into the program itself.
 struct Library {

@@ -2,16 +2,15 @@
 #include <sys/file.h>
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include "bora/base/file.h"
 #include "bora/base/json.h"
 #include "bora/base/paths.h"
 #include "bora/base/sha256.h"
+#include "json/api/value.h"
 
 namespace fs = std::filesystem;
 namespace bora::data {
 namespace {
-using nlohmann::json;
 constexpr std::string_view kForm = "documents 1";
 constexpr std::string_view kMark = ".mark";  // see group_at
 std::string five(std::size_t n) {
@@ -19,10 +18,8 @@ std::string five(std::size_t n) {
   return std::string(text.size() < 5 ? 5 - text.size() : 0, '0') + text;
 }
 /// Null if there is no such file, or it is no JSON.
-json json_of(const std::string& file) {
-  if (!is_there(file)) return {};
-  auto j = json::parse(read_file(file), nullptr, false);
-  return j.is_discarded() ? json() : j;
+json::Value json_of(const std::string& file) {
+  return is_there(file) ? json::parse_or_null(read_file(file)) : json::Value();
 }
 /// What a folder says that it is made from.
 struct Plan {
@@ -35,11 +32,11 @@ Plan plan_of(const std::string& folder) {
   if (!j.is_object()) return p;
   auto text = [&](const char* key) {
     auto found = j.find(key);
-    return found != j.end() && found->is_string() ? found->get<std::string>() : std::string();
+    return found && found->is_text() ? found->text() : std::string();
   };
   p.form = text("form"), p.identity = text("identity"), p.source = text("source");
-  if (auto times = j.find("modified"); times != j.end() && times->is_array())
-    for (auto& t : *times) p.modified.push_back(t.is_number_integer() ? t.get<std::int64_t>() : 0);
+  if (auto times = j.find("modified"); times && times->is_list())
+    for (auto& t : times->list()) p.modified.push_back(t.is_integer() ? t.integer() : 0);
   return p;
 }
 std::vector<fs::path> entries(const std::string& folder) {
@@ -124,12 +121,12 @@ bool Folder::is_complete(const Crew& crew) const {
   auto file = path_ + "/done.json";
   if (!is_there(file)) return false;
   auto done = json_of(file);
-  bool good = done.is_array() && done.size() == units_.size();
+  bool good = done.is_list() && done.list().size() == units_.size();
   for (std::size_t u = 0; good && u < units_.size(); ++u) {
     auto [at, n] = behind(u, crew);
     if (!at.done && !is_there(chunk(u, n))) crew.say("data: " + chunk(u, n) + " is gone; it is made anew");
     if (!at.done) return false;
-    good = done[u].is_number_unsigned() && done[u].get<std::size_t>() == n;
+    good = done.list()[u].is_natural() && done.list()[u].natural() == n;
   }
   if (!good) crew.say("data: " + file + " is damaged; it is made anew");
   return good;
@@ -169,10 +166,14 @@ void Folder::write_done(const std::vector<std::size_t>& chunks) const {
 }
 std::vector<std::size_t> Folder::chunks() const {
   auto done = json_of(path_ + "/done.json");
-  bool good = done.is_array() && done.size() == units_.size() &&
-              std::all_of(done.begin(), done.end(), [](auto& n) { return n.is_number_unsigned(); });
+  bool good = done.is_list() && done.list().size() == units_.size();
+  std::vector<std::size_t> all;
+  for (std::size_t u = 0; good && u < units_.size(); ++u) {
+    good = done.list()[u].is_natural();
+    if (good) all.push_back(done.list()[u].natural());
+  }
   check<IoError>(good, path_, "/done.json: is damaged; remove it");
-  return done.get<std::vector<std::size_t>>();
+  return all;
 }
 void Folder::clear() const {
   for (auto& file : entries(path_))

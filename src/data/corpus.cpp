@@ -124,9 +124,9 @@ struct Corpus {
     return made;
   }
   /// Every 1/hold_out-th document is held out.
-  std::pair<Documents, Documents> split(const std::shared_ptr<const Store>& store, const std::string& name,
-                                        bool trains) const {
-    Documents train{store, {}, name}, held{store, {}, name};
+  std::pair<StoredDocuments, StoredDocuments> split(const std::shared_ptr<const Store>& store, const std::string& name,
+                                                    bool trains) const {
+    StoredDocuments train{store, {}, name}, held{store, {}, name};
     auto count = [&](std::int64_t n) { return std::floor(static_cast<double>(n) * hold_out + 0.5); };
     bora::check<ConfigError>(store->size() < std::int64_t{1} << 32, "data: ", name, " has more than 2^32 documents");
     for (std::int64_t i = 0; i < store->size(); ++i)
@@ -222,6 +222,6 @@ struct Corpus {
     return {TrainingRows(std::move(parts), mix(o.batch)), held, shape(o.positions), names, std::move(sets)};
   }
 };
-[[maybe_unused]] const bool added = config::add<DataOf<Corpus>>();
 }  // namespace
 }  // namespace bora::data
+template const bool bora::config::added<bora::data::DataOf<bora::data::Corpus>>;

@@ -8,8 +8,8 @@ namespace bora::data {
 namespace {
 constexpr double kSmallest = 100, kLargest = 1e12;  // of the scaled weights
 constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-__extension__ using Wide = unsigned __int128;
 std::int64_t scaled(std::int64_t n, std::int64_t by, std::int64_t of) {
+  using Wide = unsigned __int128;
   return static_cast<std::int64_t>(static_cast<Wide>(n) * static_cast<Wide>(by) / static_cast<Wide>(of));
 }
 }  // namespace

@@ -9,7 +9,7 @@
 namespace bora::data {
 namespace {
 /// In an error's text.
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   constexpr std::size_t most = 60;
   return "'" + std::string(name.substr(0, most)) + (name.size() > most ? "...'" : "'");
 }
@@ -72,16 +72,16 @@ const Record::Member& Record::at(std::string_view field) const {
   std::string names;
   for (std::size_t i = 0; i < members_.size() && i < most; ++i)
     names += (i > 0 ? ", " : "") +
-             quoted(layout_->format == Format::jsonl ? unescaped(members_[i].name) : std::string(members_[i].name));
+             in_quotes(layout_->format == Format::jsonl ? unescaped(members_[i].name) : std::string(members_[i].name));
   failed(
-      "there is no field " + quoted(field) +
+      "there is no field " + in_quotes(field) +
       (members_.empty() ? "; the record is empty" : "; there are " + names + (members_.size() > most ? ", .." : "")));
 }
 std::string Record::text_of(const Member& member) const {
   if (layout_->format == Format::text) return std::string(member.value);
   if (layout_->format == Format::csv) return csv_text(member.value);
   if (member.value.front() != '"')
-    failed("the field " + quoted(unescaped(member.name)) + " is " + kind_of(member.value) + "; text is expected");
+    failed("the field " + in_quotes(unescaped(member.name)) + " is " + kind_of(member.value) + "; text is expected");
   return inner(member.value);
 }
 bool Record::has(std::string_view field) const {
@@ -93,7 +93,7 @@ double Record::number(std::string_view field) const {
   auto& member = at(field);
   auto words = layout_->format == Format::jsonl ? std::string(member.value) : text_of(member);
   auto x = parse_as<double>(words);
-  if (!x) failed("the field " + quoted(field) + " is " + quoted(words) + "; a number is expected");
+  if (!x) failed("the field " + in_quotes(field) + " is " + in_quotes(words) + "; a number is expected");
   return *x;
 }
 std::vector<Turn> Record::turns(std::string_view field) const {
@@ -102,7 +102,7 @@ std::vector<Turn> Record::turns(std::string_view field) const {
   auto words = json ? std::string() : text_of(member);
   std::string_view list = json ? member.value : words;
   std::vector<Turn> turns;
-  auto where = [&] { return "turn " + std::to_string(turns.size() + 1) + " of the field " + quoted(field); };
+  auto where = [&] { return "turn " + std::to_string(turns.size() + 1) + " of the field " + in_quotes(field); };
   auto turn = [&](std::string_view value) {
     std::string_view role, content, from, said;
     if (value.front() != '{') failed(where() + " is " + kind_of(value) + "; an object is expected");
@@ -112,8 +112,9 @@ std::vector<Turn> Record::turns(std::string_view field) const {
     });
     bool sharegpt = role.empty() && content.empty() && !(from.empty() && said.empty());
     auto part = [&](std::string_view text, const char* name) {
-      if (text.empty()) failed(where() + " has no " + quoted(name));
-      if (text.front() != '"') failed(quoted(name) + " of " + where() + " is " + kind_of(text) + "; text is expected");
+      if (text.empty()) failed(where() + " has no " + in_quotes(name));
+      if (text.front() != '"')
+        failed(in_quotes(name) + " of " + where() + " is " + kind_of(text) + "; text is expected");
       return inner(text);
     };
     auto speaker = sharegpt ? part(from, "from") : part(role, "role");
@@ -122,13 +123,13 @@ std::vector<Turn> Record::turns(std::string_view field) const {
     turns.emplace_back(speaker, sharegpt ? part(said, "value") : part(content, "content"));
   };
   if (json && list.front() != '[')
-    failed("the field " + quoted(field) + " is " + kind_of(list) + "; a list of turns is expected");
+    failed("the field " + in_quotes(field) + " is " + kind_of(list) + "; a list of turns is expected");
   try {
     JsonCursor cursor(list);
     cursor.list(turn);
     cursor.end();
   } catch (const JsonProblem& p) {
-    failed("the field " + quoted(field) + " holds no JSON list of turns: at character " + std::to_string(p.at + 1) +
+    failed("the field " + in_quotes(field) + " holds no JSON list of turns: at character " + std::to_string(p.at + 1) +
            ": " + p.what);
   }
   return turns;

@@ -10,7 +10,7 @@ namespace {
 /// Whether each token of a document is learnt.
 class Learnt {
  public:
-  Learnt(const Documents& d, std::int64_t document, bool parts) {
+  Learnt(const StoredDocuments& d, std::int64_t document, bool parts) {
     if (!parts) return;
     for (auto n : d.read(document, 1)) ends_.push_back((ends_.empty() ? 0 : ends_.back()) + n);
   }
@@ -30,7 +30,7 @@ std::int64_t tokens_given(const std::vector<std::int32_t>& parts) {
   return n;
 }
 /// Tokens [begin, begin + length] of a document at `offset` of a row: the last one is a target alone.
-void put(const Documents& d, bool parts, const Segment& s, std::int32_t number, const Row& row) {
+void put(const StoredDocuments& d, bool parts, const Segment& s, std::int32_t number, const Row& row) {
   std::vector<std::int32_t> ids(static_cast<std::size_t>(s.length + 1));
   d.store->read(d.numbers[static_cast<std::size_t>(s.document)], 0, s.begin, s.length + 1, ids.data());
   Learnt learnt(d, s.document, parts);
@@ -47,7 +47,7 @@ void put(const Documents& d, bool parts, const Segment& s, std::int32_t number, 
 
 /// Documents side by side.
 struct PackedRows final : Dataset {
-  PackedRows(Documents d, Packed p, bool with_parts)
+  PackedRows(StoredDocuments d, Packed p, bool with_parts)
       : documents(std::move(d)), packed(std::move(p)), parts(with_parts) {}
   std::int64_t size() const override { return packed.size(); }
   std::int64_t filled() const override { return packed.tokens(); }
@@ -55,14 +55,14 @@ struct PackedRows final : Dataset {
     std::int32_t number = 0;
     for (auto& s : packed.at(place.index)) put(documents, parts, s, ++number, row);
   }
-  Documents documents;
+  StoredDocuments documents;
   Packed packed;
   bool parts;
 };
 
 /// Documents one after another.
 struct Line final : Tokens {
-  explicit Line(Documents d) : documents(std::move(d)) {
+  explicit Line(StoredDocuments d) : documents(std::move(d)) {
     ends.reserve(documents.numbers.size());
     std::int64_t n = 0;
     for (std::int64_t i = 0; i < documents.size(); ++i) ends.push_back(n += documents.length(i));
@@ -86,12 +86,12 @@ struct Line final : Tokens {
       begin += take, out += take, n -= take;
     }
   }
-  Documents documents;
+  StoredDocuments documents;
   std::vector<std::int64_t> ends;  // of the documents
 };
 /// They are cut into rows; as a ring, of which later passes begin at another token.
 struct StreamRows final : Dataset {
-  StreamRows(Documents d, std::int64_t p, bool with_parts, bool across)
+  StreamRows(StoredDocuments d, std::int64_t p, bool with_parts, bool across)
       : line(std::move(d)), documents(line.documents), positions(p), parts(with_parts), cross(across) {}
   std::int64_t size() const override { return line.size() / positions; }
   std::int64_t filled() const override { return size() * positions; }
@@ -118,7 +118,7 @@ struct StreamRows final : Dataset {
     *row.filled += 1;
   }
   Line line;
-  const Documents& documents;
+  const StoredDocuments& documents;
   std::int64_t positions;
   bool parts, cross;
 };
@@ -131,7 +131,7 @@ void add_part(std::vector<std::int32_t>& parts, std::int64_t n, bool learnt) {
     parts.push_back(static_cast<std::int32_t>(std::min(n, most)));
   } while ((n -= parts.back()) > 0);
 }
-std::shared_ptr<const Tokens> stream_of(const Documents& d) { return std::make_shared<Line>(d); }
+std::shared_ptr<const Tokens> stream_of(const StoredDocuments& d) { return std::make_shared<Line>(d); }
 void put_decoder(const Row& row, std::span<const std::int32_t> ids, std::int32_t start, std::int64_t given,
                  bool right) {
   auto n = static_cast<std::int64_t>(ids.size()), at = right ? row.shape.positions - n : 0;
@@ -206,7 +206,7 @@ RowShape learnt_shape(std::int64_t positions, const PackSettings& pack, Sharing 
           .places = several && pack.restart_positions,
           .padded = !segments && how != Sharing::concat};
 }
-std::shared_ptr<const Dataset> learnt_rows(const Documents& d, const Materials& m, Sharing how, bool parts,
+std::shared_ptr<const Dataset> learnt_rows(const StoredDocuments& d, const Materials& m, Sharing how, bool parts,
                                            TooLongRow too_long) {
   auto positions = m.positions;
   auto name_of = [&](std::int64_t i) {
@@ -226,7 +226,7 @@ std::shared_ptr<const Dataset> learnt_rows(const Documents& d, const Materials& 
                        "data.task.too_long=drop");
     return positions;
   };
-  Documents kept{d.store, {}, d.name};
+  StoredDocuments kept{d.store, {}, d.name};
   for (std::int64_t i = 0; i < d.size(); ++i)
     if (how == Sharing::concat ? d.length(i) > 0 : length(i) > 0)
       kept.numbers.push_back(d.numbers[static_cast<std::size_t>(i)]);

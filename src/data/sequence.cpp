@@ -134,8 +134,8 @@ std::int64_t batches(std::int64_t size, std::int64_t batch, const BatchOptions& 
 namespace bora::data {
 namespace {
 /// The documents of the first pass that are no holes: numbers and lengths.
-struct Lengths {
-  explicit Lengths(const Documents& documents) {
+struct DocumentLengths {
+  explicit DocumentLengths(const Documents& documents) {
     check<ValueError>(documents.size() < kEndless, "pack: the documents have no end");
     auto it = documents.iterate({.ahead = 64});
     while (auto tokens = it.next()) {
@@ -182,14 +182,14 @@ Sequence<std::int64_t> range(std::int64_t start, std::int64_t stop, std::int64_t
 Sequence<std::int64_t> range(std::int64_t stop) { return range(0, stop); }
 
 Sequence<TokenRow> pack(const Documents& documents, const PackOptions& options, std::int32_t padding) {
-  Lengths found(documents);
+  DocumentLengths found(documents);
   auto packed = std::make_shared<const Packed>(pack(found.lengths, options));
   return rows(documents, std::move(found.numbers), packed->size(), options.capacity, padding,
               [packed](std::int64_t row) { return packed->at(row); });
 }
 Sequence<TokenRow> concat_then_split(const Documents& documents, std::int64_t length, std::int32_t padding) {
   check<ValueError>(length > 0, "concat_then_split: rows of ", length, " tokens");
-  Lengths found(documents);
+  DocumentLengths found(documents);
   auto ends = std::make_shared<std::vector<std::int64_t>>(std::move(found.lengths));
   for (std::size_t i = 1; i < ends->size(); ++i) (*ends)[i] += (*ends)[i - 1];
   auto tokens = ends->empty() ? 0 : ends->back();

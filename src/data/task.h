@@ -5,7 +5,7 @@
 //   void need(const Record&, const std::string& field) const;        ConfigError for a record that lacks what it reads
 //   Encode encoder(const Materials&, const std::string& field) const;
 //   RowShape shape(std::int64_t positions, const PackSettings&) const;
-//   std::shared_ptr<const Dataset> rows(const Documents&, const Materials&) const;
+//   std::shared_ptr<const Dataset> rows(const StoredDocuments&, const Materials&) const;
 // and the line that adds it to the registry.
 #pragma once
 #include <array>
@@ -34,7 +34,7 @@ struct PackSettings {
   void check() const { config::domain(max_documents >= 0, "max_documents", max_documents, "0 or more"); }
 };
 /// Some documents of a store, in order.
-struct Documents {
+struct StoredDocuments {
   std::shared_ptr<const Store> store;
   std::vector<std::uint32_t> numbers;
   std::string name;  // in messages
@@ -64,7 +64,7 @@ struct Task : config::Chosen {
   virtual void need(const Record&, const std::string& field) const = 0;
   virtual Encode encoder(const Materials&, const std::string& field) const = 0;
   virtual RowShape shape(std::int64_t positions, const PackSettings&) const = 0;
-  virtual std::shared_ptr<const Dataset> rows(const Documents&, const Materials&) const = 0;
+  virtual std::shared_ptr<const Dataset> rows(const StoredDocuments&, const Materials&) const = 0;
 };
 template <class T> struct TaskOf final : config::Of<T, Task> {
   using config::Of<T, Task>::Of;
@@ -77,7 +77,7 @@ template <class T> struct TaskOf final : config::Of<T, Task> {
   void need(const Record& r, const std::string& field) const override { this->fields.need(r, field); }
   Encode encoder(const Materials& m, const std::string& field) const override { return this->fields.encoder(m, field); }
   RowShape shape(std::int64_t p, const PackSettings& k) const override { return this->fields.shape(p, k); }
-  std::shared_ptr<const Dataset> rows(const Documents& d, const Materials& m) const override {
+  std::shared_ptr<const Dataset> rows(const StoredDocuments& d, const Materials& m) const override {
     return this->fields.rows(d, m);
   }
 };
@@ -102,7 +102,7 @@ Sharing sharing_of(const PackSettings&, Sharing automatic, std::initializer_list
                    std::string_view task);
 
 /// The documents one after another, as a ring.
-std::shared_ptr<const Tokens> stream_of(const Documents&);
+std::shared_ptr<const Tokens> stream_of(const StoredDocuments&);
 /// A generator for a row: of (seed, pass, index) alone.
 inline Philox draws_of(const Place& p) {
   auto seed = static_cast<std::uint64_t>(p.seed) ^ static_cast<std::uint64_t>(p.pass) << 32;
@@ -122,6 +122,6 @@ enum class TooLongRow : std::uint8_t { truncate, drop, error };
 /// Rows of documents whose tokens predict the next ones. Field 0 of a document has its tokens. Field 1, if there is
 /// one, has the lengths of its parts, in turn not learnt and learnt; without it all tokens are learnt, and documents
 /// that are longer than a row are cut into several. A document of n tokens takes n - 1 positions.
-std::shared_ptr<const Dataset> learnt_rows(const Documents&, const Materials&, Sharing, bool parts, TooLongRow);
+std::shared_ptr<const Dataset> learnt_rows(const StoredDocuments&, const Materials&, Sharing, bool parts, TooLongRow);
 RowShape learnt_shape(std::int64_t positions, const PackSettings&, Sharing);
 }  // namespace bora::data

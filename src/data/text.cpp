@@ -7,14 +7,14 @@
 
 namespace bora::data {
 namespace {
-struct Source {
+struct ListedFiles {
   std::vector<std::string> files;
   std::vector<std::int64_t> sizes;
   std::int64_t bytes = 0;
 };
 /// The text is read in place, at any byte: what is compressed would be trained on as it is stored.
-Source list_source(const std::string& path) {
-  Source s;
+ListedFiles list_source(const std::string& path) {
+  ListedFiles s;
   for (auto& file : list_files(path)) {
     bool packed = file.path.ends_with(".gz") || file.path.ends_with(".zst");
     check<ConfigError>(!packed, "data: ", file.path, " is compressed, and a text in windows is read in place; give it ",
@@ -75,7 +75,8 @@ struct Split {
   std::int64_t end() const { return documents.empty() ? 0 : documents.back().end; }
 };
 /// Documents as the text has them; hold(split so far, end of the next document) decides whether one is held out.
-template <class F> Split split_at_documents(const Source& source, std::int64_t section, bool entries, const F& hold) {
+template <class F>
+Split split_at_documents(const ListedFiles& source, std::int64_t section, bool entries, const F& hold) {
   Split s;
   std::int64_t base = 0;
   for (std::size_t f = 0; f < source.files.size(); base += source.sizes[f++]) {
@@ -101,7 +102,7 @@ Split split_into_blocks(std::int64_t total, std::int64_t target, std::int64_t wi
 }
 /// Holds out about `hold_out` of the text, with a window in each part: every 1/hold_out-th document if that comes near
 /// with four or more; if documents are few or uneven, ever smaller sections; if nothing in the text helps, blocks.
-Split split_of(const Source& source, double hold_out, std::int64_t window) {
+Split split_of(const ListedFiles& source, double hold_out, std::int64_t window) {
   auto total = source.bytes;
   auto target = std::clamp<std::int64_t>(std::llround(hold_out * static_cast<double>(total)), window, total - window);
   auto share = static_cast<double>(target) / static_cast<double>(total);
@@ -126,7 +127,7 @@ Split split_of(const Source& source, double hold_out, std::int64_t window) {
   }
   return split_into_blocks(total, target, window);
 }
-void check_size(const Source& s, const std::string& path, double hold_out, std::int64_t window) {
+void check_size(const ListedFiles& s, const std::string& path, double hold_out, std::int64_t window) {
   check<ConfigError>(s.bytes >= 2 * window, "data: ", path, " has ", s.bytes,
                      " bytes; the text to train on and the text held out (hold_out=", hold_out, ") need a window of ",
                      window, " bytes each (model.positions + 1)");

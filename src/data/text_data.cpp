@@ -41,6 +41,6 @@ struct TextData {
     return {TrainingRows({std::move(part)}, Mix::of({1})), held, {o.positions}, path};
   }
 };
-[[maybe_unused]] const bool added = config::add<DataOf<TextData>>();
 }  // namespace
 }  // namespace bora::data
+template const bool bora::config::added<bora::data::DataOf<bora::data::TextData>>;

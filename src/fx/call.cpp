@@ -75,7 +75,7 @@ Arrays checkpoint_flat(const FlatFn& f, const Arrays& in, Saveable keep, const s
   append(all, s.captures);
   return call(ops::Call{s.program, keep, names}, all);
 }
-static Types floating(Types t) {
+Types floating(Types t) {
   std::erase_if(t, [](auto& x) { return !is_inexact(x.dtype); });
   return t;
 }

@@ -15,6 +15,8 @@ Arrays cotangents(const Split&, const Arrays& ct, const Types& out);
 Arrays spread(const Split&, const Arrays& grads, std::size_t inputs);
 /// The transpose of p in its inputs after `known`, in which it is linear, at these values of the others.
 std::function<Arrays(const Arrays&)> transpose_last(const ProgramPtr& p, const Arrays& known);
+/// Those types that have derivatives.
+Types floating(Types);
 /// Two functions staged over the same explicit inputs, both given the union of their captures.
 std::pair<ProgramPtr, ProgramPtr> stage_both(const FlatFn& f, const FlatFn& g, const Types& t, Arrays& captures);
 }  // namespace bora::fx

@@ -47,7 +47,7 @@ template <class P> std::vector<Mapped> each_lane(const P& p, const std::vector<M
     for (auto& t : p.infer({})) r.push_back({full_of({prepend(0, t.shape), t.dtype}, 0), 0});
   return r;
 }
-Arrays whole(const std::vector<Sharded>& in, ShardRules& s) {
+Arrays whole_operands(const std::vector<Sharded>& in, ShardRules& s) {
   Arrays a;
   for (auto& x : in) a.push_back(s.reshard(x, Spec::replicated(x.spec.size())).local);
   return a;
@@ -64,7 +64,7 @@ struct PureCallback {
   }
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>& in, ShardRules& s) const {
     std::vector<Sharded> r;
-    for (auto& y : call(primitive(*this), whole(in, s)))
+    for (auto& y : call(primitive(*this), whole_operands(in, s)))
       r.push_back({y, y.type(), Spec::replicated(static_cast<std::size_t>(y.ndim()))});
     return r;
   }
@@ -105,7 +105,7 @@ struct IoCallback {
     for (auto& t : out)
       check<DtypeError>(is_numeric(t.dtype) && t.dtype != boolean, "io_callback: on a mesh its results are numbers, ",
                         "got ", t, "; cast it");
-    auto y = call(primitive(*this), whole(in, s));
+    auto y = call(primitive(*this), whole_operands(in, s));
     for (std::size_t k = 0; k < y.size(); ++k)
       r.push_back({y[k], y[k].type(), Spec::replicated(static_cast<std::size_t>(y[k].ndim())),
                    k < out.size() ? all : MeshAxes{}});

@@ -19,7 +19,7 @@ Array as_block(const Array& x, const Type& out, const Type& in) {
   return reshape(x, s);
 }
 /// The places of the floating inputs. Throws if there are none.
-std::vector<std::size_t> floating(const Arrays& in, std::size_t n) {
+std::vector<std::size_t> floating_inputs(const Arrays& in, std::size_t n) {
   std::vector<std::size_t> r;
   for (std::size_t i = 0; i < n; ++i)
     if (is_float(in[i].dtype())) r.push_back(i);
@@ -47,7 +47,7 @@ FlatFn of_first(const FlatFn& f, const Arrays& in, std::size_t n) {
 }  // namespace
 
 Blocks jacrev_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::function<std::size_t()>& results) {
-  auto wrt = floating(in, n);
+  auto wrt = floating_inputs(in, n);
   auto v = vjp_flat(of_first(f, in, n), part(in, 0, n), Mask(n, true));
   auto count = results();
   check_floating(v.out, count, false);
@@ -67,7 +67,7 @@ Blocks jacrev_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::
   return r;
 }
 Blocks jacfwd_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::function<std::size_t()>& results) {
-  auto wrt = floating(in, n);
+  auto wrt = floating_inputs(in, n);
   auto l = linearize_flat(of_first(f, in, n), part(in, 0, n));
   auto count = results();
   check_floating(l.out, count, true);

@@ -218,7 +218,6 @@ void append_context(tree::Key& key) {
       key.add(static_cast<std::uint64_t>(size));
     }
   }
-  key.add(UseGradientWire::hash());
   for (auto c : contexts()) key.add(c());
 }
 void register_context(std::size_t (*hash)()) { contexts().push_back(hash); }

@@ -33,7 +33,7 @@ Arrays minus(const Arrays& a, const Arrays& b) {
   for (std::size_t i = 0; i < a.size(); ++i) r.push_back(a[i] - b[i]);
   return r;
 }
-Arrays chosen(const Array& first, const Arrays& a, const Arrays& b) {
+Arrays chosen_vectors(const Array& first, const Arrays& a, const Arrays& b) {
   Arrays r;
   for (std::size_t i = 0; i < a.size(); ++i) r.push_back(where(first, a[i], b[i]));
   return r;
@@ -106,8 +106,8 @@ Arrays stabilized(const System& s) {
     auto shat = s.precondition(half), t = s.a(shat);
     auto omega = (vdot_of(t, half) / vdot_of(t, t)).astype(s.dtype);
     auto x1 = plus(x, alpha, phat);
-    auto next = chosen(early, x1, plus(x1, omega, shat));
-    auto rest = chosen(early, half, plus(half, -omega, t));
+    auto next = chosen_vectors(early, x1, plus(x1, omega, shat));
+    auto rest = chosen_vectors(early, half, plus(half, -omega, t));
     auto rr = squared(rest);
     auto broken = where(rho == 0, -10, where((omega == 0 || alpha == 0) && rr > s.bound, -11, k + 1));
     extend(next, rest);

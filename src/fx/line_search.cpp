@@ -8,7 +8,7 @@ namespace bora::fx {
 namespace {
 constexpr double kDecrease = 1e-4, kCurvature = 0.9;
 constexpr int kZooms = 30;
-Point chosen(const Array& first, const Point& a, const Point& b) {
+Point chosen_point(const Array& first, const Point& a, const Point& b) {
   return {where(first, a.a, b.a), where(first, a.phi, b.phi), where(first, a.slope, b.slope), where(first, a.g, b.g)};
 }
 /// The minimum of the cubic polynomial through a (value and slope), b and c; NaN where it has none.
@@ -53,10 +53,10 @@ Zoom zoom(const std::function<Point(const Array&)>& phi, const Wolfe& wolfe, con
     auto rises = p.slope * (z.high.a - z.low.a) >= 0;
     auto turned = rises && !above && !good;
     Zoom next;
-    next.other = chosen(above || turned, z.high, z.low);
-    next.high = chosen(above, p, chosen(turned, z.low, z.high));
-    next.low = chosen(above, z.low, p);
-    next.found = chosen(good, p, z.found);
+    next.other = chosen_point(above || turned, z.high, z.low);
+    next.high = chosen_point(above, p, chosen_point(turned, z.low, z.high));
+    next.low = chosen_point(above, z.low, p);
+    next.found = chosen_point(good, p, z.found);
     next.done = good;
     next.count = z.count + 1;
     next.failed = !good && (width <= least || next.count >= kZooms);
@@ -81,9 +81,9 @@ LineSearch line_search(const std::function<Point(const Array&)>& phi, const Poin
     auto beyond = p.slope >= 0 && !above && !good;
     // Either the minimum lies between the last point and this one, or it was passed: one zoom serves both.
     auto zooms = above || beyond;
-    auto z = zoom(phi, wolfe, chosen(above, s.last, p), chosen(above, p, s.last), zooms);
+    auto z = zoom(phi, wolfe, chosen_point(above, s.last, p), chosen_point(above, p, s.last), zooms);
     return Search{p,
-                  chosen(good, p, chosen(zooms && z.done, z.found, s.found)),
+                  chosen_point(good, p, chosen_point(zooms && z.done, z.found, s.found)),
                   good || zooms,
                   zooms && !z.done,
                   s.i + 1,

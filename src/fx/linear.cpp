@@ -26,15 +26,11 @@ Arrays zeros_of(const Types& types) {
   for (auto& t : types) r.push_back(full_of(t, 0));
   return r;
 }
-Types floating(Types t) {
-  std::erase_if(t, [](auto& x) { return !is_inexact(x.dtype); });
-  return t;
-}
 }  // namespace
 
 namespace {
 /// The transpose of p in the inputs for which `linear` holds, at these values of the others.
-std::function<Arrays(const Arrays&)> transpose(const ProgramPtr& p, const Mask& linear, const Arrays& known,
+std::function<Arrays(const Arrays&)> transpose_program(const ProgramPtr& p, const Mask& linear, const Arrays& known,
                                                std::string_view not_linear) {
   auto outs = p->out_types(), in = p->in_types();
   const auto& split = split_vjp(p, linear, {});
@@ -77,7 +73,7 @@ std::function<Arrays(const Arrays&)> transpose(const ProgramPtr& p, const Mask& 
 }  // namespace
 
 std::function<Arrays(const Arrays&)> transpose_last(const ProgramPtr& p, const Arrays& known) {
-  return transpose(p, mask(p->in.size(), known.size(), p->in.size()), known,
+  return transpose_program(p, mask(p->in.size(), known.size(), p->in.size()), known,
                    "custom_root: tangent_solve must be linear in y");
 }
 std::function<Arrays(const Arrays&)> linear_transpose_flat(const FlatFn& f, const Types& in) {
@@ -86,7 +82,7 @@ std::function<Arrays(const Arrays&)> linear_transpose_flat(const FlatFn& f, cons
     check<DtypeError>(is_inexact(t.dtype), "linear_transpose: an argument is ", t, ", which is not floating");
   for (auto& t : s.program->out_types())
     check<DtypeError>(is_inexact(t.dtype), "linear_transpose: f gives ", t, ", which is not floating");
-  return transpose(s.program, mask(s.program->in.size(), 0, in.size()), s.captures,
+  return transpose_program(s.program, mask(s.program->in.size(), 0, in.size()), s.captures,
                    "linear_transpose: f is not linear in its arguments");
 }
 

@@ -13,16 +13,15 @@
 
 namespace bora::optimize {
 namespace {
-using Function = std::function<Array(const Array&)>;
 /// fun and its gradient at x.
-std::pair<Array, Array> both(const Function& fun, const Array& x) {
+std::pair<Array, Array> both(const std::function<Array(const Array&)>& fun, const Array& x) {
   auto v = fx::vjp_flat([&](const Arrays& in) -> Arrays { return {fun(in[0])}; }, {x}, {true});
   check<ShapeError>(v.out[0].ndim() == 0, "minimize: fun must give a scalar, got ", v.out[0].type());
   check<DtypeError>(is_float(v.out[0].dtype()), "minimize: fun must give a floating number, got ", v.out[0].type());
   auto g = v.pullback({ones_like(v.out[0])})[0];
   return {v.out[0].astype(x.dtype()), g.defined() ? g : zeros_like(x)};
 }
-struct State {
+struct Iterate {
   Array x, f, g;
   Array matrix;              // bfgs: the inverse Hessian
   Array steps, changes, rho;  // lbfgs: [history, n] and [history], the last one at the end
@@ -30,7 +29,7 @@ struct State {
   Array status, k, nfev;
 };
 Array small(const Array& g, const MinimizeOptions& o) { return linalg::vector_norm(g, o.norm) < o.gtol; }
-Array direction(const State& s, const MinimizeOptions& o) {
+Array direction(const Iterate& s, const MinimizeOptions& o) {
   if (o.method == Method::bfgs) return -matmul(s.matrix, s.g);
   // Two loops over the history; steps that are not there yet have rho = 0.
   auto q = -s.g;
@@ -52,7 +51,8 @@ Array direction(const State& s, const MinimizeOptions& o) {
 Array shifted_in(const Array& history, const Array& last) {
   return concatenate({slice_in_dim(history, 0, 1, history.shape(0)), expand_dims(last, 0)});
 }
-State step(const Function& fun, const State& s, const MinimizeOptions& o, std::int64_t maxiter) {
+Iterate step(const std::function<Array(const Array&)>& fun, const Iterate& s, const MinimizeOptions& o,
+             std::int64_t maxiter) {
   auto p = direction(s, o);
   auto phi = [&](const Array& a) {
     auto [f, g] = both(fun, s.x + a * p);
@@ -94,7 +94,7 @@ State step(const Function& fun, const State& s, const MinimizeOptions& o, std::i
 }
 }  // namespace
 
-OptimizeResults minimize(const Function& fun, const Array& x0, const MinimizeOptions& o) {
+OptimizeResults minimize(const std::function<Array(const Array&)>& fun, const Array& x0, const MinimizeOptions& o) {
   check<ShapeError>(x0.ndim() == 1 && x0.size() > 0, "minimize: x0 must be a vector, got ", x0.type(),
                     "; tree::ravel makes one of a tree");
   check<DtypeError>(x0.dtype() == f32 || x0.dtype() == f64, "minimize: x0 must be f32 or f64, got ", x0.type());
@@ -106,7 +106,7 @@ OptimizeResults minimize(const Function& fun, const Array& x0, const MinimizeOpt
   check<ValueError>(maxiter >= 0, "minimize: maxiter = ", maxiter, " must not be negative");
   auto d = x0.dtype();
   auto x = stop_gradient(x0);
-  State s;
+  Iterate s;
   s.x = x;
   std::tie(s.f, s.g) = both(fun, x);
   bool dense = o.method == Method::bfgs;
@@ -118,8 +118,8 @@ OptimizeResults minimize(const Function& fun, const Array& x0, const MinimizeOpt
   s.status = where(small(s.g, o), 0, maxiter == 0 ? 1 : -1);
   s.k = array(0);
   s.nfev = array(1);
-  s = while_loop([](const State& s) { return s.status == -1; },
-                 [&](const State& s) { return step(fun, s, o, maxiter); }, s);
+  s = while_loop([](const Iterate& s) { return s.status == -1; },
+                 [&](const Iterate& s) { return step(fun, s, o, maxiter); }, s);
   return {s.x, s.status == 0, s.status, s.f, s.g, dense ? s.matrix : Array(), s.nfev, s.nfev, s.k};
 }
 std::string OptimizeResults::message() const {

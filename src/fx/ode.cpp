@@ -16,7 +16,7 @@ namespace {
 using Dynamics = std::function<Array(const Array& y, const Array& t)>;
 using Weights = std::initializer_list<double>;
 constexpr std::size_t kStages = 7;
-struct State {
+struct OdeState {
   Array y, f, t, dt, last_t;
   Arrays polynomial;  // of the step from last_t to t, the highest power first
   Array steps;
@@ -32,7 +32,7 @@ Array weighted(Weights weights, const Arrays& k) {
   }
   return s;
 }
-Arrays stages(const Dynamics& f, const State& s) {
+Arrays stages(const Dynamics& f, const OdeState& s) {
   static const Weights rows[] = {{1. / 5},
                                  {3. / 40, 9. / 40},
                                  {44. / 45, -56. / 15, 32. / 9},
@@ -57,7 +57,7 @@ Array first_step(const Dynamics& f, const Array& y, const Array& f0, const Array
   auto h1 = where(flat, maximum(h0 * 1e-3, 1e-6), power(0.01 / where(flat, 1., maximum(d1, d2)), 0.2));
   return minimum(100 * h0, h1);
 }
-State attempted(const Dynamics& f, const State& s, const integrate::OdeOptions& o) {
+OdeState attempted(const Dynamics& f, const OdeState& s, const integrate::OdeOptions& o) {
   auto k = stages(f, s);
   auto dt = s.dt.astype(s.y.dtype());
   auto y = s.y + dt * weighted({35. / 384, 0, 500. / 1113, 125. / 192, -2187. / 6784, 11. / 84}, k);
@@ -79,8 +79,8 @@ State attempted(const Dynamics& f, const State& s, const integrate::OdeOptions& 
   auto factor = maximum(minimum(power(sqrt(r), 0.2) / 0.9, 1 / shortest), 0.1);
   auto next_dt = clip(where(r == 0, s.dt * 10, s.dt / factor), 0., o.hmax);
   auto taken = ratio <= 1;
-  State next{where(taken, y, s.y),         where(taken, k.back(), s.f),  where(taken, s.t + s.dt, s.t), next_dt,
-             where(taken, s.t, s.last_t), {},                           s.steps + 1};
+  OdeState next{where(taken, y, s.y),         where(taken, k.back(), s.f),  where(taken, s.t + s.dt, s.t), next_dt,
+                where(taken, s.t, s.last_t), {},                           s.steps + 1};
   for (std::size_t i = 0; i < polynomial.size(); ++i)
     next.polynomial.push_back(where(taken, polynomial[i], s.polynomial[i]));
   return next;
@@ -91,16 +91,16 @@ Array integrated(const Dynamics& f, const Array& y0, const Array& t, const integ
   auto first = index_in_dim(t, 0, 0);
   auto f0 = f(y0, first);
   auto dt = clip(stop_gradient(first_step(f, y0, f0, first, o)).astype(t.dtype()), 0., o.hmax);
-  State s{y0, f0, first, dt, first, Arrays(5, y0), array(0)};
+  OdeState s{y0, f0, first, dt, first, Arrays(5, y0), array(0)};
   for (std::size_t i = 0; i < 4; ++i) s.polynomial[i] = zeros_like(y0);
-  auto to = [&](const State& from, const Array& target) {
+  auto to = [&](const OdeState& from, const Array& target) {
     auto begin = from;
     begin.steps = array(0);
     auto s = while_loop(
-        [&](const State& s) {
+        [&](const OdeState& s) {
           return s.t < target && s.steps < static_cast<int>(o.mxstep) && isfinite(s.dt) && s.dt > 0;
         },
-        [&](const State& s) { return attempted(f, s, o); }, begin);
+        [&](const OdeState& s) { return attempted(f, s, o); }, begin);
     auto width = s.t - s.last_t;
     auto u = where(width == 0, 0., (target - s.last_t) / where(width == 0, 1., width)).astype(y0.dtype());
     auto y = s.polynomial[0];

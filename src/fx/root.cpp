@@ -34,16 +34,16 @@ Array jacobian(const FlatFn& push, const Array& x) {
   auto columns = fx::vmap_flat([&](const Arrays& v) { return push(v); }, {eye(x.size(), x.dtype())}, {.in = {0}});
   return transpose(columns[0]);
 }
-struct State {
+struct Estimate {
   Array x, f, k;
   Array busy;  // can x still become better? (of newton: each element)
 };
 /// The zero with the derivative of the equation; `solve` finds it, `converged` judges, `tangent` solves with f's
 /// derivative.
 RootResults by_equation(std::string_view what, const Function& f, const Array& x0,
-                        const std::function<State(const Function&, const Array&)>& solve,
+                        const std::function<Estimate(const Function&, const Array&)>& solve,
                         const std::function<Array(const FlatFn&, const Array&)>& tangent,
-                        const std::function<Array(const State&)>& converged) {
+                        const std::function<Array(const Estimate&)>& converged) {
   // The number of iterations and success are unknowns of the equation too: 0 = 0.
   auto equation = [&](const Arrays& v) -> Arrays { return {value(what, f, v[0]), v[1] * 0., v[2] * 0.}; };
   auto zero = constant(0., x0.dtype());
@@ -64,7 +64,7 @@ struct Try {
 };
 constexpr int kHalvings = 40;
 /// A step of Newton's method, halved until |f| falls.
-State newton_step(const Function& g, const State& s) {
+Estimate newton_step(const Function& g, const Estimate& s) {
   auto l = fx::linearize_flat([&](const Arrays& in) -> Arrays { return {g(in[0])}; }, {s.x});
   auto push = [&](const Arrays& v) -> Arrays {
     auto y = l.push(v)[0];
@@ -91,11 +91,11 @@ RootResults root(const Function& f, const Array& x0, const RootOptions& o) {
   auto c = checked("root", x0, o);
   check<ShapeError>(x0.ndim() == 1 && x0.size() > 0, "root: x0 must be a vector, got ", x0.type(),
                     "; newton finds zeros of elementwise functions");
-  auto converged = [&](const State& s) { return all(abs(s.f) <= c.tol); };
+  auto converged = [&](const Estimate& s) { return all(abs(s.f) <= c.tol); };
   auto solve = [&](const Function& g, const Array& guess) {
-    return while_loop([&](const State& s) { return !converged(s) && s.busy && s.k < c.maxiter; },
-                      [&](const State& s) { return newton_step(g, s); },
-                      State{guess, g(guess), array(0), array(true)});
+    return while_loop([&](const Estimate& s) { return !converged(s) && s.busy && s.k < c.maxiter; },
+                      [&](const Estimate& s) { return newton_step(g, s); },
+                      Estimate{guess, g(guess), array(0), array(true)});
   };
   auto tangent = [](const FlatFn& push, const Array& y) { return solved(jacobian(push, y), y); };
   return by_equation("root", f, x0, solve, tangent, converged);
@@ -103,15 +103,15 @@ RootResults root(const Function& f, const Array& x0, const RootOptions& o) {
 RootResults newton(const Function& f, const Array& x0, const RootOptions& o) {
   auto c = checked("newton", x0, o);
   auto solve = [&](const Function& g, const Array& guess) {
-    auto body = [&](const State& s) {
+    auto body = [&](const Estimate& s) {
       auto [y, slope] = fx::jvp_flat([&](const Arrays& in) -> Arrays { return {g(in[0])}; }, {s.x}, {ones_like(s.x)});
       auto d = where(y[0] == 0, 0., y[0] / (slope[0].defined() ? slope[0] : zeros_like(s.x)));
-      return State{where(s.busy, s.x - d, s.x), y[0], s.k + 1, s.busy && !(abs(d) <= c.tol)};
+      return Estimate{where(s.busy, s.x - d, s.x), y[0], s.k + 1, s.busy && !(abs(d) <= c.tol)};
     };
-    return while_loop([&](const State& s) { return any(s.busy) && s.k < c.maxiter; }, body,
-                      State{guess, guess, array(0), full_of({guess.shape(), boolean}, true)});
+    return while_loop([&](const Estimate& s) { return any(s.busy) && s.k < c.maxiter; }, body,
+                      Estimate{guess, guess, array(0), full_of({guess.shape(), boolean}, true)});
   };
-  return by_equation("newton", f, x0, solve, by_element, [](const State& s) { return !any(s.busy); });
+  return by_equation("newton", f, x0, solve, by_element, [](const Estimate& s) { return !any(s.busy); });
 }
 RootResults bisect(const Function& f, const Array& a, const Array& b, const RootOptions& o) {
   check<ShapeError>(a.type() == b.type(), "bisect: a is ", a.type(), ", b is ", b.type(), "; they must be equal");
@@ -136,8 +136,8 @@ RootResults bisect(const Function& f, const Array& a, const Array& b, const Root
                         Interval{low, high, array(0)});
     auto x = where(p == 0, low, where(q == 0, high, i.low + (i.high - i.low) * 0.5));
     x = where(fits, x, std::numeric_limits<double>::quiet_NaN());
-    return State{x, p, i.k, wide(i) || !fits};
+    return Estimate{x, p, i.k, wide(i) || !fits};
   };
-  return by_equation("bisect", f, low, solve, by_element, [](const State& s) { return !any(s.busy); });
+  return by_equation("bisect", f, low, solve, by_element, [](const Estimate& s) { return !any(s.busy); });
 }
 }  // namespace bora::optimize

@@ -1,6 +1,7 @@
 // Scan under Tape and Batch. The gradient of a scan is a second, reversed scan.
 #include <algorithm>
 #include "bora/compile/control.h"
+#include "bora/ops/accumulator.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
@@ -69,11 +70,8 @@ ProgramPtr with_kept_carries(const ProgramPtr& body, const std::vector<int>& car
         .program;
   });
 }
-/// Of what a gradient is summed in over the iterations: halves would lose more with each of them.
-Type widened(Type t) {
-  if (is_half(t.dtype)) t.dtype = f32;
-  return t;
-}
+/// The type that a gradient of this one is summed in over the iterations.
+Type type_of_sum(const Type& t) { return {t.shape, accumulator(t.dtype)}; }
 /// The place of a residual in the backward body.
 struct Place {
   enum { constant, stacked } kind;
@@ -121,7 +119,7 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
             }
             Types body_in = types_of(res_const);
             for (auto i : kc) body_in.push_back(types[N + i]);
-            for (auto i : gc) body_in.push_back(widened(types[i]));
+            for (auto i : gc) body_in.push_back(type_of_sum(types[i]));
             Arrays xs = res_x;
             std::vector<std::size_t> yc;  // ys with a cotangent
             for (std::size_t i = K; i < outs.size(); ++i)
@@ -162,7 +160,7 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
             check<TraceError>(back.captures.empty(), "scan: the backward body captured a value");
             Arrays a = res_const;
             for (auto i : kc) a.push_back(or_zero(ct[i], outs[i]));
-            for (auto i : gc) a.push_back(full_of(widened(types[i]), 0));
+            for (auto i : gc) a.push_back(full_of(type_of_sum(types[i]), 0));
             append(a, xs);
             auto r = call(Scan{back.program, static_cast<std::int64_t>(res_const.size()),
                                static_cast<std::int64_t>(kc.size() + gc.size()), self.length, !self.reverse},

@@ -12,13 +12,13 @@ bool earlier(const BlockRange& a, const BlockRange& b) {
   return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
 }
 
-constexpr std::int64_t kMost = std::int64_t{1} << 60;  // bytes: more than any disk has, and sums do not overflow
+constexpr std::int64_t kMostCheckpointBytes = std::int64_t{1} << 60;  // no disk has as many; sums do not overflow
 std::int64_t bytes_of(const Shape& shape, std::int64_t item) {
   std::int64_t bytes = item;
   for (auto d : shape) need(d >= 0, "its shape is ", shape);
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   for (auto d : shape)
-    need(!__builtin_mul_overflow(bytes, d, &bytes) && bytes <= kMost, "its shape ", shape,
+    need(!__builtin_mul_overflow(bytes, d, &bytes) && bytes <= kMostCheckpointBytes, "its shape ", shape,
          " has more bytes than any disk");
   return bytes;
 }
@@ -84,7 +84,7 @@ std::string contradiction(const Manifest& m) {
       need(paths.insert(leaf.path).second, "it is listed twice");
       auto item = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
       total += bytes_of(leaf.type.shape, item);
-      need(total <= kMost, "with it there are more bytes than on any disk");
+      need(total <= kMostCheckpointBytes, "with it there are more bytes than on any disk");
       for (auto& b : leaf.blocks) {
         check_block(b, leaf.type.shape, item);
         files[b.file].push_back({b.offset, b.bytes, &leaf});

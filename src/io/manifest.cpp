@@ -31,7 +31,7 @@ template <class A> void serialize(A& archive, Manifest& m) { archive(m.mesh, m.n
 
 namespace {
 constexpr char magic[8] = {'b', 'o', 'r', 'a', 'c', 'k', 'p', '1'};
-constexpr std::uint64_t kMost = std::uint64_t{1} << 30;  // bytes of a manifest: millions of blocks
+constexpr std::uint64_t kMostManifestBytes = std::uint64_t{1} << 30;  // millions of blocks
 struct Header {
   char magic[8];
   std::uint32_t version = 1, crc = 0;
@@ -135,7 +135,7 @@ Manifest read_manifest(const std::string& folder) {
   try {
     auto file = File::open(folder + "/manifest");
     auto size = file.size();
-    if (static_cast<std::uint64_t>(size) > kMost) damaged("it has " + std::to_string(size) + " bytes");
+    if (static_cast<std::uint64_t>(size) > kMostManifestBytes) damaged("it has " + std::to_string(size) + " bytes");
     std::string bytes(static_cast<std::size_t>(size), '\0');
     if (!file.read(0, bytes.data(), size)) damaged("it became shorter while it was read");
     try {

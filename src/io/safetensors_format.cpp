@@ -2,25 +2,28 @@
 #include "safetensors_format.h"
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include "bora/base/text.h"
-#include "json_events.h"
+#include "json/api/events.h"
 
 namespace bora::io {
 namespace {
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::size_t kMostDims = 64;
-constexpr std::uint64_t kMost = std::uint64_t{1} << 50;  // bytes: more than any disk has; times ranks no overflow
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // no disk has as many; times ranks no overflow
 constexpr StoredDtype kDtypeTable[] = {
     {"F64", 8, f64},      {"F32", 4, f32},      {"BF16", 2, bf16},        {"F16", 2, f16},         {"I64", 8, i64},
     {"I32", 4, i32},      {"I16", 2, i16},      {"I8", 1, i8},            {"U32", 4, u32},         {"U16", 2, u16},
     {"U8", 1, u8},        {"BOOL", 1, boolean}, {"U64", 8, u64},          {"C64", 8, complex64},   {"F8_E4M3", 1, none},
     {"F8_E5M2", 1, none}, {"F8_E8M0", 1, none}, {"F8_E4M3FNUZ", 1, none}, {"F8_E5M2FNUZ", 1, none}};
 
+json::Value written(std::vector<json::Value::Member> members) {
+  return json::Value::object(std::move(members), json::Order::as_written);
+}
+json::Value texts(const std::map<std::string, std::string>& all) { return written({all.begin(), all.end()}); }
 std::string in_quotes(const std::string& name) { return "'" + one_line(name) + "'"; }
 
-struct HeaderReader : JsonEvents {
-  using JsonEvents::JsonEvents;
+struct HeaderReader : json::Events {
+  using Events::Events;
   SafetensorsHeader header = {};
   struct Entry {
     std::string dtype = {};
@@ -46,20 +49,21 @@ struct HeaderReader : JsonEvents {
     }
     if (path().size() == 1) entry = {};
   }
-  void value(const JsonValue& v) override {
-    need(path().size() == 2, "an object is expected, not ", v.kind);
+  void value(const json::Value& v, bool in_list) override {
+    need(path().size() == 2, "an object is expected, not ", json::words_of(v));
     auto& name = path()[1];
     if (in_metadata()) {
-      need(v.text, in_quotes(name), " is ", v.kind, ", not text");
-      header.metadata[name] = *v.text;
+      need(v.is_text(), in_quotes(name), " is ", json::words_of(v), ", not text");
+      header.metadata[name] = v.text();
     } else if (name == "dtype") {
-      need(v.text && !v.in_list, "its dtype is ", v.kind, ", not text");
-      entry.dtype = *v.text;
+      need(v.is_text() && !in_list, "its dtype is ", json::words_of(v), ", not text");
+      entry.dtype = v.text();
     } else {
       need(name == "shape" || name == "data_offsets", in_quotes(name), " is not known to this format");
-      need(v.in_list && v.number && *v.number <= kMost, in_quotes(name), " is not a list of sizes up to 2^50");
+      need(in_list && v.is_natural() && v.natural() <= kMostBytes, in_quotes(name),
+           " is not a list of sizes up to 2^50");
       auto& list = name == "shape" ? entry.shape : entry.offsets;
-      list.push_back(*v.number);
+      list.push_back(v.natural());
       need(list.size() <= kMostDims, in_quotes(name), " has more than ", kMostDims, " numbers");
     }
   }
@@ -81,7 +85,7 @@ struct HeaderReader : JsonEvents {
     for (auto n : entry.shape) {
       t.shape.push_back(static_cast<std::int64_t>(n));
       if (n == 0) continue;  // the other sizes are bounded nevertheless
-      need(!__builtin_mul_overflow(bytes, n, &bytes) && bytes <= kMost, "its shape has more bytes than any disk");
+      need(!__builtin_mul_overflow(bytes, n, &bytes) && bytes <= kMostBytes, "its shape has more bytes than any disk");
     }
     if (std::find(entry.shape.begin(), entry.shape.end(), 0u) != entry.shape.end()) bytes = 0;
     auto begin = entry.offsets[0], end = entry.offsets[1];
@@ -93,8 +97,8 @@ struct HeaderReader : JsonEvents {
 };
 
 /// Any other member than weight_map is for people.
-struct IndexReader : JsonEvents {
-  using JsonEvents::JsonEvents;
+struct IndexReader : json::Events {
+  using Events::Events;
   std::map<std::string, std::string> files = {};
   bool found = false;
   bool in_map() const { return !path().empty() && path()[0] == "weight_map"; }
@@ -105,13 +109,13 @@ struct IndexReader : JsonEvents {
     found = true;
   }
   void closed(bool) override {}
-  void value(const JsonValue& v) override {
-    check<IoError>(!path().empty(), file_, ": an object is expected, not ", v.kind);
+  void value(const json::Value& v, bool) override {
+    check<IoError>(!path().empty(), file_, ": an object is expected, not ", json::words_of(v));
     if (!in_map()) return;
-    check<IoError>(path().size() == 2, file_, ": weight_map is ", v.kind, ", not an object");
+    check<IoError>(path().size() == 2, file_, ": weight_map is ", json::words_of(v), ", not an object");
     auto& name = path()[1];
-    check<IoError>(v.text, file_, ": ", one_line(name), ": its file is ", v.kind, ", not text");
-    auto& shard = *v.text;
+    check<IoError>(v.is_text(), file_, ": ", one_line(name), ": its file is ", json::words_of(v), ", not text");
+    auto& shard = v.text();
     check<IoError>(!shard.empty() && shard != "." && shard != ".." && shard.find('/') == shard.npos &&
                        shard.find('\0') == shard.npos,
                    file_, ": ", one_line(name), ": ", in_quotes(shard), " is not the name of a file in this folder");
@@ -181,27 +185,28 @@ std::map<std::string, std::string> parse_safetensors_index(std::string_view json
 std::string safetensors_header(const std::vector<std::pair<std::string, StoredTensor>>& tensors,
                                const std::map<std::string, std::string>& metadata) {
   try {
-    auto header = nlohmann::ordered_json::object();
-    if (!metadata.empty()) header[std::string(kMetadata)] = metadata;
+    std::vector<json::Value::Member> header;
+    if (!metadata.empty()) header.emplace_back(kMetadata, texts(metadata));
     std::int64_t at = 0;
     for (auto& [name, t] : tensors) {
       check<ConfigError>(name != kMetadata, "save_safetensors: no tensor can be named '", kMetadata, "'");
-      header.emplace(name, nlohmann::ordered_json{
-                               {"dtype", t.dtype}, {"shape", t.shape.dims()}, {"data_offsets", {at, at + t.bytes}}});
+      header.emplace_back(name, written({{"dtype", t.dtype},
+                                         {"shape", t.shape.dims()},
+                                         {"data_offsets", json::Value::List{at, at + t.bytes}}}));
       at += t.bytes;
     }
-    auto text = header.dump();
+    auto text = written(std::move(header)).dump();
     text.append((8 - text.size() % 8) % 8, ' ');
     check<ConfigError>(text.size() <= static_cast<std::size_t>(kMostHeader), "save_safetensors: the header has ",
                        text.size(), " bytes, the limit is ", kMostHeader);
     std::uint64_t n = text.size();
     return std::string(reinterpret_cast<const char*>(&n), sizeof n) + text;
-  } catch (const nlohmann::json::exception& e) {
-    fail<ConfigError>("save_safetensors: a name or a text of metadata is not UTF-8: ", one_line(e.what()));
+  } catch (const ValueError& e) {
+    fail<ConfigError>("save_safetensors: a name or a text of metadata is not UTF-8: ", one_line(e.text()));
   }
 }
 std::string safetensors_index(const std::map<std::string, std::string>& files, std::int64_t bytes) {
-  nlohmann::ordered_json index{{"metadata", {{"total_size", bytes}}}, {"weight_map", files}};
-  return index.dump(2) + "\n";
+  auto metadata = written({{"total_size", bytes}});
+  return written({{"metadata", metadata}, {"weight_map", texts(files)}}).dump(2) + "\n";
 }
 }  // namespace bora::io

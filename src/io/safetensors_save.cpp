@@ -5,12 +5,13 @@
 #include "blocks.h"
 #include "bora/base/file.h"
 #include "bora/io/tree.h"
+#include "error_of.h"
 #include "safetensors_format.h"
 
 namespace fs = std::filesystem;
 namespace bora {
 namespace {
-constexpr std::string_view kEnding = ".safetensors", kWhole = "model.safetensors",
+constexpr std::string_view kEnding = ".safetensors", kModelFile = "model.safetensors",
                            kIndex = "model.safetensors.index.json";
 struct Entry {
   const io::TensorSource* source;
@@ -72,7 +73,7 @@ void commit(const fs::path& folder, const std::vector<Output>& files, const std:
   sync_folder(folder.string());
   if (files.size() > 1) write_file((folder / kIndex).string(), io::safetensors_index(where, bytes));
   if (owned) {
-    remove_file(folder / (files.size() > 1 ? kWhole : kIndex));
+    remove_file(folder / (files.size() > 1 ? kModelFile : kIndex));
     std::vector<fs::path> old;
     for (auto& entry : fs::directory_iterator(folder)) {
       auto name = entry.path().filename().string();
@@ -82,14 +83,6 @@ void commit(const fs::path& folder, const std::vector<Output>& files, const std:
     for (auto& p : old) remove_file(p);
   }
   sync_folder(folder.string());
-}
-template <class E> std::string error_of(const E& f) {
-  try {
-    f();
-    return {};
-  } catch (const Error& e) { return e.text(); } catch (const fs::filesystem_error& e) {
-    return "cannot change " + e.path1().string() + ": " + e.code().message();
-  }
 }
 void write_block(File& file, const Entry& e, std::size_t index, const LocalBlock& local, const io::Place& place) {
   auto& type = e.source->type;
@@ -108,12 +101,12 @@ void write_block(File& file, const Entry& e, std::size_t index, const LocalBlock
 std::string write_blocks(const std::string& path, const Output& f, const std::vector<Entry>& entries,
                          const io::Place& place) {
   std::optional<File> file;
-  auto problem = error_of([&] { file = File::edit(path); });
+  auto problem = io::error_of([&] { file = File::edit(path); });
   for (auto i : f.entries) {
     auto local = local_block(entries[i].source->make());
-    if (problem.empty()) problem = error_of([&] { write_block(*file, entries[i], i, local, place); });
+    if (problem.empty()) problem = io::error_of([&] { write_block(*file, entries[i], i, local, place); });
   }
-  if (problem.empty()) problem = error_of([&] { file->sync(), file->close(); });
+  if (problem.empty()) problem = io::error_of([&] { file->sync(), file->close(); });
   return problem;
 }
 }  // namespace
@@ -136,7 +129,7 @@ void save_tensors(const std::string& path, const std::vector<TensorSource>& tens
   if (folder.empty()) folder = ".";
   for (std::size_t i = 0; i < files.size(); ++i)
     files[i].name = single              ? fs::path(path).filename().string()
-                    : files.size() == 1 ? std::string(kWhole)
+                    : files.size() == 1 ? std::string(kModelFile)
                                         : shard_name(i, files.size());
   auto temporary = [&](const Output& f) { return (folder / ("." + f.name + ".tmp")).string(); };
   auto finish = [&](const std::string& problem, std::string_view what) {

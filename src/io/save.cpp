@@ -6,6 +6,7 @@
 #include "bora/base/crc32c.h"
 #include "bora/base/file.h"
 #include "blocks.h"
+#include "error_of.h"
 #include "manifest.h"
 
 namespace fs = std::filesystem;
@@ -27,7 +28,7 @@ std::string temporary(const std::string& root, std::int64_t step, const std::str
 }
 
 /// Writes this rank's file; returns its entries for the manifest.
-std::vector<StoredLeaf> write_blocks(const std::string& path, const std::vector<Leaf>& leaves, const Place& place) {
+std::vector<StoredLeaf> write_rank_file(const std::string& path, const std::vector<Leaf>& leaves, const Place& place) {
   std::vector<StoredLeaf> stored;
   auto file = File::create(path);
   std::int64_t offset = 0;
@@ -60,14 +61,6 @@ void remove_checkpoint(const std::string& root, const Checkpoint& c, const std::
   fs::remove_all(away);
 }
 
-template <class F> std::string error_of(const F& f) {
-  try {
-    f();
-    return {};
-  } catch (const Error& e) { return e.text(); } catch (const fs::filesystem_error& e) {
-    return "cannot change " + e.path1().string() + ": " + e.code().message();
-  }
-}
 /// Throws CheckpointError if the manifest cannot be read or is of another step.
 void check_step(const Checkpoint& c) {
   auto m = read_manifest(c.folder);
@@ -163,7 +156,7 @@ std::string save_checkpoint(const std::string& root, std::int64_t step, const st
   agree<IoError>(place, begin, "checkpoint: make its folder");
 
   std::string part;
-  auto problem = error_of([&] { part = pack(write_blocks(rank_file(unfinished, place.rank), leaves, place)); });
+  auto problem = error_of([&] { part = pack(write_rank_file(rank_file(unfinished, place.rank), leaves, place)); });
   auto mine = problem.empty() ? "+" + part : "-checkpoint: rank " + std::to_string(place.rank) + ": " + problem;
   auto parts = place.exchange ? place.exchange(mine, "checkpoint: write blocks") : std::vector<std::string>{mine};
   for (auto& text : parts) {

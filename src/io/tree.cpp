@@ -12,10 +12,10 @@ std::string joined(const std::string& below, const std::string& path) {
   return below.empty() || path.empty() ? below + path : below + "." + path;
 }
 /// A tree that is one Array has no path of its own.
-constexpr std::string_view kWhole = "array";
+constexpr std::string_view kSingleArray = "array";
 std::string path_of(const std::string& below, const std::string& path) {
   auto name = joined(below, path);
-  return name.empty() ? std::string(kWhole) : name;
+  return name.empty() ? std::string(kSingleArray) : name;
 }
 }  // namespace
 

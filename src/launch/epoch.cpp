@@ -11,10 +11,10 @@
 #include <utility>
 #include "bora/base/text.h"
 #include "ranks.h"
+#include "silence.h"
 
 namespace bora::launch {
 namespace {
-using Clock = std::chrono::steady_clock;
 constexpr auto between_steps = std::chrono::milliseconds(100);
 constexpr auto silence_holds = std::chrono::milliseconds(2500);  // the launcher says so each second
 

@@ -27,7 +27,6 @@ namespace {
 Reach reach_of(const Options& options) {
   return options.reach.before.empty() ? Reach{ssh_words(options.ssh)} : options.reach;
 }
-using Clock = std::chrono::steady_clock;
 // In which ranks of an elastic job notice a loss and leave their epoch: a step's longest part without a collective.
 constexpr double seconds_to_leave = 10, seconds_if_missed = 2;
 void say_ranks(std::size_t before, std::size_t now) {

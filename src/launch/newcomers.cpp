@@ -4,12 +4,13 @@
 #include "bora/base/error.h"
 
 namespace bora::launch {
-using std::chrono::seconds;
 namespace {
-constexpr auto kLongestPause = seconds(30);
+constexpr auto kLongestPause = std::chrono::seconds(30);
 }  // namespace
 
-void Newcomers::lack(const Host& host, seconds pause) { missing_.push_back({host, pause, Clock::now() + pause}); }
+void Newcomers::lack(const Host& host, std::chrono::seconds pause) {
+  missing_.push_back({host, pause, Clock::now() + pause});
+}
 void Newcomers::add_files(std::vector<::pollfd>& files) const {
   for (auto& m : missing_)
     if (m.attempt) m.attempt->add_files(files);

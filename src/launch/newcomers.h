@@ -21,7 +21,6 @@ class Newcomers {
   std::vector<std::unique_ptr<RemoteRanks>> take();  // these
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Missing {
     Host host;
     std::chrono::seconds pause;  // before the next attempt

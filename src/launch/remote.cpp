@@ -13,7 +13,6 @@
 
 namespace bora::launch {
 namespace {
-using Clock = std::chrono::steady_clock;
 std::string quoted(const std::string& word) {  // for any shell
   std::string s = "'";
   for (char c : word) s += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -62,7 +62,7 @@ class RemoteRanks final : public Ranks {
   int in_ = -1, out_ = -1, err_ = -1;  // the agent's stdin, stdout and ssh's stderr
   bool ready_ = false, ending_ = false, missed_ = false;
   Silence silence_ = {};  // of the agent
-  std::chrono::steady_clock::time_point patience_ = {};  // while ending: when ssh itself is killed
+  Clock::time_point patience_ = {};  // while ending: when ssh itself is killed
   std::string to_send_ = {}, received_ = {}, said_ = {}, failure_ = {}, address_ = {};
   int first_ = 0, epoch_ = -1;
   bool elastic_ = false;

@@ -3,12 +3,13 @@
 #include <chrono>
 
 namespace bora::launch {
+using Clock = std::chrono::steady_clock;
 /// Seconds in which this process was itself stopped, or blocked, count as one.
 class Silence {
  public:
   /// True once a second: then it is time to give a sign as well.
   bool tick() {
-    auto now = std::chrono::steady_clock::now();
+    auto now = Clock::now();
     if (now - last_ < std::chrono::seconds(1)) return false;
     last_ = now;
     ++seconds_;
@@ -18,7 +19,7 @@ class Silence {
   int seconds() const { return seconds_; }
 
  private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  Clock::time_point last_ = Clock::now();
   int seconds_ = 0;
 };
 /// After so long a host is lost: its agent cannot be reached, or everything there is stopped.

@@ -18,10 +18,10 @@
 #include "bora/base/reason.h"
 #include "ranks.h"
 #include "secure_stream.h"
+#include "silence.h"
 
 namespace bora::launch {
 namespace {
-using Clock = std::chrono::steady_clock;
 using std::chrono::seconds;
 constexpr int kHandshake = 10;       // seconds
 constexpr std::size_t kStrangers = 16;  // connections at a time that have not yet proved to know the secret

@@ -1,5 +1,5 @@
 // Rows of a sequence that is split over ranks.
-#include "bora/models/lm.h"
+#include "bora/models/contract.h"
 #include "bora/nn/ring_attention.h"
 
 namespace bora::models {

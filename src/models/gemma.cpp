@@ -112,6 +112,6 @@ void GemmaConfig::to_hf(HfConfig& c) const {
   if (window > 0) c.set("sliding_window", window);
   layer_types_to_hf(windows.empty() ? std::vector{LayerType::full} : layer_types, layers, c);
 }
-[[maybe_unused]] const bool added = config::add<ModelOf<RotaryDecoder<GemmaConfig>>>();
 }  // namespace
 }  // namespace bora::models
+template const bool bora::config::added<bora::models::ModelOf<bora::models::RotaryDecoder<bora::models::GemmaConfig>>>;

@@ -1,6 +1,5 @@
 #include "bora/models/gpt2.h"
 #include <cmath>
-#include "bora/nn/pipeline.h"
 #include "models/hf_activation.h"
 #include "models/hf_size.h"
 
@@ -101,7 +100,7 @@ std::optional<Array> Gpt2::scales() const {
   auto scale = full_of({{n}, f32}, scale_attention ? 1 : std::sqrt(size));
   return scale_by_layer ? scale / (arange(n) + 1).astype(f32) : scale;
 }
-NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat,
+NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& key, const nn::PipelineOptions& how,
                         const nn::RowsLoss& loss) const {
   auto& position = e.tokens.axis(nn::kPosition);
   auto& known = wpe.axis(nn::kPosition);
@@ -118,8 +117,7 @@ NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& 
                 const nn::AttentionMask& mask, const std::optional<Array>& k,
                 const std::optional<Array>& scale) { return block(v, mask, nn::key_of_part(k, part), scale); };
   auto last = [this](const NamedArray& y) { return ln_f(y); };
-  return nn::through(blocks, one, x, {.checkpoint = remat}, last, loss)(causal_mask(e), nn::per_layer(keys),
-                                                                        nn::per_layer(scales()));
+  return nn::through(blocks, one, x, how, last, loss)(causal_mask(e), nn::per_layer(keys), nn::per_layer(scales()));
 }
 nn::Head Gpt2::head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight)}; }
 Cache Gpt2::cache(const Axis& batch, std::int64_t length) const {
@@ -200,7 +198,5 @@ std::vector<HfWeight> Gpt2::hf_weights(const Gpt2Config& g) {
   else all.push_back({.leaf = "lm_head.weight", .tensor = "lm_head.weight", .order = {1, 0}});
   return all;
 }
-namespace {
-[[maybe_unused]] const bool added = config::add<ModelOf<Gpt2>>();
-}
 }  // namespace bora::models
+template const bool bora::config::added<bora::models::ModelOf<bora::models::Gpt2>>;

@@ -1,8 +1,10 @@
 // GPT-J (Wang & Komatsuzaki 2021): attention and MLP side by side behind one norm, rotary positions that turn
 // neighbouring numbers of a part of each head, a bias of the output layer. The code mentions no mesh.
-#include "bora/models/lm.h"
-#include "bora/nn/layers.h"
-#include "bora/nn/pipeline.h"
+#include "bora/models/contract.h"
+#include "bora/nn/dropout.h"
+#include "bora/nn/embedding.h"
+#include "bora/nn/layer_norm.h"
+#include "bora/nn/mlp.h"
 #include "models/hf_activation.h"
 #include "models/hf_layers.h"
 #include "models/hf_size.h"
@@ -24,7 +26,7 @@ struct GptJConfig {
       {"hidden", "hidden units of a block's MLP; 0: 4 * embed"},
       {"positions", "tokens that the model sees at once"},
       {"rotary", "numbers of each head that positions turn, in pairs; 0: all"},
-      {"activation", "of the hidden units: relu, gelu, gelu_new, silu"},
+      {"activation", "of the hidden units: relu, gelu (exact), gelu_new (its tanh form), silu ... (docs/models.md)"},
       {"tied", "the output layer is the table of the tokens' vectors"},
       {"dropout", "fraction of attention's and the MLP's results dropped in training"},
       {"embed_dropout", "fraction of the tokens' vectors dropped in training"},
@@ -170,7 +172,7 @@ struct GptJ {
     if (!c.tied) m.lm_head.weight = weights(keys[2], {vocab, c.embed_axis()}, c.embed);
     return m;
   }
-  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat,
+  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const nn::PipelineOptions& how,
                     const nn::RowsLoss& loss) const {
     std::optional<Array> first, layers;
     if (key && draws) {
@@ -183,8 +185,7 @@ struct GptJ {
                   const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
                   const std::optional<Array>& k) { return block(v, mask, positions, nn::key_of_part(k, part)); };
     auto last = [this](const NamedArray& y) { return norm(y); };
-    return nn::through(blocks, one, x, {.checkpoint = remat}, last, loss)(causal_mask(e), e.positions,
-                                                                          nn::per_layer(layers));
+    return nn::through(blocks, one, x, how, last, loss)(causal_mask(e), e.positions, nn::per_layer(layers));
   }
   nn::Head head() const {
     return {auto_sharded(lm_head.weight ? *lm_head.weight : wte.weight), auto_sharded(lm_head.bias)};
@@ -201,6 +202,6 @@ struct GptJ {
     return {norm(y), {kv, cache.seen + tokens.axis(nn::kPosition).size}};
   }
 };
-[[maybe_unused]] const bool added = config::add<ModelOf<GptJ>>();
 }  // namespace
 }  // namespace bora::models
+template const bool bora::config::added<bora::models::ModelOf<bora::models::GptJ>>;

@@ -1,28 +1,34 @@
-// hf_activation.h -- the words of config.json for the functions of a feed-forward layer.
+// hf_activation.h -- the words of config.json for the functions of a feed-forward layer: those of the table in
+// nn/activation.h that transformers has.
 #pragma once
 #include "bora/models/hugging_face.h"
 #include "bora/nn/activation.h"
 
 namespace bora::models {
-/// Refuses functions that are not supported.
+/// None: transformers has no function of this word, or it is not supported.
+inline std::optional<nn::Activation> hf_activation_of(std::string_view word) {
+  for (auto& row : nn::words_of())
+    if (row.hugging_face && row.word == word) return row.value;
+  return none;
+}
+[[noreturn]] inline void refuse_activation(const HfConfig& c, std::string_view field, std::string_view more = {}) {
+  std::string all, last;
+  for (auto& row : nn::words_of())
+    if (row.hugging_face) {
+      if (!last.empty()) all += (all.empty() ? "" : ", ") + last;
+      last = row.word;
+    }
+  c.refuse(field, all + " and " + last + " are" + std::string(more));
+}
+/// The function that a field of config.json names; refuses those that are not supported.
 inline nn::Activation hf_activation(HfConfig& c, std::string_view field, std::string_view absent) {
-  using nn::Activation;
-  auto word = c.word(field, absent);
-  for (auto [name, f] : {std::pair{"relu", Activation::relu},
-                         {"gelu", Activation::gelu},
-                         {"gelu_new", Activation::gelu_new},
-                         {"gelu_fast", Activation::gelu_new},
-                         {"gelu_pytorch_tanh", Activation::gelu_new},
-                         {"silu", Activation::silu},
-                         {"swish", Activation::silu}})
-    if (word == name) return f;
-  c.refuse(field, "relu, gelu, gelu_new, gelu_pytorch_tanh and silu are");
+  auto f = hf_activation_of(c.word(field, absent));
+  if (!f) refuse_activation(c, field);
+  return *f;
 }
 inline std::string hf_word(nn::Activation f) {
-  using nn::Activation;
-  return f == Activation::relu       ? "relu"
-         : f == Activation::gelu     ? "gelu"
-         : f == Activation::gelu_new ? "gelu_new"
-                                     : "silu";
+  for (auto& row : nn::words_of())
+    if (row.hugging_face && row.value == f) return std::string(row.word);
+  fail<ConfigError>("model.activation: transformers has no function ", nn::to_string(f));
 }
 }  // namespace bora::models

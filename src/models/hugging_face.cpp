@@ -1,15 +1,13 @@
 #include "bora/models/hugging_face.h"
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include "bora/base/error.h"
 #include "bora/base/json.h"
 #include "bora/base/text.h"
+#include "json/api/value.h"
 
 namespace bora::models {
-using nlohmann::ordered_json;
 namespace {
-constexpr int kMostDepth = 32;
 /// Fields of `transformers`' PreTrainedConfig and its GenerationConfig, and of tasks that are no language models.
 constexpr std::string_view kNeutral[] = {"_name_or_path",
                                          "_num_labels",
@@ -80,42 +78,19 @@ constexpr std::string_view kNeutral[] = {"_name_or_path",
 constexpr std::string_view kOff[] = {"add_cross_attention", "chunk_size_feed_forward", "is_decoder",
                                      "is_encoder_decoder",  "pruned_heads",            "tie_encoder_decoder"};
 
-ordered_json parse_json(std::string_view text, const std::string& file) {
-  std::vector<std::set<std::string>> keys;  // nlohmann's parser keeps the last of equal keys
-  auto watch = [&](int depth, ordered_json::parse_event_t event, ordered_json& item) {
-    using Event = ordered_json::parse_event_t;
-    if (event == Event::object_start || event == Event::array_start)
-      check<IoError>(depth < kMostDepth, file, ": nested deeper than ", kMostDepth, " levels");
-    if (event == Event::object_start) keys.emplace_back();
-    if (event == Event::object_end) keys.pop_back();
-    if (event == Event::key) {
-      auto& name = item.get_ref<const std::string&>();
-      check<IoError>(keys.back().insert(name).second, file, ": the field '", one_line(name), "' is given twice");
-    }
-    return true;
-  };
-  try {
-    return ordered_json::parse(text, watch);
-  } catch (const ordered_json::exception& e) {
-    std::string_view words = e.what();  // "[json.exception.parse_error.101] parse error at line .."
-    if (auto end = words.find("] "); end != words.npos) words.remove_prefix(end + 2);
-    fail<IoError>(file, ": broken JSON: ", one_line(words));
-  }
-}
-bool is_integer(const ordered_json& j) {
-  return j.is_number_integer() && (!j.is_number_unsigned() || j.get<std::uint64_t>() <= INT64_MAX);
-}
-bool is_neutral(std::string_view name, const ordered_json& value) {
+bool is_integer(const json::Value& j) { return j.is_integer() && (!j.is_natural() || j.natural() <= INT64_MAX); }
+bool is_neutral(std::string_view name, const json::Value& value) {
   auto in = [&](auto& names) { return std::count(std::begin(names), std::end(names), name) > 0; };
-  return in(kNeutral) || (in(kOff) && (value == false || value == 0 || (value.is_structured() && value.empty())));
+  bool empty = value.is_list() ? value.list().empty() : value.is_object() && value.members().empty();
+  return in(kNeutral) || (in(kOff) && (empty || value == false || value == 0));
 }
-std::string shown(const ordered_json& j) {
-  auto text = j.is_string() ? j.get<std::string>() : j.dump();
+std::string shown(const json::Value& j) {
+  auto text = j.is_text() ? j.text() : j.dump();
   return one_line(text.size() > 80 ? text.substr(0, 77) + "..." : text);
 }
-ordered_json json_of(const HfConfig::Value& value) {
+json::Value json_of(const HfConfig::Value& value) {
   return std::visit(
-      [](const auto& x) -> ordered_json {
+      [](const auto& x) -> json::Value {
         if constexpr (std::is_same_v<std::decay_t<decltype(x)>, float>)
           return *parse_as<double>(number_text(static_cast<double>(x)));
         else if constexpr (std::is_same_v<std::decay_t<decltype(x)>, std::monostate>) return nullptr;
@@ -127,7 +102,7 @@ ordered_json json_of(const HfConfig::Value& value) {
 
 struct HfConfig::State {
   std::string file = "config.json";
-  ordered_json root = ordered_json::object();
+  json::Value root = json::Value::object({}, json::Order::as_written);
   bool writing = true;
   std::set<std::string> read = {}, groups = {};  // "rope_scaling", "rope_scaling.type"
   std::function<bool(const std::string&)> has_tensor = [](auto&) { return false; };
@@ -138,67 +113,64 @@ std::string dotted(const std::vector<std::string>& path, std::string_view name) 
   for (auto& p : path) all += p + ".";
   return all + std::string(name);
 }
-const ordered_json& json_at(const ordered_json& root, const std::vector<std::string>& path) {
-  auto* j = &root;
-  for (auto& p : path) j = &(*j)[p];
-  return *j;
-}
-const ordered_json& json(const void* value) { return *static_cast<const ordered_json*>(value); }
 }  // namespace
 
 HfConfig::HfConfig() : state_(std::make_shared<State>()) {}
 HfConfig HfConfig::parse(std::string_view text, const std::string& file) {
   HfConfig c;
   c.state_->file = file;
-  c.state_->root = parse_json(text, file);
+  c.state_->root = json::parse(text, file, "field", json::Order::as_written);
   c.state_->writing = false;
   check<IoError>(c.state_->root.is_object(), file, ": expected an object, got ", c.state_->root.type_name());
   return c;
 }
 std::string HfConfig::place(std::string_view name) const { return state_->file + ": " + dotted(path_, one_line(name)); }
-const void* HfConfig::find(std::string_view name) const {
-  auto& group = json_at(state_->root, path_);
-  auto found = group.find(std::string(name));
-  return found == group.end() || found->is_null() ? nullptr : &*found;
+json::Value& HfConfig::fields() const {
+  auto* j = &state_->root;
+  for (auto& p : path_) j = j->find(p);
+  return *j;
+}
+const json::Value* HfConfig::find(std::string_view name) const {
+  auto found = fields().find(name);
+  return found && !found->is_null() ? found : nullptr;
 }
 bool HfConfig::is_null(std::string_view name) const {
-  auto& group = json_at(state_->root, path_);
-  auto found = group.find(std::string(name));
-  return found != group.end() && found->is_null();
+  auto found = fields().find(name);
+  return found && found->is_null();
 }
-const void* HfConfig::read(std::string_view name) {
+const json::Value* HfConfig::read(std::string_view name) {
   state_->read.insert(dotted(path_, name));
   return find(name);
 }
-const void* HfConfig::need(std::string_view name) {
+const json::Value& HfConfig::need(std::string_view name) {
   auto found = read(name);
   check<IoError>(found != nullptr, [&] { return place(name); }, ": the field is missing");
-  return found;
+  return *found;
 }
 void HfConfig::wrong(std::string_view name, std::string_view expected) const {
-  fail<IoError>(place(name), ": expected ", expected, ", got ", shown(json(find(name))));
+  fail<IoError>(place(name), ": expected ", expected, ", got ", shown(*find(name)));
 }
 bool HfConfig::has(std::string_view name) const { return find(name) != nullptr; }
 
 std::int64_t HfConfig::integer(std::string_view name) {
-  auto& j = json(need(name));
+  auto& j = need(name);
   if (!is_integer(j)) wrong(name, "an integer");
-  return j.get<std::int64_t>();
+  return j.integer();
 }
 double HfConfig::number(std::string_view name) {
-  auto& j = json(need(name));
+  auto& j = need(name);
   if (!j.is_number()) wrong(name, "a number");
-  return j.get<double>();
+  return j.number();
 }
 bool HfConfig::flag(std::string_view name) {
-  auto& j = json(need(name));
+  auto& j = need(name);
   if (!j.is_boolean()) wrong(name, "true or false");
-  return j.get<bool>();
+  return j.boolean();
 }
 std::string HfConfig::word(std::string_view name) {
-  auto& j = json(need(name));
-  if (!j.is_string()) wrong(name, "text");
-  return j.get<std::string>();
+  auto& j = need(name);
+  if (!j.is_text()) wrong(name, "text");
+  return j.text();
 }
 std::int64_t HfConfig::integer(std::string_view name, std::int64_t absent) {
   return read(name) ? integer(name) : absent;
@@ -212,10 +184,10 @@ std::vector<std::int64_t> HfConfig::integers(std::string_view name) {
   std::vector<std::int64_t> all;
   auto found = read(name);
   if (!found) return all;
-  if (!json(found).is_array()) wrong(name, "a list of integers");
-  for (auto& j : json(found)) {
+  if (!found->is_list()) wrong(name, "a list of integers");
+  for (auto& j : found->list()) {
     if (!is_integer(j)) wrong(name, "a list of integers");
-    all.push_back(j.get<std::int64_t>());
+    all.push_back(j.integer());
   }
   return all;
 }
@@ -223,10 +195,10 @@ std::vector<double> HfConfig::numbers(std::string_view name) {
   std::vector<double> all;
   auto found = read(name);
   if (!found) return all;
-  if (!json(found).is_array()) wrong(name, "a list of numbers");
-  for (auto& j : json(found)) {
+  if (!found->is_list()) wrong(name, "a list of numbers");
+  for (auto& j : found->list()) {
     if (!j.is_number()) wrong(name, "a list of numbers");
-    all.push_back(j.get<double>());
+    all.push_back(j.number());
   }
   return all;
 }
@@ -234,20 +206,16 @@ std::vector<std::string> HfConfig::words(std::string_view name) {
   std::vector<std::string> all;
   auto found = read(name);
   if (!found) return all;
-  if (!json(found).is_array()) wrong(name, "a list of texts");
-  for (auto& j : json(found)) {
-    if (!j.is_string()) wrong(name, "a list of texts");
-    all.push_back(j.get<std::string>());
+  if (!found->is_list()) wrong(name, "a list of texts");
+  for (auto& j : found->list()) {
+    if (!j.is_text()) wrong(name, "a list of texts");
+    all.push_back(j.text());
   }
   return all;
 }
 HfConfig HfConfig::group(std::string_view name) {
-  if (state_->writing && !find(name)) {
-    auto* j = &state_->root;
-    for (auto& p : path_) j = &(*j)[p];
-    (*j)[std::string(name)] = ordered_json::object();
-  }
-  if (!json(need(name)).is_object()) wrong(name, "an object");
+  if (state_->writing && !find(name)) fields().set(name, json::Value::object({}, json::Order::as_written));
+  if (!need(name).is_object()) wrong(name, "an object");
   HfConfig inner = *this;
   inner.path_.emplace_back(name);
   state_->groups.insert(dotted(path_, name));
@@ -257,24 +225,23 @@ void HfConfig::expect(std::string_view name, const Value& value) {
   auto found = read(name);
   if (!found) return;
   auto wanted = json_of(value);
-  if (json(found) != wanted) refuse(name, "only " + shown(wanted) + " is");
+  if (*found != wanted) refuse(name, "only " + shown(wanted) + " is");
 }
 void HfConfig::ignore(std::initializer_list<std::string_view> names) {
   for (auto name : names) state_->read.insert(dotted(path_, name));
 }
 void HfConfig::refuse(std::string_view name, std::string_view words) const {
   auto found = find(name);
-  fail<IoError>(place(name), ": ", found ? shown(json(found)) : "its absence", " is not supported",
+  fail<IoError>(place(name), ": ", found ? shown(*found) : "its absence", " is not supported",
                 words.empty() ? "" : "; ", words);
 }
 void HfConfig::done() const {
-  auto& group = json_at(state_->root, path_);
-  for (auto& [name, value] : group.items()) {
+  for (auto& [name, value] : fields().members()) {
     auto full = dotted(path_, name);
     if (!state_->read.contains(full)) {
       if (value.is_null() || (path_.empty() && is_neutral(name, value))) continue;
       fail<IoError>(place(name), ": ", shown(value), " is not supported: the field is not known here",
-                    path_.empty() && find("model_type") ? " for the model type " + shown(json(find("model_type"))) : "",
+                    path_.empty() && find("model_type") ? " for the model type " + shown(*find("model_type")) : "",
                     ", and could change the result; remove it if it does not");
     }
     if (!state_->groups.contains(full)) continue;
@@ -286,15 +253,11 @@ void HfConfig::done() const {
 bool HfConfig::has_tensor(const std::string& name) const { return state_->has_tensor(name); }
 void HfConfig::set_has_tensor(std::function<bool(const std::string&)> f) { state_->has_tensor = std::move(f); }
 void HfConfig::set(std::string_view name, const Value& value) {
-  auto* j = &state_->root;
-  for (auto& p : path_) j = &(*j)[p];
-  (*j)[std::string(name)] = json_of(value);
+  fields().set(name, json_of(value));
 }
 void HfConfig::take(const HfConfig& from, std::initializer_list<std::string_view> names) {
-  auto* j = &state_->root;
-  for (auto& p : path_) j = &(*j)[p];
   for (auto name : names)
-    if (from.has(name) && !has(name)) (*j)[std::string(name)] = json(from.find(name));
+    if (from.has(name) && !has(name)) fields().set(name, *from.find(name));
 }
 std::string HfConfig::text() const { return state_->root.dump(2) + "\n"; }
 }  // namespace bora::models

@@ -37,7 +37,7 @@ struct LlamaConfig {
       {"attention_bias", "of attention's layers: none, qkv (as Qwen 2), all"},
       {"mlp_bias", "the MLP's layers have biases"},
       {"qk_norm", "each query and key passes an RMS norm (as Qwen 3)"},
-      {"activation", "of the MLP's gate: relu, gelu, gelu_new, silu"},
+      {"activation", "of the MLP's gate: relu, gelu (exact), gelu_new (its tanh form), silu ... (docs/models.md)"},
       {"attention_dropout", "fraction of attention's weights dropped in training"}};
   std::int64_t key_heads() const { return kv_heads ? kv_heads : heads; }
   std::int64_t hidden_units() const { return hidden ? hidden : (embed * 8 / 3 + 63) / 64 * 64; }
@@ -118,6 +118,6 @@ void LlamaConfig::to_hf(HfConfig& c) const {
   c.set("sliding_window", window);
   layer_types_to_hf(layer_types, layers, c);
 }
-[[maybe_unused]] const bool added = config::add<ModelOf<RotaryDecoder<LlamaConfig>>>();
 }  // namespace
 }  // namespace bora::models
+template const bool bora::config::added<bora::models::ModelOf<bora::models::RotaryDecoder<bora::models::LlamaConfig>>>;

@@ -1,11 +1,18 @@
 // Training, generation and scoring of any model: one compilation for all of them.
 #include "bora/models/lm.h"
+#include "bora/ops/accumulator.h"
 
 namespace bora::models {
 namespace {
 using tree::Any;
 using training::Example;
 
+/// How the model's layers are run.
+nn::PipelineOptions how_of(const AnyModel& model, const ModelOptions& options) {
+  return {.microbatches = options.microbatches,
+          .checkpoint = remat::parse(model.checkpoint()),
+          .schedule = options.schedule};
+}
 class AnyGenerator final : public Generator {
  public:
   AnyGenerator(const AnyModelPtr& model, const ModelOptions& options, const AxisMapping& storage, const Array& key,
@@ -19,7 +26,7 @@ class AnyGenerator final : public Generator {
           auto [x, grown] = model->decode(m, tokens, cache);
           auto last = x[{nn::kPosition, -1}];
           auto scores = policy.cast_to_output(model->head(m)(last).astype(f32)).array();
-          if (is_half(scores.dtype())) scores = scores.astype(f32);  // draws of a half have some hundred values
+          scores = in_accumulator(scores);  // draws of a half would have some hundred values
           return std::pair{choose(reshape(scores, {-1}), key), grown};
         }))) {}
   tree::Node parameters() override {
@@ -68,14 +75,14 @@ class AnyScorer final : public Scorer {
  public:
   AnyScorer(const AnyModelPtr& model, const ModelOptions& options, const AxisMapping& storage, const Array& key)
       : parameters_(named_jit(task(model, options).init, {.out = storage})(key)),
-        scores_(jit(Fn([model, policy = options.policy](const Any& m, const Example& e) {
+        scores_(jit(Fn([model, policy = options.policy, how = how_of(*model, options)](const Any& m, const Example& e) {
           auto computing = policy.cast_to_compute(m);
-          auto x = model->hidden(computing, e, none, remat::parse(model->checkpoint()));
+          auto x = model->hidden(computing, e, none, how);
           return policy.cast_to_output(model->head(computing)(x).astype(f32)).astype(f32);
         }))),
-        loss_(jit(Fn([model, policy = options.policy](const Any& m, const Example& e) {
+        loss_(jit(Fn([model, policy = options.policy, how = how_of(*model, options)](const Any& m, const Example& e) {
           auto computing = policy.cast_to_compute(m);
-          auto x = model->hidden(computing, e, none, remat::parse(model->checkpoint()));
+          auto x = model->hidden(computing, e, none, how);
           return nn::linear_cross_entropy(model->head(computing), x, e.targets, e.weights, {.scores = policy.output});
         }))) {}
   tree::Node parameters() override { return tree::node(parameters_); }
@@ -89,7 +96,7 @@ class AnyScorer final : public Scorer {
 }  // namespace
 
 Task<Any> task(const AnyModelPtr& model, const ModelOptions& options) {
-  auto remat = remat::parse(model->checkpoint());
+  auto layers = how_of(*model, options);
   auto loss = [=, policy = options.policy](const LossSettings& how, bool training) {
     return [=](const Any& m, const Example& rows, const std::optional<Array>& key) {
       auto e = in_context(rows);
@@ -101,10 +108,10 @@ Task<Any> task(const AnyModelPtr& model, const ModelOptions& options) {
           },
           {e.targets, loss_weights(e, how.normalize)}};
       if (training && model->has_extra_loss()) {
-        auto [x, report] = model->hidden_and_report(computing, e, key, remat);
+        auto [x, report] = model->hidden_and_report(computing, e, key, layers);
         return of_tokens.of(x, of_tokens.rows) + model->extra_loss(report) * sum(loss_divisor(e, how.normalize));
       }
-      return model->loss(computing, e, key, remat, of_tokens);
+      return model->loss(computing, e, key, layers, of_tokens);
     };
   };
   Task<Any> t{.init = [model, policy = options.policy](
@@ -140,5 +147,16 @@ std::vector<Parameter> parameters_of(const AnyModel& model) {
   for (auto& slot : tree::slots(tree::node(shapes)))
     if (auto x = slot.leaf.as<NamedArray>(); x && slot.leaf.defined()) all.push_back({slot.path, x->axes()});
   return all;
+}
+std::unique_ptr<Trainable> Model::trainable(const ModelOptions& options) const {
+  return trainable_of(model(options.vocabulary), options, draws().value_or(options.step->dropout));
+}
+std::unique_ptr<Generator> Model::generator(const ModelOptions& options, const AxisMapping& storage, const Array& key,
+                                            Generator::Choose choose) const {
+  return generator_of(model(options.vocabulary), options, storage, key, std::move(choose));
+}
+std::vector<Parameter> Model::parameters(std::int64_t vocabulary) const { return parameters_of(*model(vocabulary)); }
+std::unique_ptr<Scorer> Model::scorer(const ModelOptions& options, const AxisMapping& storage, const Array& key) const {
+  return scorer_of(model(options.vocabulary), options, storage, key);
 }
 }  // namespace bora::models

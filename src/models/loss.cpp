@@ -8,6 +8,7 @@ void LossSettings::check() const {
   config::domain(label_smoothing >= 0 && label_smoothing < 1, "label_smoothing", label_smoothing,
                  "at least 0 and below 1");
 }
+nn::CrossEntropyOptions LossSettings::terms() const { return {z_loss, label_smoothing}; }
 namespace {
 /// The sum of the weights of each position's own sequence.
 NamedArray weight_of_sequence(const training::Example& e) {

@@ -70,7 +70,7 @@ struct MixtralConfig {
       {"head_size", "numbers of a head; 0: embed / heads"},
       {"window", "queries attend to so many positions, their own included; 0: to all before them"},
       {"scaling", "frequencies of the rotary angles for more positions than pre-training had"},
-      {"activation", "of an expert's gate: relu, gelu, gelu_new, silu"},
+      {"activation", "of an expert's gate: relu, gelu (exact), gelu_new (its tanh form), silu ... (docs/models.md)"},
       {"attention_dropout", "fraction of attention's weights dropped in training"}};
   static inline const std::vector<LayerType> layer_types = {LayerType::sliding};
   std::int64_t key_heads() const { return kv_heads ? kv_heads : heads; }
@@ -127,6 +127,7 @@ void MixtralConfig::to_hf(HfConfig& c) const {
   c.set("hidden_act", hf_word(activation));
   c.set("sliding_window", window > 0 ? HfConfig::Value(window) : HfConfig::Value());
 }
-[[maybe_unused]] const bool added = config::add<ModelOf<RotaryDecoder<MixtralConfig, ExpertsBlock>>>();
+using Mixtral = RotaryDecoder<MixtralConfig, ExpertsBlock>;
 }  // namespace
 }  // namespace bora::models
+template const bool bora::config::added<bora::models::ModelOf<bora::models::Mixtral>>;

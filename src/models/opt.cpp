@@ -1,9 +1,11 @@
 // OPT (Zhang et al. 2022): learned positions that count from 2, norms before or after each half of a block, tokens'
 // vectors of another size than the blocks'. The code mentions no mesh.
 #include <array>
-#include "bora/models/lm.h"
-#include "bora/nn/layers.h"
-#include "bora/nn/pipeline.h"
+#include "bora/models/contract.h"
+#include "bora/nn/dropout.h"
+#include "bora/nn/embedding.h"
+#include "bora/nn/layer_norm.h"
+#include "bora/nn/mlp.h"
 #include "bora/ops/functions.h"
 #include "models/hf_activation.h"
 #include "models/hf_layers.h"
@@ -29,7 +31,7 @@ struct OptConfig {
       {"hidden", "hidden units of a block's feed-forward part; 0: 4 * embed"},
       {"positions", "tokens that the model sees at once"},
       {"word_embed", "size of the tokens' vectors, projected to embed and back where it differs; 0: embed"},
-      {"activation", "of the hidden units: relu, gelu, gelu_new, silu"},
+      {"activation", "of the hidden units: relu, gelu (exact), gelu_new (its tanh form), silu ... (docs/models.md)"},
       {"norm_first", "norms before attention and feed-forward part, else after each sum"},
       {"norm_last", "one more norm after the last block, if norms come first"},
       {"norm_weights", "norms have weights and biases"},
@@ -243,7 +245,7 @@ struct Opt {
     auto y = norm ? (*norm)(x) : x;
     return project_out ? rename((*project_out)(y), {{kWordEmbed, nn::kEmbed}}) : y;
   }
-  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat,
+  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const nn::PipelineOptions& how,
                     const nn::RowsLoss& loss) const {
     auto& position = e.tokens.axis(nn::kPosition);
     auto known = wpe.axis(nn::kPosition).size - kOffset;
@@ -256,7 +258,7 @@ struct Opt {
                   const nn::AttentionMask& mask,
                   const std::optional<Array>& k) { return block(v, mask, nn::key_of_part(k, part)); };
     auto last = [this](const NamedArray& y) { return before_head(y); };
-    return nn::through(blocks, one, x, {.checkpoint = remat}, last, loss)(causal_mask(e), nn::per_layer(keys));
+    return nn::through(blocks, one, x, how, last, loss)(causal_mask(e), nn::per_layer(keys));
   }
   nn::Head head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight)}; }
   Cache cache(const Axis& batch, std::int64_t length) const {
@@ -273,6 +275,6 @@ struct Opt {
     return {before_head(y), {kv, cache.seen + tokens.axis(nn::kPosition).size}};
   }
 };
-[[maybe_unused]] const bool added = config::add<ModelOf<Opt>>();
 }  // namespace
 }  // namespace bora::models
+template const bool bora::config::added<bora::models::ModelOf<bora::models::Opt>>;

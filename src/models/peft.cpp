@@ -4,6 +4,10 @@
 #include <map>
 #include <set>
 #include "bora/base/file.h"
+#include "bora/io/safetensors.h"
+#include "bora/io/tree.h"
+#include "bora/nn/adapters.h"
+#include "bora/nn/axes.h"
 #include "bora/ops/shape.h"
 #include "bora/ops/sharding.h"
 #include "bora/ops/view.h"

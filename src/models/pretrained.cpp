@@ -4,8 +4,13 @@
 #include <set>
 #include "bora/base/file.h"
 #include "bora/base/text.h"
+#include "bora/io/safetensors.h"
+#include "bora/io/tree.h"
+#include "bora/nn/axes.h"
+#include "bora/ops/accumulator.h"
 #include "bora/ops/functions.h"
 #include "bora/ops/reduce.h"
+#include "bora/ops/shape.h"
 #include "bora/ops/sharding.h"
 #include "models/hf_tensors.h"
 
@@ -154,7 +159,7 @@ class Planner {
 /// The tensor with more tokens along dimension d, each the mean of the tensor's.
 Array grown(const Array& x, std::size_t d, std::int64_t tokens) {
   auto axis = static_cast<std::int64_t>(d);
-  auto wide = x.dtype() == f64 ? x : x.astype(f32);
+  auto wide = in_real_accumulator(x);
   auto more = x.shape();
   more[d] = tokens - x.shape()[d];
   return concatenate({wide, broadcast_to(mean(wide, axis, {.keepdims = true}), more)}, axis);

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include "bora/base/file.h"
 #include "bora/fx/jit.h"
+#include "bora/io/tree.h"
 #include "bora/models/pretrained.h"
+#include "bora/nn/axes.h"
+#include "bora/ops/shape.h"
 #include "bora/ops/sharding.h"
 #include "bora/ops/view.h"
 #include "io/safetensors_save.h"

@@ -2,10 +2,11 @@
 // heads of queries that share keys and values, gated MLP or experts. The code mentions no mesh.
 #pragma once
 #include <cmath>
-#include "bora/models/lm.h"
-#include "bora/nn/layers.h"
-#include "bora/nn/pipeline.h"
+#include "bora/models/contract.h"
+#include "bora/nn/embedding.h"
+#include "bora/nn/gated_mlp.h"
 #include "bora/nn/ring_attention.h"
+#include "bora/nn/rms_norm.h"
 #include "models/hf_activation.h"
 #include "models/hf_size.h"
 #include "models/rope.h"
@@ -195,7 +196,7 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
     if (windows.empty()) return none;
     return asarray(windows).astype(i32);
   }
-  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat,
+  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const nn::PipelineOptions& how,
                     const nn::RowsLoss& loss = {}) const {
     auto one = [](const Block& block, const NamedArray& v, const std::optional<Array>& part,
                   const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
@@ -203,12 +204,12 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
       return block(v, mask, positions, window, nn::key_of_part(k, part));
     };
     auto last = [this](const NamedArray& y) { return norm(y); };
-    return nn::through(blocks, one, embedded(e.tokens), {.checkpoint = remat}, last, loss)(
+    return nn::through(blocks, one, embedded(e.tokens), how, last, loss)(
         causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(layer_keys(key)));
   }
   /// hidden(), and each layer's report of its router on the tokens, along the layers; of blocks with experts.
   auto hidden_and_report(const training::Example& e, const std::optional<Array>& key,
-                         const remat::Policy& remat) const
+                         const nn::PipelineOptions& how) const
   requires requires { typename Block::Report; } {
     // Reports are means over tokens: those of microbatches add up with the shares of the tokens.
     auto one = [rows = e.tokens.axis(nn::kBatch).size](
@@ -233,7 +234,7 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
     else if (e.filled) counts = broadcast_to(places(e), Axes(e.tokens.axes())) <
                                 broadcast_to(auto_sharded(*e.filled), Axes(e.tokens.axes()));
     if (counts) all = sum(counts->astype(f32));
-    auto [y, reports] = nn::through_reported(blocks, one, embedded(e.tokens), {.checkpoint = remat})(
+    auto [y, reports] = nn::through_reported(blocks, one, embedded(e.tokens), how)(
         causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(layer_keys(key)), counts, all);
     return std::pair{norm(y), reports};
   }

@@ -175,11 +175,11 @@ T5Encoded T5::encode(const NamedArray& inputs, const std::optional<NamedArray>& 
   auto x = auto_sharded(shared.embed(of_positions(inputs)));
   return {encoder(x, seen, none, key, remat), seen};
 }
-NamedArray T5::hidden(const training::Example& e, const Key& key, const remat::Policy& remat) const {
+NamedArray T5::hidden(const training::Example& e, const Key& key, const nn::PipelineOptions& how) const {
   check<ValueError>(e.inputs.has_value(), "T5: the rows have no inputs for the encoder");
   check<ValueError>(!e.input_segments || e.segments, "T5: the inputs have segments, but the decoder's tokens none");
   auto keys = split<2>(key);
-  auto encoded = encode(*e.inputs, e.input_mask, e.input_segments, keys[0], remat);
+  auto encoded = encode(*e.inputs, e.input_mask, e.input_segments, keys[0], how.checkpoint);
   if (e.input_segments) encoded.mask.query_segments = auto_sharded(*e.segments);
   nn::CrossMask mask;
   auto of_keys = [](const NamedArray& x) { return rename(auto_sharded(x), {{nn::kPosition, nn::kKeyPosition}}); };
@@ -191,7 +191,7 @@ NamedArray T5::hidden(const training::Example& e, const Key& key, const remat::P
   }
   mask.causal = true;
   auto x = auto_sharded(shared.embed(auto_sharded(e.tokens)));
-  return decoder(x, mask, encoded, keys[1], remat) * score_scale;
+  return decoder(x, mask, encoded, keys[1], how.checkpoint) * score_scale;
 }
 T5Cache T5::cache(const Axis& batch, std::int64_t length, const NamedArray& inputs,
                   const std::optional<NamedArray>& mask) const {
@@ -218,7 +218,5 @@ std::pair<NamedArray, T5Cache> T5::decode(const NamedArray& tokens, const T5Cach
                                                   mask, seen_keys(cache.input_mask));
   return {decoder.norm(y) * score_scale, {kv, cache.encoded, cache.input_mask, cache.seen + position.size}};
 }
-namespace {
-[[maybe_unused]] const bool added = config::add<ModelOf<T5>>();
-}
 }  // namespace bora::models
+template const bool bora::config::added<bora::models::ModelOf<bora::models::T5>>;

@@ -1,9 +1,11 @@
 // T5 (Raffel et al. 2020), an encoder and a decoder: versions 1.0 and 1.1, and "scalable T5" (Roberts et al. 2022),
 // whose layers are stacked. The code mentions no mesh.
 #pragma once
-#include "bora/models/lm.h"
+#include "bora/models/contract.h"
 #include "bora/nn/activation.h"
-#include "bora/nn/layers.h"
+#include "bora/nn/cross_attention.h"
+#include "bora/nn/embedding.h"
+#include "bora/nn/relative_bias.h"
 #include "bora/nn/stacked.h"
 
 namespace bora::models {
@@ -27,7 +29,8 @@ struct T5Config {
       {"head_size", "size of a head's vectors; 0: embed / heads"},
       {"hidden", "hidden units of a block's MLP; 0: 8/3 of embed, rounded up to a multiple of 64"},
       {"positions", "tokens that the decoder sees at once"},
-      {"activation", "of a block's hidden units: relu (version 1.0), gelu, gelu_new (its tanh form; 1.1), silu"},
+      {"activation", "of a block's hidden units: relu (version 1.0), gelu (exact), gelu_new (its tanh form; 1.1), silu "
+                     "... (docs/models.md)"},
       {"gated", "hidden units are multiplied by others without activation, as in version 1.1"},
       {"tied", "the output layer is the table of the tokens' vectors, as in version 1.0"},
       {"scale_scores", "scores are divided by the root of embed: where they come from the tokens' vectors (T5X, 1.0)"},
@@ -113,7 +116,7 @@ struct T5 {
   T5Encoded encode(const NamedArray& inputs, const std::optional<NamedArray>& mask,
                    const std::optional<NamedArray>& segments, const std::optional<Array>& key,
                    const remat::Policy&) const;
-  NamedArray hidden(const training::Example&, const std::optional<Array>& key, const remat::Policy&) const;
+  NamedArray hidden(const training::Example&, const std::optional<Array>& key, const nn::PipelineOptions& how) const;
   nn::Head head() const { return {auto_sharded(lm_head ? lm_head->weight : shared.weight)}; }
   T5Cache cache(const Axis& batch, std::int64_t length, const NamedArray& inputs,
                 const std::optional<NamedArray>& mask = none) const;

@@ -1,36 +1,28 @@
 // T5 in Hugging Face's folders.
+#include "models/hf_activation.h"
 #include "models/hf_size.h"
 #include "models/t5.h"
 
 namespace bora::models {
 namespace {
 using nn::Activation;
-constexpr std::pair<std::string_view, Activation> kWords[] = {{"relu", Activation::relu},
-                                                              {"gelu", Activation::gelu},
-                                                              {"gelu_new", Activation::gelu_new},
-                                                              {"silu", Activation::silu}};
 /// "relu", "gated-silu". gated-gelu is the tanh form.
 void read_activation(HfConfig& c, T5Config& t) {
   auto words = c.word("feed_forward_proj", "relu"), word = words;
   t.gated = word.starts_with("gated-");
   if (t.gated) word = word.substr(6);
   if (t.gated && word == "gelu") word = "gelu_new";
-  for (auto [name, activation] : kWords)
-    if (word == name) {
-      t.activation = activation;
-      c.expect("dense_act_fn", word);
-      c.expect("is_gated_act", t.gated);
-      return;
-    }
-  c.refuse("feed_forward_proj", "relu, gelu, gelu_new and silu are, also behind gated-");
+  auto activation = hf_activation_of(word);
+  if (!activation) refuse_activation(c, "feed_forward_proj", ", also behind gated-");
+  t.activation = *activation;
+  c.expect("dense_act_fn", word);
+  c.expect("is_gated_act", t.gated);
 }
 std::string activation_words(const T5Config& t) {
   if (t.gated && t.activation == Activation::gelu_new) return "gated-gelu";
   check<ConfigError>(!t.gated || t.activation != Activation::gelu,
                      "model.activation: transformers' T5 has no gated units with the exact gelu");
-  for (auto [name, activation] : kWords)
-    if (t.activation == activation) return (t.gated ? "gated-" : "") + std::string(name);
-  fail<ConfigError>("model.activation: transformers' T5 lacks it");
+  return (t.gated ? "gated-" : "") + hf_word(t.activation);
 }
 }  // namespace
 

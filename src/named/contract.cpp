@@ -6,7 +6,6 @@
 #include "named/support.h"
 
 namespace bora {
-using namespace named_text;
 namespace {
 std::vector<Axis> axes_of_all(std::string_view what, const std::vector<NamedArray>& xs) {
   check<ValueError>(!xs.empty(), what, ": needs at least one array");
@@ -53,9 +52,10 @@ NamedArray by_axes(const std::vector<NamedArray>& xs, const std::vector<Axis>& a
   auto order = labels(out);
   return contracted(xs, in, order, std::move(out), dtype);
 }
-AxisNames names_of(const std::vector<Axis>& axes) {
-  return AxisNames(std::vector<AxisNames::One>(axes.begin(), axes.end()));
-}
+}  // namespace
+
+namespace named_text {
+namespace {
 /// The names on one side of a text without order.
 struct NamedSide {
   std::vector<AxisNames::One> names;  // with "..."
@@ -167,6 +167,7 @@ NamedArray ordered(const Expression& e, const std::vector<NamedArray>& xs, Words
   return contracted(xs, in, out, out_axes);
 }
 }  // namespace
+}  // namespace named_text
 
 NamedArray dot(const std::vector<NamedArray>& xs, const ReduceAxes& axes, const NamedDotOptions& o) {
   auto all = axes_of_all("dot", xs);
@@ -177,9 +178,9 @@ NamedArray dot(const std::vector<NamedArray>& xs, const ReduceAxes& axes, const 
   return by_axes(xs, all, out, o.dtype);
 }
 NamedArray einsum(std::string_view equation, const std::vector<NamedArray>& xs, const AxisBindings& bindings) {
-  auto e = parse("einsum", equation);
-  Words words("einsum", bindings);
+  auto e = named_text::parse("einsum", equation);
+  named_text::Words words("einsum", bindings);
   bool by_name = e.left.size() == 1 && (!e.left[0].ordered || e.left[0].captures.empty());
-  return by_name ? unordered(e, xs, words) : ordered(e, xs, words);
+  return (by_name ? named_text::unordered : named_text::ordered)(e, xs, words);
 }
 }  // namespace bora

@@ -134,8 +134,21 @@ namespace {
        [](const Arrays& x) { return f(of_x, x[0]); }, dtype, lo, hi},
 #define RIGHT_ROW(f, lo, hi, dtype) NUMBER_ROW(f, 2, lo, hi, dtype)
 #define PAIR_ROW(f, lo, hi, dtype) NUMBER_ROW(f, full_of(x[0].type(), 2), lo, hi, dtype)
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool elementwise_registered =
     add_named({BORA_UNARY(UNARY_ROW) BORA_BINARY(BINARY_ROW) BORA_PAIRS(BINARY_ROW) BORA_BINARY(RIGHT_ROW)
                    BORA_PAIRS(PAIR_ROW)});
 }  // namespace
 }  // namespace bora
+#undef BORA_UNARY
+#undef BORA_BINARY
+#undef BORA_PAIRS
+#undef BORA_OPERATORS
+#undef UNARY
+#undef BINARY
+#undef PAIR
+#undef OPERATOR
+#undef UNARY_ROW
+#undef BINARY_ROW
+#undef NUMBER_ROW
+#undef RIGHT_ROW
+#undef PAIR_ROW

@@ -13,13 +13,21 @@ std::size_t mapping_hash() {
   std::size_t h = 11;
   for (auto& r : mapping_in_force.rules())
     h = hash_combine(hash_combine(h, std::hash<std::string>{}(r.axis)), hash_value(r.mesh));
-  return h;
+  auto& [wire, over] = mapping_in_force.gradients();
+  if (!mapping_in_force.gradients().rounds()) return h;
+  auto code = static_cast<std::size_t>(wire.codec) << 16 | (wire.blocks() ? wire.block : 0U);
+  return hash_combine(h, hash_combine(code, hash_value(over)));
 }
-const bool registered = (fx::register_context(mapping_hash), true);
+const bool mapping_registered = (fx::register_context(mapping_hash), true);
 }  // namespace
 const AxisMapping& current_mapping() {
-  (void)registered;
+  (void)mapping_registered;
   return mapping_in_force;
+}
+AxisMapping AxisMapping::with_gradients(GradientWire gradients) const {
+  auto r = *this;
+  r.gradients_ = std::move(gradients);
+  return r;
 }
 UseMapping::UseMapping(AxisMapping m) : saved_(std::move(mapping_in_force)) { mapping_in_force = std::move(m); }
 UseMapping::~UseMapping() { mapping_in_force = std::move(saved_); }
@@ -82,7 +90,8 @@ Placement placement_of(const std::vector<Axis>& axes, const AxisMapping& mapping
 }
 NamedArray auto_sharded(const NamedArray& x, const AxisMapping& mapping) {
   if (!here().mesh) return x;
-  return tree::Leaf<NamedArray>::rebuild(x, with_sharding_constraint(x.array(), spec_for(x.axes(), mapping)));
+  return tree::Leaf<NamedArray>::rebuild(x, with_sharding_constraint(x.array(), spec_for(x.axes(), mapping),
+                                                                     mapping.gradients()));
 }
 NamedArray auto_sharded(const NamedArray& x) {
   if (auto* r = record_in_force; r && std::find(r->begin(), r->end(), x.axes()) == r->end()) r->push_back(x.axes());

@@ -106,6 +106,9 @@ OF_ONE(geometric)
   }
 OF_ARRAY(gamma)
 OF_ARRAY(loggamma)
+#undef PLAIN
+#undef OF_ONE
+#undef OF_ARRAY
 NamedArray beta(const Array& k, const Axes& a, const NamedOperand& x, const NamedOperand& y, Dtype d) {
   return made(beta(k, over("beta", x, a.list()), over("beta", y, a.list()), shape_of(a.list()), d, born(a)), a.list());
 }

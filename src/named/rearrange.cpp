@@ -4,7 +4,7 @@
 #include "named/support.h"
 
 namespace bora {
-using namespace named_text;
+namespace named_text {
 namespace {
 /// The axes between both sides of the text, and the piece that a word stands for.
 struct Pieces {
@@ -65,12 +65,13 @@ Pieces left_side(const Expression& e, const std::vector<Axis>& axes, Words& word
   return p;
 }
 }  // namespace
+}  // namespace named_text
 
 NamedArray rearrange(const NamedArray& x, std::string_view text, const AxisBindings& bindings) {
-  auto e = parse("rearrange", text);
+  auto e = named_text::parse("rearrange", text);
   if (e.left.size() != 1) e.error("one array is rearranged, so there is one left side", 0);
-  Words words("rearrange", bindings);
-  auto pieces = left_side(e, x.axes(), words);
+  named_text::Words words("rearrange", bindings);
+  auto pieces = named_text::left_side(e, x.axes(), words);
   // All pieces in order; their places are their names from here on, as two may have one name.
   std::vector<Axis> list, numbered;
   std::vector<std::size_t> first;

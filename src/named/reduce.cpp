@@ -3,6 +3,7 @@
 #include <limits>
 #include "bora/named/by_name.h"
 #include "bora/named/elementwise.h"
+#include "bora/ops/accumulator.h"
 #include "bora/ops/arrange.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/functions.h"
@@ -36,26 +37,25 @@ NamedArray reduced(std::string_view what, Reduction f, const NamedArray& x, cons
   return made(std::move(y), axes.names() ? without(x.axes(), along) : std::vector<Axis>());
 }
 const Scalar kNan = std::numeric_limits<double>::quiet_NaN();
-Dtype wide(Dtype d) { return d == f64 || is_complex(d) ? d : f32; }
 /// How many elements count for each result; NaN elements of x do not, where they are skipped.
 NamedArray number_of(std::string_view what, const NamedArray& x, const ReduceAxes& axes, const NamedArray& mask,
                      bool skip_nan) {
   auto counts = mask.defined() ? made(mask_over(what, x, mask), x.axes()) : made(full_of({x.array().shape(), boolean},
                                                                                         true), x.axes());
   if (skip_nan && is_inexact(x.dtype())) counts = counts && !isnan(x);
-  return reduced(what, bora::sum, counts.astype(x.dtype() == f64 ? f64 : f32), axes);
+  return reduced(what, bora::sum, counts.astype(real_accumulator(x.dtype())), axes);
 }
 NamedArray mean_of(std::string_view what, const NamedArray& x, const ReduceAxes& axes, const NamedReduceOptions& o,
                    bool skip_nan) {
-  auto to = o.dtype.value_or(is_inexact(x.dtype()) ? x.dtype() : f32);
-  auto v = x.astype(wide(to));
+  auto to = o.dtype.value_or(inexact_dtype(x.dtype()));
+  auto v = x.astype(accumulator(inexact_dtype(to)));
   auto total = skip_nan ? nansum(v, axes, {.where = o.where}) : sum(v, axes, {.where = o.where});
   return (total / number_of(what, v, axes, o.where, skip_nan)).astype(to);
 }
 NamedArray var_of(std::string_view what, const NamedArray& x, const ReduceAxes& axes, const NamedVarOptions& o,
                   bool skip_nan) {
-  auto to = is_inexact(x.dtype()) ? real_dtype(x.dtype()) : f32;
-  auto v = x.astype(wide(x.dtype()));
+  auto to = real_dtype(inexact_dtype(x.dtype()));
+  auto v = x.astype(accumulator(inexact_dtype(x.dtype())));
   auto mean = mean_of(what, v, axes, {.where = o.where}, skip_nan);
   auto squares = square(abs(v - mean));
   auto total = skip_nan ? nansum(squares, axes, {.where = o.where}) : sum(squares, axes, {.where = o.where});
@@ -183,9 +183,18 @@ namespace {
 #define ALONG_ROW(f)                                                                                          \
   {#f, NamedKind::along, [](const NamedArrays& x) { return f(x[0], "b"); },                                   \
    [](const Arrays& x) { return f(x[0], 1); }, f32, -2, 2},
-[[maybe_unused]] const bool registered = add_named(
+[[maybe_unused]] const bool reductions_registered = add_named(
     {BORA_REDUCTIONS(OVER_ROW) OVER(mean) OVER(nanmean) OVER(nanmax) OVER(nanmin) OVER(ptp) OVER(var) OVER(stddev)
          OVER(nanvar) OVER(nanstd) OVER(logsumexp) AT_ROW(argmax) AT_ROW(argmin) AT_ROW(nanargmax) AT_ROW(nanargmin)
              BORA_ALONG(ALONG_ROW) ALONG_ROW(softmax) ALONG_ROW(log_softmax)});
 }  // namespace
 }  // namespace bora
+#undef BORA_REDUCTIONS
+#undef REDUCTION
+#undef POSITION
+#undef BORA_ALONG
+#undef ALONG
+#undef OVER_ROW
+#undef OVER
+#undef AT_ROW
+#undef ALONG_ROW

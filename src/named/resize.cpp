@@ -1,5 +1,6 @@
 #include "bora/named/resize.h"
 #include "bora/named/random.h"
+#include "bora/ops/accumulator.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
 #include "named/support.h"
@@ -18,7 +19,7 @@ NamedArray resize_axis(const NamedArray& x, const AxisNames::One& axis, std::int
   fresh[d].size = n - old;
   auto more = zeros(fresh, x.dtype());
   if (key && is_float(x.dtype()) && x.size() > 0) {
-    auto wide = x.array().astype(x.dtype() == f64 ? f64 : f32);
+    auto wide = in_real_accumulator(x.array());
     auto draw = random::truncated_normal(*key, -3, 3, fresh, wide.dtype()).array();
     more = made((draw * stddev(wide) + mean(wide)).astype(x.dtype()), fresh);
   }

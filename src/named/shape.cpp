@@ -3,6 +3,7 @@
 #include "bora/named/by_name.h"
 #include "bora/named/elementwise.h"
 #include "bora/named/reduce.h"
+#include "bora/ops/accumulator.h"
 #include "bora/ops/arrange.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/index.h"
@@ -12,9 +13,6 @@
 namespace bora {
 namespace {
 std::size_t at(std::int64_t p) { return static_cast<std::size_t>(p); }
-AxisNames all_names(const std::vector<Axis>& axes) {
-  return AxisNames(std::vector<AxisNames::One>(axes.begin(), axes.end()));
-}
 /// x with another axis in place of axis p.
 NamedArray replaced(const NamedArray& x, std::int64_t p, Array y) {
   auto axes = x.axes();
@@ -25,7 +23,7 @@ NamedArray replaced(const NamedArray& x, std::int64_t p, Array y) {
 NamedArray last(std::string_view what, const NamedArray& x, const AxisNames::One& a, const AxisNames::One& b) {
   check<AxisError>(a.name != b.name, what, ": axis '", a.name, "' is named twice");
   std::vector<Axis> pair{x.axes()[at(require_axis(what, x.axes(), a))], x.axes()[at(require_axis(what, x.axes(), b))]};
-  auto order = without_axes(x.axes(), all_names(pair));
+  auto order = without_axes(x.axes(), names_of(pair));
   order.insert(order.end(), pair.begin(), pair.end());
   return aligned(x, order);
 }
@@ -189,7 +187,7 @@ std::vector<NamedArray> broadcast_arrays(const std::vector<NamedArray>& xs, cons
       (void)union_axes(all, x.axes());  // sizes agree
       auto more = x.axes(), less = all;
       if (volume(shape_of(less)) >= volume(shape_of(more))) std::swap(more, less);
-      all = concat_axes(without_axes(less, all_names(more)), more);
+      all = concat_axes(without_axes(less, names_of(more)), more);
     }
   }
   std::vector<NamedArray> r;
@@ -210,7 +208,7 @@ NamedArray arange(const Axes& axes, Scalar start, Scalar step, std::optional<Dty
   auto d = dtype.value_or(whole ? i32 : f32);
   auto n = volume(shape);
   auto y = whole ? detail::from_integers(start.integer, start.integer + n * step.integer, step.integer, d)
-                 : (iota({n}, 0, d == f64 ? f64 : f32) * Scalar(step.value) + Scalar(start.value)).astype(d);
+                 : (iota({n}, 0, real_accumulator(d)) * Scalar(step.value) + Scalar(start.value)).astype(d);
   return made(reshape(y, shape), axes.list());
 }
 NamedArray linspace(const Axis& a, double start, double stop, Dtype d) {

@@ -1,23 +1,8 @@
 #include "bora/nn/adapters.h"
 #include <cmath>
-#include "bora/ops/shape.h"
-#include "nn/support.h"
+#include "nn/linear_stack.h"
 
 namespace bora::nn {
-namespace {
-using AxisList = std::vector<Axis>;
-/// The axes of stacked layers: those that the weight has besides its inputs and outputs.
-AxisList stack_of(const Linear& l) {
-  AxisList r;
-  for (auto& a : l.weight.axes())
-    if (find_axis(l.in, a.name) < 0 && find_axis(l.out, a.name) < 0) r.push_back(a);
-  return r;
-}
-AxisList joined(AxisList a, const AxisList& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-}  // namespace
 double AdapterOptions::scale() const {
   auto r = static_cast<double>(rank);
   return alpha / (rslora ? std::sqrt(r) : r);
@@ -41,10 +26,7 @@ void merge_adapter(Linear& l) {
   l.lora.reset();
 }
 void drop_inputs(Linear& l, const Array& key) {
-  if (!l.lora || l.lora->rate == 0) return;
-  auto stack = stack_of(l);
-  auto shape = shape_of(stack);
-  l.lora->key = NamedArray(stack.empty() ? key : reshape(random::split(key, volume(shape)), shape), stack);
+  if (l.lora && l.lora->rate != 0) l.lora->key = keys_of_stack(l, key);
 }
 bool in_adapter(std::string_view path) { return path.find(".lora.") != path.npos || path.starts_with("lora."); }
 }  // namespace bora::nn

@@ -25,8 +25,9 @@ Windows windows_of(std::string_view what, std::int64_t n, const Axis& to, Adapti
 }
 /// f(elements, present, sizes) of each axis in turn: elements [.., to, element_of_window], where shorter windows repeat
 /// their last element, present [to, element_of_window], sizes [to]. Windows of several axes are products of windows.
-template <class F> NamedArray pooled(std::string_view what, const NamedArray& x, const std::vector<Axis>& result,
-                                     AdaptiveWindows kind, const F& f) {
+template <class F>
+NamedArray adaptively_pooled(std::string_view what, const NamedArray& x, const std::vector<Axis>& result,
+                             AdaptiveWindows kind, const F& f) {
   auto y = x;
   for (auto& to : result) {
     check<AxisError>(x.has_axis(to.name), what, ": the input ", to_string(x.axes()), " has no axis '", to.name,
@@ -57,17 +58,17 @@ NamedArray AdaptiveAvgPool::operator()(const NamedArray& x) const {
   auto mean_of = [](const NamedArray& elements, const NamedArray& present, const NamedArray& sizes) {
     return sum(elements, kElement, {.where = present}) / sizes;
   };
-  return pooled("AdaptiveAvgPool", x.astype(wide(x)), result, windows, mean_of).astype(x.dtype());
+  return adaptively_pooled("AdaptiveAvgPool", in_real_accumulator(x), result, windows, mean_of).astype(x.dtype());
 }
 NamedArray AdaptiveMaxPool::operator()(const NamedArray& x) const {
   auto largest = [](const NamedArray& elements, const NamedArray&, const NamedArray&) {
     return amax(elements, kElement);
   };
-  return pooled("AdaptiveMaxPool", x, result, windows, largest);
+  return adaptively_pooled("AdaptiveMaxPool", x, result, windows, largest);
 }
 
 namespace {
-template <class Layer> std::vector<LayerSample> samples() {
+template <class Layer> std::vector<LayerSample> adaptive_samples() {
   Axis batch{kBatch, 4}, height{"height", 5}, width{"width", 7}, in{kEmbed, 3};
   std::vector<Axis> result{{"height", 2}, {"width", 3}};
   auto torchs = [=](const Array&) { return Layer{.result = result}; };
@@ -76,7 +77,7 @@ template <class Layer> std::vector<LayerSample> samples() {
   return {sample("overlapping", torchs, example({batch, height, width, in}), call),
           sample("side by side, channels first", split, example({batch, in, height, width}), call)};
 }
-[[maybe_unused]] const bool registered = add_layer("AdaptiveAvgPool", samples<AdaptiveAvgPool>) &&
-                                         add_layer("AdaptiveMaxPool", samples<AdaptiveMaxPool>);
 }  // namespace
+template const bool added<"AdaptiveAvgPool", adaptive_samples<AdaptiveAvgPool>>;
+template const bool added<"AdaptiveMaxPool", adaptive_samples<AdaptiveMaxPool>>;
 }  // namespace bora::nn

@@ -5,49 +5,29 @@
 #include "bora/ops/functions.h"
 #include "bora/ops/index.h"
 #include "bora/ops/shape.h"
-#include "nn/support.h"
+#include "nn/attention_dims.h"
 
 namespace bora::nn {
 namespace {
-using AxisList = std::vector<Axis>;
 AxisList all_but_last(const AxisList& axes) { return {axes.begin(), axes.end() - 1}; }
-AxisList joined(AxisList a, const AxisList& b) {
+AxisList united(AxisList a, const AxisList& b) {
   for (auto& axis : b)
     if (find_axis(a, axis.name) < 0) a.push_back(axis);
   return a;
 }
-/// x's array with a dimension for each list of axes: their product, or 1 if x has none of them. x is repeated along the
-/// axes of a list that it lacks.
-Array with_dims(const NamedArray& x, const std::vector<AxisList>& dims) {
-  AxisList order;
-  Shape shape;
-  for (auto& list : dims) {
-    bool present = std::any_of(list.begin(), list.end(), [&](auto& a) { return x.has_axis(a.name); });
-    if (present) order.insert(order.end(), list.begin(), list.end());
-    shape.push_back(present ? volume(shape_of(list)) : 1);
-  }
-  return reshape(broadcast_to(x, order).array(), shape);
-}
 /// The axes of an attention by their parts in it.
-struct Parts {
+struct AttentionAxes {
   AxisList batch, position, key_position, few, many;  // few, many: heads of the keys, heads of the queries
-  /// One dimension for each axis of the batch, then one for each of the lists.
-  std::vector<AxisList> dims(std::initializer_list<AxisList> lists) const {
-    std::vector<AxisList> r;
-    for (auto& a : batch) r.push_back({a});
-    r.insert(r.end(), lists);
-    return r;
-  }
 };
-AttentionOptions options_of(const AttentionMask& mask, const Parts& p) {
+AttentionOptions options_of(const AttentionMask& mask, const AttentionAxes& p) {
   AttentionOptions o{.causal = mask.causal};
-  if (mask.explicit_mask) o.mask = with_dims(*mask.explicit_mask, p.dims({p.many, p.position, p.key_position}));
+  if (mask.explicit_mask) o.mask = with_dims(*mask.explicit_mask, p.batch, {p.many, p.position, p.key_position});
   if (mask.window) {
     check<ValueError>(*mask.window >= 1, "Attention: a window has at least its own position, got ", *mask.window);
     o.left = *mask.window - 1;
   }
   if (mask.window_value) o.window = *mask.window_value;
-  if (mask.segments) o.query_segments = o.key_segments = with_dims(*mask.segments, p.dims({p.position}));
+  if (mask.segments) o.query_segments = o.key_segments = with_dims(*mask.segments, p.batch, {p.position});
   return o;
 }
 /// Keys lie along key_position, or along position where they are those of x itself.
@@ -55,17 +35,17 @@ NamedArray attend(const Attention& a, const NamedArray& x, const NamedArray& que
                   const AttentionMask& mask, const std::optional<Array>& key = none) {
   auto position = x.axis(kPosition), size = a.q.out.back(), value_size = a.v.out.back();
   auto key_position = kv.keys.has_axis(kKeyPosition) ? kv.keys.axis(kKeyPosition) : position;
-  Parts p{{}, {position}, {key_position.alias(kKeyPosition)}, all_but_last(a.k.out), {}};
-  p.many = joined(p.few, all_but_last(a.q.out));
+  AttentionAxes p{{}, {position}, {key_position.alias(kKeyPosition)}, all_but_last(a.k.out), {}};
+  p.many = united(p.few, all_but_last(a.q.out));
   for (auto& axis : queries.axes())
     if (x.has_axis(axis.name) && axis.name != kPosition) p.batch.push_back(axis);
   auto options = options_of(mask, p);
   options.scale = a.scale, options.soft_cap = a.soft_cap;
   if (key && a.dropout > 0) options.dropout = a.dropout, options.key = *key;
-  auto y = attention(with_dims(queries, p.dims({p.position, p.many, {size}})),
-                     with_dims(kv.keys, p.dims({{key_position}, p.few, {size}})),
-                     with_dims(kv.values, p.dims({{key_position}, p.few, {value_size}})), options);
-  auto axes = joined(joined(joined(p.batch, p.position), p.many), {value_size});
+  auto y = attention(with_dims(queries, p.batch, {p.position, p.many, {size}}),
+                     with_dims(kv.keys, p.batch, {{key_position}, p.few, {size}}),
+                     with_dims(kv.values, p.batch, {{key_position}, p.few, {value_size}}), options);
+  auto axes = united(united(united(p.batch, p.position), p.many), {value_size});
   return aligned(a.out(named(reshape(y, shape_of(axes)), axes)), x.axes());
 }
 /// The same where the ranks of the current mapping hold parts of the sequence, in zigzag order.
@@ -149,8 +129,7 @@ std::pair<NamedArray, KeyValues> Attention::decode(const NamedArray& x, const Ke
   return {attend(*this, x, queries, kv, {.causal = false, .explicit_mask = sees}), kv};
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"Attention">() {
   Axis batch{kBatch, 4}, position{kPosition, 5}, embed{kEmbed, 8}, heads{kHeads, 4}, size{kHeadSize, 6};
   auto make = [=](const AttentionInit& options) {
     return [=](const Array& k) { return Attention::init(embed, heads, size, k, options); };
@@ -171,6 +150,5 @@ std::vector<LayerSample> samples() {
           sample("norms, a cap, a window as a value", make(normed), example({batch, position, embed}), as_value),
           sample("segments, position first", make({}), example({position, batch, embed}), in_segments)};
 }
-[[maybe_unused]] const bool registered = add_layer("Attention", samples);
-}  // namespace
+template const bool added<"Attention">;
 }  // namespace bora::nn

@@ -6,7 +6,8 @@ BatchNorm BatchNorm::init(const Axes& channels, float momentum, float eps) {
   return {ones(channels), zeros(channels), momentum, eps};
 }
 BatchStats BatchNorm::first_stats() const {
-  return {zeros(weight.axes(), wide(weight)), ones(weight.axes(), wide(weight))};
+  auto dtype = real_accumulator(weight.dtype());
+  return {zeros(weight.axes(), dtype), ones(weight.axes(), dtype)};
 }
 std::pair<NamedArray, BatchStats> BatchNorm::operator()(const NamedArray& x, const BatchStats& stats,
                                                         BatchNormMode mode) const {
@@ -15,7 +16,7 @@ std::pair<NamedArray, BatchStats> BatchNorm::operator()(const NamedArray& x, con
     check<AxisError>(x.has_axis(a.name), "BatchNorm: the input ", to_string(x.axes()), " has no axis '", a.name, "'");
   for (auto& a : x.axes())
     if (!weight.has_axis(a.name)) rest.push_back(a);
-  auto v = x.astype(wide(x));
+  auto v = in_real_accumulator(x);
   auto normalized = [&](const NamedArray& mean, const NamedArray& variance) {
     auto factor = rsqrt(variance + eps) * auto_sharded(weight).astype(v.dtype());
     auto y = (v - mean) * factor + auto_sharded(bias).astype(v.dtype());
@@ -33,8 +34,7 @@ std::pair<NamedArray, BatchStats> BatchNorm::operator()(const NamedArray& x, con
   return {normalized(mean, variance), {moved(stats.mean, mean), moved(stats.variance, variance)}};
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"BatchNorm">() {
   Axis batch{kBatch, 4}, height{"height", 3}, channels{kEmbed, 6};
   auto init = [=](const Array&) { return BatchNorm::init(channels, 0.9F); };
   auto train = [](const BatchNorm& l, const NamedArray& x) { return l(x, l.first_stats()).first; };
@@ -44,6 +44,5 @@ std::vector<LayerSample> samples() {
   return {sample("train", init, example({batch, height, channels}), train),
           sample("infer, channels first", init, example({batch, channels, height}), infer)};
 }
-[[maybe_unused]] const bool registered = add_layer("BatchNorm", samples);
-}  // namespace
+template const bool added<"BatchNorm">;
 }  // namespace bora::nn

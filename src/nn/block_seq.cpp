@@ -38,7 +38,7 @@ struct Block {
   }
   NamedArray operator()(const NamedArray& x) const { return x + rename(tanh(up(x)), {{"out", kEmbed}}); }
 };
-template <template <class> class Layers> std::vector<LayerSample> samples() {
+template <template <class> class Layers> std::vector<LayerSample> block_samples() {
   Axis batch{kBatch, 4}, embed{kEmbed, 6}, layers{kLayers, 3};
   auto init = [=](const Array& key) {
     return Layers<Block>::init(layers, embed, per_layer(random::split(key, layers.size)));
@@ -52,7 +52,7 @@ template <template <class> class Layers> std::vector<LayerSample> samples() {
   return {sample("fold", init, example({batch, embed}), call),
           sample("scan, reversed", init, example({embed, batch}), each)};
 }
-[[maybe_unused]] const bool registered =
-    add_layer("BlockSeq", samples<BlockSeq>) && add_layer("Stacked", samples<Stacked>);
 }  // namespace
+template const bool added<"BlockSeq", block_samples<BlockSeq>>;
+template const bool added<"Stacked", block_samples<Stacked>>;
 }  // namespace bora::nn

@@ -5,11 +5,11 @@
 
 namespace bora::nn {
 namespace {
-template <class Layer> Layer made(std::string_view what, const Axes& window, const Axis& in, const Axis& out,
-                                  const Array& key, const ConvInit& o) {
+template <class Layer> Layer conv_layer(std::string_view what, const Axes& window, const Axis& in, const Axis& out,
+                                        const Array& key, const ConvInit& o) {
   auto groups = o.conv.groups;
   check<ValueError>(groups > 0 && in.size % groups == 0 && out.size % groups == 0, what, ": ", groups,
-                    " groups do not divide ", to_string({in, out}));
+                    " groups do not divide ", bora::to_string({in, out}));
   std::vector<Axis> axes;
   std::int64_t fan_in = in.size / groups;
   for (auto& w : window) {
@@ -41,19 +41,19 @@ NamedArray called(std::string_view what, const Layer& l, const NamedArray& input
 }  // namespace
 
 Conv Conv::init(const Axes& window, const Axis& in, const Axis& out, const Array& key, const ConvInit& o) {
-  return made<Conv>("Conv", window, in, out, key, o);
+  return conv_layer<Conv>("Conv", window, in, out, key, o);
 }
 NamedArray Conv::operator()(const NamedArray& x) const { return called("Conv", *this, x, conv); }
 ConvTranspose ConvTranspose::init(const Axes& window, const Axis& in, const Axis& out, const Array& key,
                                   const ConvInit& o) {
-  return made<ConvTranspose>("ConvTranspose", window, in, out, key, o);
+  return conv_layer<ConvTranspose>("ConvTranspose", window, in, out, key, o);
 }
 NamedArray ConvTranspose::operator()(const NamedArray& x) const {
   return called("ConvTranspose", *this, x, conv_transpose);
 }
 
 namespace {
-template <class Layer> std::vector<LayerSample> samples() {
+template <class Layer> std::vector<LayerSample> conv_samples() {
   Axis batch{kBatch, 4}, height{"height", 5}, width{"width", 4}, in{kEmbed, 4}, out{kMlp, 6};
   auto make = [=](const Axes& window, const Axis& to, const ConvInit& o) {
     return [=](const Array& k) { return Layer::init(window, in, to, k, o); };
@@ -66,7 +66,7 @@ template <class Layer> std::vector<LayerSample> samples() {
           sample("to the same name", make(Axis{"height", 2}, in, {.conv = {.dilation = {2}}}),
                  example({height, batch, in}), call)};
 }
-[[maybe_unused]] const bool registered =
-    add_layer("Conv", samples<Conv>) && add_layer("ConvTranspose", samples<ConvTranspose>);
 }  // namespace
+template const bool added<"Conv", conv_samples<Conv>>;
+template const bool added<"ConvTranspose", conv_samples<ConvTranspose>>;
 }  // namespace bora::nn

@@ -6,14 +6,6 @@
 #include "nn/support.h"
 
 namespace bora::nn {
-namespace {
-using AxisList = std::vector<Axis>;
-AxisList joined(AxisList a, const AxisList& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-}  // namespace
-
 CrossAttention CrossAttention::init(const Axis& embed, const Axis& heads, const Axis& head_size, const Array& key,
                                     const CrossAttentionInit& o) {
   auto keys = random::split<4>(key);
@@ -36,17 +28,16 @@ NamedArray CrossAttention::operator()(const NamedArray& x, const KeyValues& kv, 
   AxisList batch;
   for (auto& axis : x.axes())
     if (axis.name != kPosition && find_axis(q.in, axis.name) < 0) batch.push_back(axis);
-  auto array = [](const NamedArray& a, const AxisList& axes) { return broadcast_to(a, axes).array(); };
   AttentionOptions o{.causal = mask.causal, .scale = 1};
-  if (mask.mask) o.mask = array(*mask.mask, {position, key_position});
-  if (mask.bias) o.bias = array(*mask.bias, {heads, position, key_position});
-  if (mask.query_segments) o.query_segments = array(*mask.query_segments, joined(batch, {position}));
-  if (mask.key_segments) o.key_segments = array(*mask.key_segments, joined(batch, {key_position}));
+  if (mask.mask) o.mask = array_over(*mask.mask, {position, key_position});
+  if (mask.bias) o.bias = array_over(*mask.bias, {heads, position, key_position});
+  if (mask.query_segments) o.query_segments = array_over(*mask.query_segments, joined(batch, {position}));
+  if (mask.key_segments) o.key_segments = array_over(*mask.key_segments, joined(batch, {key_position}));
   auto of_keys = joined(batch, {key_position, heads, size});
   auto axes = joined(batch, {position, heads, size});
   // A key that is dropped for all queries has no value: the weights' own dropout would draw for every pair.
-  auto y = attention(array(auto_sharded(q(x)), axes), array(kv.keys, of_keys),
-                     array(dropout.along(kv.values, size.name, key), of_keys), o);
+  auto y = attention(array_over(auto_sharded(q(x)), axes), array_over(kv.keys, of_keys),
+                     array_over(dropout.along(kv.values, size.name, key), of_keys), o);
   return aligned(out(named(y, axes)), x.axes());
 }
 KeyValues CrossAttention::cache(const Axes& rows, std::int64_t length) const {
@@ -67,8 +58,7 @@ KeyValues appended(const KeyValues& cache, const KeyValues& more, const Array& s
   return {written(cache.keys, more.keys), written(cache.values, more.values)};
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"CrossAttention">() {
   Axis batch{kBatch, 4}, position{kPosition, 5}, keys{kKeyPosition, 6}, heads{kHeads, 4}, embed{kEmbed, 8},
       size{kHeadSize, 6};
   auto init = [=](const Array& k) { return CrossAttention::init(embed, heads, size, k, {.dropout = 0.25F}); };
@@ -86,6 +76,5 @@ std::vector<LayerSample> samples() {
   return {sample("of itself, causal, a bias", init, example({batch, position, embed}), of_itself),
           sample("of another sequence, position first", init, example({position, batch, embed}), of_others)};
 }
-[[maybe_unused]] const bool registered = add_layer("CrossAttention", samples);
-}  // namespace
+template const bool added<"CrossAttention">;
 }  // namespace bora::nn

@@ -23,25 +23,23 @@ NamedArray DeepMlp::operator()(const NamedArray& x) const {
   auto y = x;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     y = layers[i](y);
-    if (i + 1 < layers.size()) y = apply(activation, auto_sharded(y));
+    if (i + 1 < layers.size()) y = activate(activation, auto_sharded(y));
   }
-  return apply(final_activation, y);
+  return activate(final_activation, y);
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"DeepMlp">() {
   Axis batch{kBatch, 4}, embed{kEmbed, 5}, width{kMlp, 6}, out{"out", 3};
   auto deep = [=](const Array& k) {
-    return DeepMlp::init(embed, out, width, 2, k, {.activation = nonlinearity("tanh"), .use_final_bias = false});
+    return DeepMlp::init(embed, out, width, 2, k, {.activation = activation("tanh"), .use_final_bias = false});
   };
   auto flat = [=](const Array& k) {
     return DeepMlp::init(embed, {out, Axis{"part", 2}}, width, 0, k,
-                         {.final_activation = Nonlinearity::sigmoid, .linear = {.use_bias = false}});
+                         {.final_activation = Activation::sigmoid, .linear = {.use_bias = false}});
   };
   auto call = [](const DeepMlp& m, const NamedArray& x) { return m(x); };
   return {sample("two hidden layers", deep, example({batch, embed}), call),
           sample("no hidden layer", flat, example({embed, batch}), call)};
 }
-[[maybe_unused]] const bool registered = add_layer("DeepMlp", samples);
-}  // namespace
+template const bool added<"DeepMlp">;
 }  // namespace bora::nn

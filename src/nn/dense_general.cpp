@@ -32,8 +32,7 @@ NamedArray DenseGeneral::operator()(const NamedArray& x) const {
   return aligned(y, concat_axes(without_axes(x.axes(), names_of(in)), out));
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"DenseGeneral">() {
   Axis batch{kBatch, 4}, heads{kHeads, 4}, embed{kEmbed, 3}, size{kHeadSize, 5};
   auto init = [=](const Array& k) { return DenseGeneral::init(heads, embed, size, k); };
   auto first = [=](const Array& k) {
@@ -43,6 +42,5 @@ std::vector<LayerSample> samples() {
   return {sample("for each head", init, example({batch, heads, embed}), call),
           sample("for each head and row, out first", first, example({batch, embed, heads}), call)};
 }
-[[maybe_unused]] const bool registered = add_layer("DenseGeneral", samples);
-}  // namespace
+template const bool added<"DenseGeneral">;
 }  // namespace bora::nn

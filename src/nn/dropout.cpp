@@ -9,12 +9,11 @@ NamedArray Dropout::operator()(const NamedArray& x, const std::optional<Array>& 
 NamedArray Dropout::along(const NamedArray& x, const AxisNames& shared, const std::optional<Array>& key) const {
   if (!key || rate == 0) return x;
   auto axes = eliminate_axes(x.axes(), shared);
-  auto kept = dropout(*key, auto_sharded(ones(axes, wide(x))), static_cast<double>(rate));
-  return aligned((x.astype(wide(x)) * kept).astype(x.dtype()), x.axes());
+  auto kept = dropout(*key, auto_sharded(ones(axes, real_accumulator(x.dtype()))), static_cast<double>(rate));
+  return aligned((in_real_accumulator(x) * kept).astype(x.dtype()), x.axes());
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"Dropout">() {
   auto init = [](const Array&) { return Dropout{0.25F}; };
   auto call = [](const Dropout& d, const NamedArray& x) { return d(x, random::key(3)); };
   auto along = [](const Dropout& d, const NamedArray& x) { return d.along(x, kPosition, random::key(3)); };
@@ -25,6 +24,5 @@ std::vector<LayerSample> samples() {
           sample("along two axes", init, example({Axis{kBatch, 4}, Axis{kPosition, 3}, Axis{kEmbed, 8}}), along_two),
           sample("along positions", init, example({Axis{kBatch, 4}, Axis{kPosition, 3}, Axis{kEmbed, 8}}), along)};
 }
-[[maybe_unused]] const bool registered = add_layer("Dropout", samples);
-}  // namespace
+template const bool added<"Dropout">;
 }  // namespace bora::nn

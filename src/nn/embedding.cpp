@@ -19,8 +19,7 @@ NamedArray Embedding::unembed(const NamedArray& x) const {
   return dot(gathered(x, weight), auto_sharded(weight), std::string_view(weight.axes().at(1).name));
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"Embedding">() {
   Axis batch{kBatch, 4}, vocab{kVocab, 11}, embed{kEmbed, 8};
   auto init = [=](const Array& k) { return Embedding::init(vocab, embed, k); };
   auto lookup = [indices = (arange(batch) * 7) % 11](const Embedding& e, const NamedArray& scale) {
@@ -30,6 +29,5 @@ std::vector<LayerSample> samples() {
   return {sample("lookup", init, example({batch, embed}), lookup),
           sample("scores", init, example({batch, embed}), scores)};
 }
-[[maybe_unused]] const bool registered = add_layer("Embedding", samples);
-}  // namespace
+template const bool added<"Embedding">;
 }  // namespace bora::nn

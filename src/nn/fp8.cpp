@@ -74,7 +74,7 @@ double largest(Float8 f) { return format_of(f).largest; }
 Array round_to(Float8 f, const Array& x) {
   check<DtypeError>(is_float(x.dtype()), "round_to: takes fractions, got ", x.type());
   auto [largest, least_normal, least, mantissa_bits] = format_of(f);
-  auto wide = x.dtype() == f64 ? f64 : f32;  // f16 has no 1 / least
+  auto wide = real_accumulator(x.dtype());  // f16 has no 1 / least
   auto v = clip(stop_gradient(x).astype(wide), -largest, largest);
   auto few = reduce_precision(v, wide == f64 ? 11 : 8, mantissa_bits);
   auto small = round(v * (1 / least)) * least;

@@ -8,7 +8,7 @@
 #include "bora/ops/index.h"
 #include "bora/ops/shape.h"
 #include "named/registry.h"
-#include "nn/support.h"
+#include "nn/attention_dims.h"
 
 namespace bora::nn {
 // name, and the range of its samples
@@ -19,14 +19,15 @@ namespace bora::nn {
 #define ACTIVATION(f, lo, hi) \
   NamedArray f(const NamedArray& x) { return by_name(#f, f, x); }
 BORA_ACTIVATIONS(ACTIVATION)
+#undef ACTIVATION
 NamedArray celu(const NamedArray& x, double alpha) { return named(celu(x.array(), alpha), x.axes()); }
 NamedArray elu(const NamedArray& x, double alpha) { return named(elu(x.array(), alpha), x.axes()); }
 NamedArray leaky_relu(const NamedArray& x, double slope) { return named(leaky_relu(x.array(), slope), x.axes()); }
 NamedArray squareplus(const NamedArray& x, double b) { return named(squareplus(x.array(), b), x.axes()); }
 NamedArray relu_squared(const NamedArray& x) { return square(relu(x)); }
 NamedArray quick_gelu(const NamedArray& x) {
-  auto v = is_inexact(x.dtype()) ? x.astype(wide(x)) : x.astype(f32);
-  return (v * sigmoid(v * 1.702)).astype(is_inexact(x.dtype()) ? x.dtype() : f32);
+  auto v = in_real_accumulator(x);
+  return (v * sigmoid(v * 1.702)).astype(inexact_dtype(x.dtype()));
 }
 NamedArray glu(const NamedArray& x, const AxisNames::One& axis) {
   auto p = require_axis("glu", x.axes(), axis);
@@ -44,11 +45,11 @@ NamedArray log_softmax(const NamedArray& x, const AxisNames& axes, const NamedAr
   return named(log_softmax(x.array(), dims, broadcast_to(where, x.axes()).array()), x.axes());
 }
 NamedArray standardize(const NamedArray& x, const AxisNames& axes, const NamedStandardize& o) {
-  auto v = x.astype(wide(x));
+  auto v = in_real_accumulator(x);
   auto mean = o.mean.defined() ? o.mean : bora::mean(v, axes, {.where = o.where});
   auto variance = o.variance.defined() ? o.variance
                                        : bora::mean(square(v - mean), axes, {.where = o.where});
-  return aligned((v - mean) * rsqrt(variance + o.epsilon), x.axes()).astype(is_inexact(x.dtype()) ? x.dtype() : f32);
+  return aligned((v - mean) * rsqrt(variance + o.epsilon), x.axes()).astype(inexact_dtype(x.dtype()));
 }
 
 NamedArray reduce_loss(const NamedArray& losses, const LossOptions& o) {
@@ -65,7 +66,7 @@ LossAndNormalizer cross_entropy_loss_and_log_normalizers(const NamedArray& logit
                     "; for labels use one_hot(labels, axis), or nn::cross_entropy");
   (void)require_axis("cross_entropy_loss: logits", logits.axes(), label);
   (void)require_axis("cross_entropy_loss: targets", targets.axes(), label);
-  auto x = logits.astype(wide(logits));
+  auto x = in_real_accumulator(logits);
   auto normalizer = logsumexp(x, AxisNames{label});
   return {sum((normalizer - x) * targets.astype(x.dtype()), AxisNames{label}), normalizer};
 }
@@ -74,21 +75,20 @@ NamedArray cross_entropy_loss(const NamedArray& logits, const AxisNames::One& la
   return reduce_loss(cross_entropy_loss_and_log_normalizers(logits, label, targets).loss, o);
 }
 NamedArray binary_cross_entropy_loss(const NamedArray& logits, const NamedArray& targets, const LossOptions& o) {
-  auto x = logits.astype(wide(logits));
+  auto x = in_real_accumulator(logits);
   auto y = targets.astype(x.dtype());
   return reduce_loss(-(y * log_sigmoid(x) + (1 - y) * log_sigmoid(-x)), o);
 }
 
 namespace {
-using List = std::vector<Axis>;
-struct Parts {
-  List batch, rows, keys, own;  // shared by q and k; of q alone; attended to; of v alone
+struct DotProductAxes {
+  AxisList batch, rows, keys, own;  // shared by q and k; of q alone; attended to; of v alone
   double scale;
 };
-Parts parts_of(const AxisNames::One& head, const AxisNames& keys, const NamedArray& q, const NamedArray& k,
-               const NamedArray* v, const NamedAttentionOptions& o) {
+DotProductAxes parts_of(const AxisNames::One& head, const AxisNames& keys, const NamedArray& q, const NamedArray& k,
+                        const NamedArray* v, const NamedAttentionOptions& o) {
   constexpr std::string_view what = "dot_product_attention";
-  Parts p;
+  DotProductAxes p;
   auto& size = q.axes()[static_cast<std::size_t>(require_axis("dot_product_attention: q", q.axes(), head))];
   (void)require_axis("dot_product_attention: k", k.axes(), size);
   for (auto& n : keys) {
@@ -116,21 +116,8 @@ Parts parts_of(const AxisNames::One& head, const AxisNames& keys, const NamedArr
   p.scale = o.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(size.size, 1))));
   return p;
 }
-/// x with a dimension for each axis of the batch, then one for each list of axes: 1 where x has none of them.
-Array with_dims(const NamedArray& x, const List& batch, const std::vector<List>& lists) {
-  List order;
-  Shape shape;
-  auto put = [&](const List& list) {
-    bool present = std::any_of(list.begin(), list.end(), [&](auto& a) { return x.has_axis(a.name); });
-    if (present) order.insert(order.end(), list.begin(), list.end());
-    shape.push_back(present ? volume(shape_of(list)) : 1);
-  };
-  for (auto& a : batch) put({a});
-  for (auto& l : lists) put(l);
-  return reshape(broadcast_to(x, order).array(), shape);
-}
-/// The same, repeated along the whole batch.
-Array whole(const NamedArray& x, const List& batch, const std::vector<List>& lists) {
+/// with_dims, repeated along the whole batch.
+Array whole(const NamedArray& x, const AxisList& batch, const std::vector<AxisList>& lists) {
   auto y = with_dims(x, batch, lists);
   auto shape = shape_of(batch);
   for (auto d = batch.size(); d < y.shape().size(); ++d) shape.push_back(y.shape()[d]);
@@ -140,10 +127,10 @@ Array whole(const NamedArray& x, const List& batch, const std::vector<List>& lis
 NamedArray dot_product_attention_weights(const AxisNames::One& head, const AxisNames& keys, const NamedArray& q,
                                          const NamedArray& k, const NamedAttentionOptions& o) {
   auto p = parts_of(head, keys, q, k, nullptr, o);
-  auto d = wide(q);
+  auto d = real_accumulator(q.dtype());
   auto scores = dot(q.astype(d) * p.scale, k.astype(d), AxisNames{head});
   if (o.bias.defined()) scores = scores + o.bias.astype(d);
-  List along;
+  AxisList along;
   for (auto& a : p.keys) along.push_back(a);
   auto weights = o.mask.defined() ? softmax(scores, names_of(along), o.mask) : softmax(scores, names_of(along));
   if (o.mask.defined()) weights = where(any(broadcast_axis(o.mask, along), names_of(along)), weights, 0);
@@ -174,10 +161,10 @@ NamedArray positions_from(const Axis& axis, const NamedOperand& start) {
   return broadcast_to(start.array.astype(i32), axes) + arange(axis);
 }
 NamedArray starts_of(const NamedOperand& start) {
-  return start.array.defined() ? start.array.astype(i32) : named(constant(start.number, i32), List{});
+  return start.array.defined() ? start.array.astype(i32) : named(constant(start.number, i32), AxisList{});
 }
 /// Both with the axes of either, those of `last` last.
-std::pair<NamedArray, NamedArray> together(const NamedArray& a, const NamedArray& b, const List& last) {
+std::pair<NamedArray, NamedArray> together(const NamedArray& a, const NamedArray& b, const AxisList& last) {
   auto all = without_axes(union_axes(a.axes(), b.axes()), names_of(last));
   all.insert(all.end(), last.begin(), last.end());
   return {broadcast_to(a, all), broadcast_to(b, all)};
@@ -225,7 +212,7 @@ NamedArray forgetful_causal_mask(const Axis& key, double rate, const Array& rand
   if (rate == 1) return first;
   if (!sample_rate) return random::bernoulli(random_key, 1 - rate, key) || first;
   auto keys = random::split<2>(random_key);
-  auto drawn = random::uniform(keys[1], Axes(List{}), f32, 0, rate);
+  auto drawn = random::uniform(keys[1], Axes(AxisList{}), f32, 0, rate);
   return random::bernoulli(keys[0], 1 - drawn, key) || first;
 }
 NamedArray mask_to_bias(const NamedArray& mask, double value, Dtype dtype) {
@@ -243,8 +230,8 @@ NamedArray alibi_attention_bias(const Axis& heads, const Axis& key, double bias_
   std::vector<double> slopes;
   for (std::int64_t i = 0; i < power; ++i) slopes.push_back(slope(power, i));
   for (std::int64_t i = 0; i < n - power; ++i) slopes.push_back(slope(2 * power, 2 * i));  // between those
-  List axes{heads, key};
-  auto by_head = named(asarray(slopes).astype(dtype == f64 ? f64 : f32), heads);
+  AxisList axes{heads, key};
+  auto by_head = named(asarray(slopes).astype(real_accumulator(dtype)), heads);
   return (broadcast_to(by_head, axes) * arange(key).astype(by_head.dtype())).astype(dtype);
 }
 
@@ -252,7 +239,9 @@ namespace {
 #define ROW(f, lo, hi)                                                                                              \
   {"nn " #f, NamedKind::unary, [](const NamedArrays& x) { return f(x[0]); }, [](const Arrays& x) { return f(x[0]); }, \
    f32, lo, hi},
-[[maybe_unused]] const bool registered = add_named(
+[[maybe_unused]] const bool activations_registered = add_named(
     {BORA_ACTIVATIONS(ROW) ROW(celu, -2, 2) ROW(elu, -2, 2) ROW(leaky_relu, -2, 2) ROW(squareplus, -2, 2)});
+#undef ROW
+#undef BORA_ACTIVATIONS
 }  // namespace
 }  // namespace bora::nn

@@ -12,8 +12,7 @@ NamedArray GatedMlp::operator()(const NamedArray& x) const {
   return down(auto_sharded(activate(activation, gate(x)) * up(x)));
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"GatedMlp">() {
   Axis batch{kBatch, 4}, embed{kEmbed, 8}, hidden{kMlp, 12};
   auto bare = [=](const Array& k) { return GatedMlp::init(embed, hidden, k); };
   auto biased = [=](const Array& k) { return GatedMlp::init(embed, hidden, k, {}, {}); };
@@ -25,6 +24,5 @@ std::vector<LayerSample> samples() {
           sample("GeGLU", gelu, example({batch, embed}), call),
           sample("with biases", biased, example({batch, embed}), call)};
 }
-[[maybe_unused]] const bool registered = add_layer("GatedMlp", samples);
-}  // namespace
+template const bool added<"GatedMlp">;
 }  // namespace bora::nn

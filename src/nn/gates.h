@@ -5,7 +5,8 @@
 namespace bora::nn {
 inline constexpr const char* kGate = "gate";
 inline std::string before(const Axis& hidden) { return hidden.name + "_before"; }
-template <class Cell> Cell made(const Axis& in, const Axis& hidden, std::int64_t gates, bool bias, const Array& key) {
+template <class Cell>
+Cell cell_of(const Axis& in, const Axis& hidden, std::int64_t gates, bool bias, const Array& key) {
   auto keys = random::split<2>(key);
   Axes out{Axis{kGate, gates}, hidden};
   return {Linear::init(in, out, keys[0]), Linear::init(hidden.alias(before(hidden)), out, keys[1], {.use_bias = bias})};

@@ -22,8 +22,7 @@ NamedArray GroupNorm::operator()(const NamedArray& x) const {
   return aligned(flat, x.axes());
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"GroupNorm">() {
   Axis batch{kBatch, 4}, height{"height", 3}, width{"width", 2}, channels{kEmbed, 6};
   auto make = [=](std::int64_t groups) {
     return [=](const Array&) { return GroupNorm::init(channels, {"height", "width"}, groups); };
@@ -32,6 +31,5 @@ std::vector<LayerSample> samples() {
   return {sample("three groups", make(3), example({batch, height, width, channels}), call),
           sample("each channel, channels first", make(6), example({batch, channels, height, width}), call)};
 }
-[[maybe_unused]] const bool registered = add_layer("GroupNorm", samples);
-}  // namespace
+template const bool added<"GroupNorm">;
 }  // namespace bora::nn

@@ -7,12 +7,11 @@ NamedArray Head::operator()(const NamedArray& input) const {
   auto x = gathered(input, weight);
   auto scores = dot(x, weight, std::string_view(kEmbed));
   if (bias) scores = scores + *bias;
-  if (soft_cap) scores = (tanh(scores.astype(wide(scores)) / *soft_cap) * *soft_cap).astype(scores.dtype());
+  if (soft_cap) scores = (tanh(in_real_accumulator(scores) / *soft_cap) * *soft_cap).astype(scores.dtype());
   return auto_sharded(scores);
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"Head">() {
   Axis batch{kBatch, 4}, embed{kEmbed, 8}, vocab{kVocab, 11};
   auto tied = [=](const Array& k) { return Head{random::normal(k, {vocab, embed})}; };
   auto own = [=](const Array& k) {
@@ -25,6 +24,5 @@ std::vector<LayerSample> samples() {
           sample("with a soft cap", capped, example({batch, embed}), call),
           sample("with a bias", own, example({batch, embed}), call)};
 }
-[[maybe_unused]] const bool registered = add_layer("Head", samples);
-}  // namespace
+template const bool added<"Head">;
 }  // namespace bora::nn

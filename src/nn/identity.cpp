@@ -2,17 +2,16 @@
 #include "nn/support.h"
 
 namespace bora::nn {
-namespace {
-std::vector<LayerSample> identities() {
+template <> std::vector<LayerSample> samples<"Identity">() {
   auto init = [](const Array&) { return Identity{}; };
   return {sample("", init, example({Axis{kBatch, 4}, Axis{kEmbed, 8}}),
                  [](const Identity& l, const NamedArray& x) { return l(x); })};
 }
-std::vector<LayerSample> lambdas() {
+template const bool added<"Identity">;
+template <> std::vector<LayerSample> samples<"Lambda">() {
   auto init = [](const Array&) { return lambda([](const NamedArray& x) { return tanh(x) * x; }); };
   return {sample("", init, example({Axis{kBatch, 4}, Axis{kEmbed, 8}}),
                  [](const auto& l, const NamedArray& x) { return l(x); })};
 }
-[[maybe_unused]] const bool registered = add_layer("Identity", identities) && add_layer("Lambda", lambdas);
-}  // namespace
+template const bool added<"Lambda">;
 }  // namespace bora::nn

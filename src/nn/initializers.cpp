@@ -1,5 +1,6 @@
 #include "bora/nn/initializers.h"
 #include <cmath>
+#include "bora/ops/accumulator.h"
 #include "bora/ops/arrange.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
@@ -58,7 +59,7 @@ Array orthogonal_array(const Initializer& init, const Array& key, const Shape& s
   if (volume(shape) == 0) return bora::zeros(shape, dtype);
   auto axis = normalize_axis("orthogonal", init.column_axis, static_cast<std::int64_t>(shape.size()));
   auto columns = shape[static_cast<std::size_t>(axis)];
-  auto x = orthogonal_matrix(key, volume(shape) / columns, columns, is_half(dtype) ? f32 : dtype).astype(dtype);
+  auto x = orthogonal_matrix(key, volume(shape) / columns, columns, accumulator(dtype)).astype(dtype);
   Dims rest = shape.dims();
   rest.erase(rest.begin() + axis);
   rest.push_back(columns);

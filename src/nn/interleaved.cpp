@@ -26,7 +26,7 @@ AxisMapping shared_by(const std::vector<Axis>& axes, const AxisMapping& inside, 
   std::vector<Rule> rules{{kPosition, along}};
   for (auto& rule : inside.rules())
     if (rule.axis != kPosition) rules.push_back(rule);
-  return AxisMapping(rules);
+  return AxisMapping(rules).with_gradients(inside.gradients());
 }
 }  // namespace
 

@@ -1,4 +1,5 @@
 // The loops of 1F1B: S - 1 ticks of forward passes, M of both, S - 1 of backward passes.
+#include "bora/ops/accumulator.h"
 #include "bora/ops/index.h"
 #include "bora/ops/lax.h"
 #include "bora/ops/reduce.h"
@@ -9,13 +10,9 @@
 
 namespace bora::nn::detail {
 namespace {
-Type with_first(Type t, std::int64_t n) {
+/// The type of n such arrays along a new first dimension.
+Type type_of_many(Type t, std::int64_t n) {
   t.shape.insert(0, n);
-  return t;
-}
-/// Sums of many gradients are f32 where they are halves.
-Type widened(Type t) {
-  if (is_half(t.dtype)) t.dtype = f32;
   return t;
 }
 Arrays joined(std::initializer_list<Arrays> lists) {
@@ -57,13 +54,14 @@ Interleaved::Result Interleaved::work(const Arrays& in, bool gradients) const {
   if (gradients) {
     auto kept = halves_->kept();
     if (halves_->reads()[0]) kept.push_back(types[0]);
-    for (auto& t : kept) ring.push_back(full_of(with_first(with_first(t, slots_), stages_), 0));
+    for (auto& t : kept) ring.push_back(full_of(type_of_many(type_of_many(t, slots_), stages_), 0));
     for (auto i : terms_) {
-      auto t = widened(types[input_of(i)]);
+      auto t = types[input_of(i)];
+      t.dtype = accumulator(t.dtype);
       t.shape.insert(place_of(i), stages_);
       sums.push_back(full_of(t, 0));
     }
-    for (auto i : last_terms_) last_sums.push_back(full_of(widened(in_[i].type()), 0));
+    for (auto i : last_terms_) last_sums.push_back(full_of({in_[i].shape(), accumulator(in_[i].dtype())}, 0));
   }
   auto rows = Arrays(in.begin() + static_cast<std::ptrdiff_t>(rows_at_),
                      in.begin() + static_cast<std::ptrdiff_t>(stage_at_));

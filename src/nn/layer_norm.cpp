@@ -10,13 +10,11 @@ NamedArray LayerNorm::operator()(const NamedArray& x) const {
                x.axes());
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"LayerNorm">() {
   Axis batch{kBatch, 4}, embed{kEmbed, 8}, position{kPosition, 3};
   auto init = [=](const Array&) { return LayerNorm::init(embed); };
   auto call = [](const LayerNorm& l, const NamedArray& x) { return l(x); };
   return {sample("over an axis in the middle", init, example({batch, embed, position}), call)};
 }
-[[maybe_unused]] const bool registered = add_layer("LayerNorm", samples);
-}  // namespace
+template const bool added<"LayerNorm">;
 }  // namespace bora::nn

@@ -38,8 +38,7 @@ NamedArray Linear::operator()(const NamedArray& input) const {
   return bias ? y + auto_sharded(*bias) : y;
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"Linear">() {
   Axis batch{kBatch, 4}, embed{kEmbed, 8}, heads{kHeads, 4}, size{kHeadSize, 3};
   auto spread = [=](const Array& k) { return Linear::init(embed, {heads, size}, k); };
   auto merge = [=](const Array& k) { return Linear::init({heads, size}, embed, k, {.use_bias = false}); };
@@ -51,6 +50,5 @@ std::vector<LayerSample> samples() {
           sample("to several axes", spread, example({batch, embed}), call),
           sample("from several axes, no bias", merge, example({heads, batch, size}), call)};
 }
-[[maybe_unused]] const bool registered = add_layer("Linear", samples);
-}  // namespace
+template const bool added<"Linear">;
 }  // namespace bora::nn

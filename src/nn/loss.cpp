@@ -6,6 +6,7 @@
 #include "bora/fx/transforms.h"
 #include "bora/named/mapping.h"
 #include "bora/named/transforms.h"
+#include "bora/ops/accumulator.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/functions.h"
 #include "bora/ops/sharding.h"
@@ -20,7 +21,6 @@ NamedArray cross_entropy(const NamedArray& scores, const AxisNames::One& vocab, 
   return named(bora::cross_entropy(aligned(scores, order).array(), broadcast_to(targets, rows).array()), rows);
 }
 namespace {
-NamedArray wide(const NamedArray& scores) { return scores.astype(scores.dtype() == f64 ? f64 : f32); }
 void check_z_loss(double z) {
   check<ValueError>(std::isfinite(z) && z >= 0, "cross_entropy: z_loss must be 0 or more, got ", z);
 }
@@ -32,7 +32,7 @@ NamedArray cross_entropy(const NamedArray& scores, const AxisNames::One& vocab, 
                     "cross_entropy: label_smoothing must be at least 0 and below 1, got ", o.label_smoothing);
   auto loss = cross_entropy(scores, vocab, targets);
   if (o == CrossEntropyOptions{}) return loss;
-  auto x = wide(scores);
+  auto x = in_real_accumulator(scores);
   auto z = logsumexp(x, vocab);
   if (o.label_smoothing > 0) {
     auto n = static_cast<double>(x.axis(vocab.name).size);
@@ -49,7 +49,7 @@ NamedArray soft_cross_entropy(const NamedArray& scores, const AxisNames::One& vo
   check<DtypeError>(is_float(targets.dtype()), "soft_cross_entropy: targets are probabilities, not ", targets.dtype());
   check<AxisError>(targets.has_axis(vocab.name), "soft_cross_entropy: the targets ", targets.axes(), " have no axis '",
                    vocab.name, "'");
-  auto x = wide(scores);
+  auto x = in_real_accumulator(scores);
   auto loss = -sum(log_softmax(x, vocab) * targets.astype(x.dtype()), AxisNames{vocab});
   return z_loss > 0 ? loss + square(logsumexp(x, vocab)) * z_loss : loss;
 }
@@ -92,7 +92,7 @@ std::int64_t block_length(const Inputs& in, const std::string& along, std::int64
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(limit) / bytes));
 }
 /// An axis cut into blocks of equal length, along an axis of their own, and the rest behind them.
-struct Parts {
+struct CutAxis {
   Axis blocks, block;
   std::optional<Axis> rest;
   NamedArray whole(const NamedArray& x) const {
@@ -110,20 +110,20 @@ struct Parts {
     return concatenate(Axis{block.name, blocks.size * block.size + rest->size}, {most, *tail});
   }
 };
-Rows rows_of(const Parts& p, const Rows& r, NamedArray (Parts::*part)(const NamedArray&) const) {
+Rows rows_of(const CutAxis& p, const Rows& r, NamedArray (CutAxis::*part)(const NamedArray&) const) {
   return {(p.*part)(r.x), (p.*part)(r.targets), (p.*part)(r.weights)};
 }
 NamedArray zero() { return NamedArray(full_of({{}, f32}, 0), {}); }
 
 /// Scan over blocks; the tail is one more call.
-NamedArray blockwise(const Parts& p, const Head& head, const Rows& rows, const LinearCrossEntropyOptions& o) {
+NamedArray blockwise(const CutAxis& p, const Head& head, const Rows& rows, const LinearCrossEntropyOptions& o) {
   auto loss = [&](const Rows& r) { return loss_of({head, r.x, r.weights}, r.targets, o); };
   auto body = [&](const NamedArray& total, const Rows& r) { return std::pair{total + loss(r), none}; };
-  auto total = scan(body, p.blocks)(zero(), rows_of(p, rows, &Parts::whole)).first;
-  return p.rest ? total + loss(rows_of(p, rows, &Parts::tail)) : total;
+  auto total = scan(body, p.blocks)(zero(), rows_of(p, rows, &CutAxis::whole)).first;
+  return p.rest ? total + loss(rows_of(p, rows, &CutAxis::tail)) : total;
 }
 /// The same, and its gradients. Those of the head are summed in f32.
-std::pair<NamedArray, Inputs> with_gradients(const Parts& p, const Head& head, const Rows& rows,
+std::pair<NamedArray, Inputs> with_gradients(const CutAxis& p, const Head& head, const Rows& rows,
                                              const LinearCrossEntropyOptions& o) {
   auto add = [&](const Total& total, const Rows& r) {
     auto [loss, g] =
@@ -133,10 +133,10 @@ std::pair<NamedArray, Inputs> with_gradients(const Parts& p, const Head& head, c
     return std::pair{Total{total.loss + loss, sums}, OfRows{g.x, g.weights}};
   };
   auto zeros = tree::map([](const Array& w) { return reshard_like(zeros_like(w).astype(f32), w); }, head);
-  auto [total, of] = scan(add, p.blocks)(Total{zero(), zeros}, rows_of(p, rows, &Parts::whole));
+  auto [total, of] = scan(add, p.blocks)(Total{zero(), zeros}, rows_of(p, rows, &CutAxis::whole));
   std::optional<NamedArray> x, weights;
   if (p.rest) {
-    auto [last, of_tail] = add(total, rows_of(p, rows, &Parts::tail));
+    auto [last, of_tail] = add(total, rows_of(p, rows, &CutAxis::tail));
     total = last;
     x = of_tail.x;
     weights = of_tail.weights;
@@ -150,7 +150,7 @@ NamedArray blocks_of(const Inputs& in, const NamedArray& targets, const std::str
                      const LinearCrossEntropyOptions& options) {
   auto length = in.x.axis(along).size, block = block_length(in, along, options.block_bytes);
   if (block >= length) return loss_of(in, targets, options);
-  Parts p{{kBlock, length / block}, {along, block}, none};
+  CutAxis p{{kBlock, length / block}, {along, block}, none};
   if (length % block) p.rest = Axis{along, length % block};
   auto axes = in.x.axes();
   std::erase_if(axes, [](auto& a) { return a.name == kEmbed; });

@@ -9,13 +9,11 @@ Mlp Mlp::init(const Axis& embed, const Axis& hidden, const Array& key, const Lin
 }
 NamedArray Mlp::operator()(const NamedArray& x) const { return down(activate(activation, auto_sharded(up(x)))); }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"Mlp">() {
   Axis batch{kBatch, 4}, embed{kEmbed, 8}, hidden{kMlp, 16};
   auto init = [=](const Array& k) { return Mlp::init(embed, hidden, k); };
   auto call = [](const Mlp& m, const NamedArray& x) { return m(x); };
   return {sample("", init, example({batch, embed}), call)};
 }
-[[maybe_unused]] const bool registered = add_layer("Mlp", samples);
-}  // namespace
+template const bool added<"Mlp">;
 }  // namespace bora::nn

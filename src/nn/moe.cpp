@@ -13,7 +13,6 @@
 namespace bora::nn {
 namespace {
 // Shape letters: R batches of tokens (any number of dimensions), T tokens, k chosen, M = T k, E experts, D embed
-using AxisList = std::vector<Axis>;
 /// x's axes without `embed`, the one along which tokens are sorted last.
 AxisList token_axes(const NamedArray& x, const std::string& embed) {
   AxisList axes;
@@ -24,10 +23,10 @@ AxisList token_axes(const NamedArray& x, const std::string& embed) {
   return axes;
 }
 /// x [R.., T, ..], its last axes these; a single token without axes is one of T = 1.
-Array arranged(const NamedArray& x, AxisList tokens, const Axis& last) {
+Array by_token(const NamedArray& x, AxisList tokens, const Axis& last) {
   bool one = tokens.empty();
   tokens.push_back(last);
-  auto a = broadcast_to(x, Axes(tokens)).array();
+  auto a = array_over(x, tokens);
   return one ? expand_dims(a, 0) : a;
 }
 /// x [R.., n, ..] at indices [R.., M] along its dimension after R...
@@ -99,9 +98,10 @@ std::pair<NamedArray, RouterReport> Moe::reported(const NamedArray& input, const
                    embed.name, "' and may not have '", kExperts, "'");
   auto tokens = token_axes(x, embed.name);
   // Not rounded to a narrow dtype: scores that are close would change places.
-  auto wide_router = tree::map([&](const Array& a) { return is_float(a.dtype()) ? a.astype(wide(x)) : a; }, router);
-  auto named_scores = wide_router(x.astype(wide(x)));
-  auto scores = arranged(named_scores, tokens, experts), rows = arranged(x, tokens, embed);
+  auto computed = real_accumulator(x.dtype());
+  auto wide_router = tree::map([&](const Array& a) { return is_float(a.dtype()) ? a.astype(computed) : a; }, router);
+  auto named_scores = wide_router(x.astype(computed));
+  auto scores = by_token(named_scores, tokens, experts), rows = by_token(x, tokens, embed);
   auto r = route(scores, chosen, weights);
 
   auto stacks = stacks_of(gate), each = experts.size / stacks;
@@ -129,7 +129,7 @@ std::pair<NamedArray, RouterReport> Moe::reported(const NamedArray& input, const
            times(sorted, stack(up, embed, hidden));
   auto y = times(h, stack(down, hidden, embed));
   if (stacks > 1) y = sum(y, 0);  // of one number and zeros
-  auto back = reshape(taken(y, r.place), with(r.weights.shape(), {embed.size})).astype(wide(x));
+  auto back = reshape(taken(y, r.place), with(r.weights.shape(), {embed.size})).astype(real_accumulator(x.dtype()));
   auto out = sum(back * expand_dims(r.weights, -1), -2).astype(x.dtype());
   if (tokens.empty()) out = squeeze(out, 0);
   auto axes = tokens;
@@ -159,8 +159,7 @@ NamedArray load_balancing_loss(const RouterReport& report) {
 }
 NamedArray router_z_loss(const RouterReport& report) { return mean(report.z); }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"Moe">() {
   Axis batch{kBatch, 4}, position{kPosition, 5}, embed{kEmbed, 8}, hidden{kMlp, 6}, experts{kExperts, 4};
   auto two = [=](const Array& k) { return Moe::init(experts, embed, hidden, 2, k); };
   auto one = [=](const Array& k) {
@@ -175,6 +174,5 @@ std::vector<LayerSample> samples() {
           sample("one of four, position first", one, example({position, batch, embed}), call),
           sample("all, without positions", all, example({embed, batch}), call)};
 }
-[[maybe_unused]] const bool registered = add_layer("Moe", samples);
-}  // namespace
+template const bool added<"Moe">;
 }  // namespace bora::nn

@@ -7,7 +7,6 @@
 
 namespace bora::nn {
 namespace {
-using AxisList = std::vector<Axis>;
 constexpr std::string_view kWhat = "MultiheadAttention";
 /// x's array with one dimension for each of `axes`, of size 1 where x lacks it.
 Array over(std::string_view what, const NamedArray& x, const AxisList& axes) {
@@ -66,10 +65,6 @@ NamedArray queries_of(const MultiheadAttention& a, const NamedArray& x) {
   check<AxisError>(x.has_axis(kPosition), kWhat, ": the input ", to_string(x.axes()), " has no axis '", kPosition, "'");
   return auto_sharded(a.q(x));
 }
-AxisList joined(AxisList a, const AxisList& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 }  // namespace
 
 MultiheadAttention MultiheadAttention::init(const Axis& embed, const Axis& heads, const Axis& head_size,
@@ -109,7 +104,7 @@ NamedArray MultiheadAttention::operator()(const NamedArray& x, const KeyValues& 
   AxisList batch;
   for (auto& axis : x.axes())
     if (axis.name != kPosition && find_axis(q.in, axis.name) < 0) batch.push_back(axis);
-  auto array = [&](const NamedArray& a, const AxisList& own) { return broadcast_to(a, joined(batch, own)).array(); };
+  auto array = [&](const NamedArray& a, const AxisList& own) { return array_over(a, joined(batch, own)); };
   auto pairs = joined(batch, {heads, position, key_position});
   AttentionOptions o{.causal = mask.causal};
   if (mask.mask) o.mask = over("mask", *mask.mask, pairs);
@@ -149,8 +144,7 @@ std::pair<NamedArray, KeyValues> MultiheadAttention::decode(const NamedArray& x,
   return {(*this)(x, kv, mask), kv};
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"MultiheadAttention">() {
   Axis batch{kBatch, 4}, position{kPosition, 5}, others{kPosition, 3}, embed{kEmbed, 8}, heads{kHeads, 4},
       size{kHeadSize, 6}, keys{"key_embed", 7}, values{"value_embed", 5}, result{"result", 9},
       key_position{kKeyPosition, 3};
@@ -179,6 +173,5 @@ std::vector<LayerSample> samples() {
                  example({batch, position, embed}), more),
           sample("of other vectors, padding", make(unlike), example({batch, position, embed}), cross)};
 }
-[[maybe_unused]] const bool registered = add_layer("MultiheadAttention", samples);
-}  // namespace
+template const bool added<"MultiheadAttention">;
 }  // namespace bora::nn

@@ -14,13 +14,6 @@
 
 namespace bora::nn {
 namespace {
-thread_local std::int64_t microbatches_in_force = 0;
-thread_local Schedule schedule = Schedule::gpipe;
-/// jit keys depend on them, since pipelines read them while staging.
-std::size_t context_hash() {
-  return static_cast<std::size_t>(microbatches_in_force) * 2 + static_cast<std::size_t>(schedule);
-}
-const bool registered = (fx::register_context(context_hash), true);
 Array constrained(const Array& a, const Spec& spec) { return here().mesh ? constrain_rows(a, spec) : a; }
 Shape with_first(std::int64_t n, Shape shape) {
   shape.insert(0, n);
@@ -40,18 +33,10 @@ std::int64_t default_microbatches(std::int64_t rows, std::int64_t stages, std::i
       if (rows % m == 0 && rows / m % even == 0) return m;
   return 1;
 }
-UseMicrobatches::UseMicrobatches(std::int64_t n) : saved_(microbatches_in_force) {
-  (void)registered;
-  check<ValueError>(n >= 0, "UseMicrobatches: ", n, " parts of the rows; there must be 1 or more (0: the default)");
-  microbatches_in_force = n;
-}
-UseMicrobatches::~UseMicrobatches() { microbatches_in_force = saved_; }
 Schedule parse_schedule(std::string_view word) {
   check<ConfigError>(word == "gpipe" || word == "1f1b", "schedule: there is no '", word, "'; there are gpipe, 1f1b");
   return word == "gpipe" ? Schedule::gpipe : Schedule::one_forward_one_backward;
 }
-UseSchedule::UseSchedule(Schedule s) : saved_(schedule) { schedule = s; }
-UseSchedule::~UseSchedule() { schedule = saved_; }
 std::optional<Array> key_of_part(const std::optional<Array>& key, const std::optional<Array>& microbatch) {
   if (!key || !microbatch) return key;
   return random::fold_in(*key, *microbatch);
@@ -65,8 +50,7 @@ void draw_by_part(tree::Node layer, const Array& microbatch) {
 }
 
 namespace detail {
-Schedule schedule_in_force() { return schedule; }
-void check_sums() {
+void check_sums(Schedule schedule) {
   check<ValueError>(schedule == Schedule::gpipe, "through_reported: the schedule is 1f1b, which takes the loss of each "
                     "microbatch by itself, but layers' values are sums over all rows; use gpipe");
 }
@@ -95,9 +79,9 @@ Pipeline::Pipeline(const Axis& layers, const NamedArray& x, const PipelineOption
     rule.mesh.remove(AxisName(o.axis));
     if (whole || !rule.mesh.empty()) rules.push_back(rule);
   }
-  inside_ = AxisMapping(rules);
+  inside_ = AxisMapping(rules).with_gradients(current_mapping().gradients());
   auto rows = x.axis(kBatch).size;
-  auto m = o.microbatches > 0 ? o.microbatches : microbatches_in_force;
+  auto m = o.microbatches;
   if (m == 0) {
     auto spec = spec_for({x.axis(kBatch)}, inside_);
     m = default_microbatches(rows, stage_.size, here().mesh ? here().mesh->parts(spec[0]) : 1);

@@ -22,7 +22,7 @@ NamedArray AvgPool::operator()(const NamedArray& x) const {
 }
 
 namespace {
-template <class Layer> std::vector<LayerSample> samples() {
+template <class Layer> std::vector<LayerSample> pool_samples() {
   Axis batch{kBatch, 4}, height{"height", 5}, width{"width", 4}, in{kEmbed, 3};
   std::vector<Axis> window{{"height", 3}, {"width", 2}};
   auto plain = [=](const Array&) { return Layer{.window = window}; };
@@ -31,7 +31,7 @@ template <class Layer> std::vector<LayerSample> samples() {
   return {sample("windows side by side", plain, example({batch, height, width, in}), call),
           sample("stride, padding, channels first", same, example({batch, in, height, width}), call)};
 }
-[[maybe_unused]] const bool registered =
-    add_layer("MaxPool", samples<MaxPool>) && add_layer("AvgPool", samples<AvgPool>);
 }  // namespace
+template const bool added<"MaxPool", pool_samples<MaxPool>>;
+template const bool added<"AvgPool", pool_samples<AvgPool>>;
 }  // namespace bora::nn

@@ -7,12 +7,11 @@ Prelu Prelu::init(double slope) { return init(std::vector<Axis>(), slope); }
 NamedArray Prelu::operator()(const NamedArray& x) const {
   for (auto& a : weight.axes())
     check<AxisError>(x.has_axis(a.name), "Prelu: the input ", to_string(x.axes()), " has no axis '", a.name, "'");
-  auto v = x.array().astype(wide(x));
+  auto v = in_real_accumulator(x.array());
   return named(where(v > 0, v, v * beside(x, weight)).astype(x.dtype()), x.axes());
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"Prelu">() {
   Axis batch{kBatch, 4}, embed{kEmbed, 8};
   auto one = [](const Array&) { return Prelu::init(); };
   auto each = [=](const Array& key) { return Prelu{random::normal(key, embed)}; };
@@ -20,6 +19,5 @@ std::vector<LayerSample> samples() {
   return {sample("one slope", one, example({batch, embed}), call),
           sample("a slope for each channel", each, example({embed, batch}), call)};
 }
-[[maybe_unused]] const bool registered = add_layer("Prelu", samples);
-}  // namespace
+template const bool added<"Prelu">;
 }  // namespace bora::nn

@@ -1,17 +1,11 @@
 #include "bora/nn/quantization.h"
 #include <algorithm>
 #include <regex>
-#include "bora/ops/shape.h"
-#include "bora/named/axes.h"
-#include "nn/rounded.h"
+#include "nn/linear_stack.h"
 #include "nn/support.h"
 
 namespace bora::nn {
 namespace {
-/// The axes of stacked layers: those that the weight has besides its inputs and outputs.
-std::vector<Axis> stack_of(const Linear& l) {
-  return without_axes(l.weight.axes(), names_of(concat_axes(l.in, l.out)));
-}
 std::string listed(const std::vector<std::string>& paths) {
   std::string r;
   for (std::size_t i = 0; i < paths.size() && i < 8; ++i) r += (i ? ", " : "") + paths[i];
@@ -54,18 +48,11 @@ void quantize(Linear& l, const QuantizationConfig& c) {
 }
 void set_rounding_key(Linear& l, const Array& key) {
   auto* op = l.dot_general ? std::get_if<Int8DotGeneralOp>(&*l.dot_general) : nullptr;
-  if (!op) return;
-  auto stack = stack_of(l);
-  auto shape = shape_of(stack);
-  op->key = NamedArray(stack.empty() ? key : reshape(random::split(key, volume(shape)), shape), stack);
+  if (op) op->key = keys_of_stack(l, key);
 }
 
-std::vector<std::string>& rounded_layers() {
-  static std::vector<std::string> names;
-  return names;
-}
 namespace {
-std::vector<LayerSample> samples_of(Quantization type) {
+template <Quantization type> std::vector<LayerSample> quantized_samples() {
   Axis batch{kBatch, 4}, embed{kEmbed, 8}, hidden{kMlp, 6}, heads{kHeads, 4}, size{kHeadSize, 3};
   auto quantized = [=](Linear l) {
     quantize(l, {.type = type, .amax_history_length = 3});
@@ -77,12 +64,7 @@ std::vector<LayerSample> samples_of(Quantization type) {
   return {sample("of a linear layer", up, example({batch, embed}), call),
           sample("from several axes", merge, example({heads, batch, size}), call)};
 }
-bool add_rounded(const std::string& name, std::vector<LayerSample> (*samples)()) {
-  rounded_layers().push_back(name);
-  return add_layer(name, samples);
-}
-[[maybe_unused]] const bool registered =
-    add_rounded("Fp8DotGeneralOp", [] { return samples_of(Quantization::fp8); }) &&
-    add_rounded("Int8DotGeneralOp", [] { return samples_of(Quantization::int8); });
 }  // namespace
+template const bool added<"Fp8DotGeneralOp", quantized_samples<Quantization::fp8>, LayerKind::rounds>;
+template const bool added<"Int8DotGeneralOp", quantized_samples<Quantization::int8>, LayerKind::rounds>;
 }  // namespace bora::nn

@@ -3,7 +3,7 @@
 
 namespace bora::nn {
 LstmCell LstmCell::init(const Axis& in, const Axis& hidden, const Array& key) {
-  return made<LstmCell>(in, hidden, 4, false, key);
+  return cell_of<LstmCell>(in, hidden, 4, false, key);
 }
 LstmState LstmCell::start(const Axes& rows) const { return {start_of(input, rows), start_of(input, rows)}; }
 LstmState LstmCell::step(const LstmState& s, const NamedArray& gates) const {
@@ -14,7 +14,7 @@ LstmState LstmCell::step(const LstmState& s, const NamedArray& gates) const {
   return {aligned(h, s.hidden.axes()), aligned(c, s.cell.axes())};
 }
 GruCell GruCell::init(const Axis& in, const Axis& hidden, const Array& key) {
-  return made<GruCell>(in, hidden, 3, true, key);
+  return cell_of<GruCell>(in, hidden, 3, true, key);
 }
 GruState GruCell::start(const Axes& rows) const { return {start_of(input, rows)}; }
 GruState GruCell::step(const GruState& s, const NamedArray& gates) const {
@@ -26,8 +26,6 @@ GruState GruCell::step(const GruState& s, const NamedArray& gates) const {
   return {aligned(n + z * (s.hidden - n), s.hidden.axes())};
 }
 
-namespace {
-[[maybe_unused]] const bool registered =
-    add_layer("LstmCell", cell_samples<LstmCell>) && add_layer("GruCell", cell_samples<GruCell>);
-}  // namespace
+template const bool added<"LstmCell", cell_samples<LstmCell>>;
+template const bool added<"GruCell", cell_samples<GruCell>>;
 }  // namespace bora::nn

@@ -2,18 +2,18 @@
 #include "nn/gates.h"
 
 namespace bora::nn {
-SimpleCell SimpleCell::init(const Axis& in, const Axis& hidden, const Array& key, Nonlinearity activation) {
-  auto cell = made<SimpleCell>(in, hidden, 1, false, key);
+SimpleCell SimpleCell::init(const Axis& in, const Axis& hidden, const Array& key, Activation activation) {
+  auto cell = cell_of<SimpleCell>(in, hidden, 1, false, key);
   cell.activation = activation;
   return cell;
 }
 HiddenState SimpleCell::start(const Axes& rows) const { return {start_of(input, rows)}; }
 HiddenState SimpleCell::step(const HiddenState& s, const NamedArray& gates) const {
   auto sum = (gates + of_hidden(recurrent, s.hidden))[{kGate, 0}];
-  return {aligned(apply(activation, sum), s.hidden.axes())};
+  return {aligned(activate(activation, sum), s.hidden.axes())};
 }
 MguCell MguCell::init(const Axis& in, const Axis& hidden, const Array& key) {
-  return made<MguCell>(in, hidden, 2, true, key);
+  return cell_of<MguCell>(in, hidden, 2, true, key);
 }
 HiddenState MguCell::start(const Axes& rows) const { return {start_of(input, rows)}; }
 HiddenState MguCell::step(const HiddenState& s, const NamedArray& gates) const {
@@ -23,8 +23,6 @@ HiddenState MguCell::step(const HiddenState& s, const NamedArray& gates) const {
   return {aligned(n + f * (s.hidden - n), s.hidden.axes())};
 }
 
-namespace {
-[[maybe_unused]] const bool registered =
-    add_layer("SimpleCell", cell_samples<SimpleCell>) && add_layer("MguCell", cell_samples<MguCell>);
-}  // namespace
+template const bool added<"SimpleCell", cell_samples<SimpleCell>>;
+template const bool added<"MguCell", cell_samples<MguCell>>;
 }  // namespace bora::nn

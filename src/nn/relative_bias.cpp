@@ -37,14 +37,13 @@ NamedArray RelativeBias::operator()(const NamedArray& queries, const NamedArray&
   for (auto d = -max_distance; d <= max_distance; ++d)
     buckets.push_back(static_cast<std::int32_t>(relative_bucket(d, o)));
   auto by_distance =
-      take(auto_sharded(weight).astype(wide(weight)), kBucket, named(asarray(buckets, {distance.size}), distance));
+      take(in_real_accumulator(auto_sharded(weight)), kBucket, named(asarray(buckets, {distance.size}), distance));
   std::vector<Axis> pairs{queries.axes()[0], keys.axes()[0]};
   auto apart = broadcast_to(keys, pairs) - broadcast_to(queries, pairs);
   return auto_sharded(take(by_distance, distance, clip(apart, -max_distance, max_distance) + max_distance));
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"RelativeBias">() {
   Axis heads{kHeads, 4}, position{kPosition, 6};
   auto make = [=](const RelativeBiasOptions& o) {
     return [=](const Array& k) { return RelativeBias::init(heads, k, o); };
@@ -57,6 +56,5 @@ std::vector<LayerSample> samples() {
   return {sample("of an encoder", make({.buckets = 8, .max_distance = 6}), x, call),
           sample("of a decoder", make({.buckets = 4, .max_distance = 5, .bidirectional = false}), x, call)};
 }
-[[maybe_unused]] const bool registered = add_layer("RelativeBias", samples);
-}  // namespace
+template const bool added<"RelativeBias">;
 }  // namespace bora::nn

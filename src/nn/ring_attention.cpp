@@ -16,7 +16,6 @@
 namespace bora::nn {
 namespace {
 // Shape letters as in kernels/attention.h, S and T of this rank's block; n ranks
-using AxisList = std::vector<Axis>;
 /// This rank's block of a sequence.
 struct Mine {
   Array q, k, v;
@@ -201,8 +200,6 @@ Array around_the_ring(const Ring& ring, const Mine& mine, bool causal, const Way
   };
   return custom_vjp([=](const Mine& x) { return forward(x).first; }, forward, backward)(mine);
 }
-/// x as an array with these axes in this order, repeated along those that it lacks.
-Array arranged(const NamedArray& x, const AxisList& axes) { return broadcast_to(x, Axes(axes)).array(); }
 }  // namespace
 
 NamedArray ring_attention(const NamedArray& q, const NamedArray& k, const NamedArray& v,
@@ -225,21 +222,22 @@ NamedArray ring_attention(const NamedArray& q, const NamedArray& k, const NamedA
     return axes;
   };
   auto lead = static_cast<std::int64_t>(batch.size());
-  auto queries = arranged(q, with(grouped ? AxisList{position, heads, group, size} : AxisList{position, heads, size}));
+  auto queries =
+      array_over(q, with(grouped ? AxisList{position, heads, group, size} : AxisList{position, heads, size}));
   if (!grouped) queries = expand_dims(queries, lead + 2);
-  Arrays in{queries, arranged(k, with({position, heads, size})), arranged(v, with({position, heads, value_size}))};
+  Arrays in{queries, array_over(k, with({position, heads, size})), array_over(v, with({position, heads, value_size}))};
   auto dtype = q.dtype();
   check<DtypeError>(is_float(dtype) && k.dtype() == dtype && v.dtype() == dtype,
                     "ring_attention: needs floating-point operands of one dtype, got ", dtype, ", ", k.dtype(), " and ",
                     v.dtype());
   check<ValueError>(!o.soft_cap || *o.soft_cap > 0, "ring_attention: .soft_cap must be positive, got ",
                     [&] { return *o.soft_cap; });
-  if (o.segments) in.push_back(arranged(*o.segments, with({position})).astype(i32));
+  if (o.segments) in.push_back(array_over(*o.segments, with({position})).astype(i32));
   Ring ring{{.scale = o.scale.value_or(1 / std::sqrt(static_cast<double>(size.size))),
              .soft_cap = o.soft_cap.value_or(0),
              .segments = o.segments.has_value()},
             lead,
-            wide(q)};
+            real_accumulator(q.dtype())};
 
   MeshAxes around;
   std::int64_t n = 1;

@@ -7,13 +7,12 @@ RmsNorm RmsNorm::init(const Axes& embed, float eps, float offset) {
   return {full(embed, 1 - offset, f32), eps, offset};
 }
 NamedArray RmsNorm::operator()(const NamedArray& x) const {
-  auto factor = beside(x, offset == 0 ? weight : weight.astype(wide(x)) + offset);
+  auto factor = beside(x, offset == 0 ? weight : weight.astype(real_accumulator(x.dtype())) + offset);
   return named(rms_norm(x.array(), factor, {.axes = positions_of(weight, x), .eps = static_cast<double>(eps)}),
                x.axes());
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"RmsNorm">() {
   Axis batch{kBatch, 4}, embed{kEmbed, 8}, heads{kHeads, 2};
   auto one = [=](const Array&) { return RmsNorm::init(embed); };
   auto two = [=](const Array&) { return RmsNorm::init({embed, heads}); };
@@ -23,6 +22,5 @@ std::vector<LayerSample> samples() {
           sample("weights around 0", shifted, example({batch, embed}), call),
           sample("over two axes", two, example({heads, batch, embed}), call)};
 }
-[[maybe_unused]] const bool registered = add_layer("RmsNorm", samples);
-}  // namespace
+template const bool added<"RmsNorm">;
 }  // namespace bora::nn

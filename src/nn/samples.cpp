@@ -7,8 +7,8 @@ std::vector<LayerRow>& layer_rows() {
   static std::vector<LayerRow> rows;
   return rows;
 }
-bool add_layer(std::string_view name, std::vector<LayerSample> (*samples)()) {
-  layer_rows().push_back({std::string(name), samples});
+bool add_layer(LayerRow row) {
+  layer_rows().push_back(std::move(row));
   return true;
 }
 NamedArray example(const Axes& axes) {

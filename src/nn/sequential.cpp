@@ -5,8 +5,7 @@
 #include "nn/support.h"
 
 namespace bora::nn {
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"Sequential">() {
   Axis batch{kBatch, 4}, embed{kEmbed, 8}, hidden{kMlp, 6};
   auto init = [=](const Array& key) {
     auto keys = random::split<2>(key);
@@ -18,6 +17,5 @@ std::vector<LayerSample> samples() {
   return {sample("without a key", init, example({batch, embed}), call),
           sample("with a key", init, example({batch, embed}), dropped)};
 }
-[[maybe_unused]] const bool registered = add_layer("Sequential", samples);
-}  // namespace
+template const bool added<"Sequential">;
 }  // namespace bora::nn

@@ -13,7 +13,7 @@ AxisNames axes_of(const NamedArray& v) { return names_of(v.axes()); }
 
 SpectralState power_iterations(const NamedArray& weight, const SpectralState& state, int iterations, float eps) {
   check<ValueError>(iterations >= 0, "SpectralNorm: ", iterations, " iterations");
-  auto w = stop_gradient(auto_sharded(weight)).astype(wide(weight));
+  auto w = in_real_accumulator(stop_gradient(auto_sharded(weight)));
   SpectralState s{stop_gradient(state.left).astype(w.dtype()), stop_gradient(state.right).astype(w.dtype())};
   for (int i = 0; i < iterations; ++i) {
     s.left = aligned(normalized(dot(w, s.right, axes_of(s.right)), eps), s.left.axes());
@@ -22,7 +22,7 @@ SpectralState power_iterations(const NamedArray& weight, const SpectralState& st
   return {s.left.astype(state.left.dtype()), s.right.astype(state.right.dtype())};
 }
 NamedArray weight_of_spectrum(const NamedArray& weight, const SpectralState& state) {
-  auto w = auto_sharded(weight).astype(wide(weight));
+  auto w = in_real_accumulator(auto_sharded(weight));
   auto left = stop_gradient(state.left).astype(w.dtype()), right = stop_gradient(state.right).astype(w.dtype());
   auto value = dot(dot(w, left, axes_of(left)), right, axes_of(right));
   return aligned(w / value, weight.axes()).astype(weight.dtype());
@@ -32,13 +32,12 @@ SpectralState first_spectrum(const NamedArray& weight, const Axes& rows, const A
   check<AxisError>(rows.size() > 0 && !columns.empty(), "SpectralNorm: the weight ", to_string(weight.axes()),
                    " needs axes of rows and others, got the rows ", to_string(rows.list()));
   auto keys = random::split<2>(key);
-  auto left = normalized(random::normal(keys[0], rows, wide(weight)), eps);
-  auto right = normalized(random::normal(keys[1], columns, wide(weight)), eps);
+  auto left = normalized(random::normal(keys[0], rows, real_accumulator(weight.dtype())), eps);
+  auto right = normalized(random::normal(keys[1], columns, real_accumulator(weight.dtype())), eps);
   return power_iterations(weight, {left, right}, iterations, eps);
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"SpectralNorm">() {
   Axis batch{kBatch, 4}, height{"height", 5}, embed{kEmbed, 6}, out{kMlp, 8};
   auto linear = [=](const Array& k) { return SpectralNorm<Linear>::init(Linear::init(embed, out, k), out); };
   auto conv = [=](const Array& k) {
@@ -52,6 +51,5 @@ std::vector<LayerSample> samples() {
   return {sample("of a linear layer", linear, example({batch, embed}), infer),
           sample("of a convolution", conv, example({batch, height, embed}), infer)};
 }
-[[maybe_unused]] const bool registered = add_layer("SpectralNorm", samples);
-}  // namespace
+template const bool added<"SpectralNorm">;
 }  // namespace bora::nn

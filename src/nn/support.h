@@ -2,17 +2,19 @@
 #pragma once
 #include "bora/array/communicator.h"
 #include "bora/named/mapping.h"
+#include "bora/ops/accumulator.h"
 #include "bora/ops/sharding.h"
+#include "named/support.h"
 #include "nn/samples.h"
 
 namespace bora::nn {
-inline AxisNames names_of(const std::vector<Axis>& axes) {
-  std::vector<AxisNames::One> r;
-  for (auto& a : axes) r.emplace_back(a);
-  return AxisNames(r);
+using AxisList = std::vector<Axis>;
+inline AxisList joined(AxisList a, const AxisList& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
 }
-/// The dtype that norms and angles of x are computed in.
-inline Dtype wide(const NamedArray& x) { return x.dtype() == f64 ? f64 : f32; }
+/// x as an array with these axes in this order, repeated along those that it lacks.
+inline Array array_over(const NamedArray& x, const AxisList& axes) { return broadcast_to(x, axes).array(); }
 /// Positions of a parameter's axes in x.
 inline Dims positions_of(const NamedArray& parameter, const NamedArray& x) {
   Dims r;
@@ -22,7 +24,7 @@ inline Dims positions_of(const NamedArray& parameter, const NamedArray& x) {
 /// A parameter as an array with x's dimensions. It is cast before it is repeated, so that its gradient is summed in the
 /// wide dtype and rounded once.
 inline Array beside(const NamedArray& x, const NamedArray& parameter) {
-  return broadcast_to(auto_sharded(parameter).astype(wide(x)), Axes(x.axes())).array();
+  return broadcast_to(auto_sharded(parameter).astype(real_accumulator(x.dtype())), Axes(x.axes())).array();
 }
 /// The mapping's Spec of x without the mesh axes by which x is split along an axis of `weight` while they split another
 /// axis of the weight; none if there are no such axes.
@@ -40,7 +42,7 @@ inline std::optional<Spec> spec_beside(const NamedArray& x, const NamedArray& we
 /// its part.
 inline NamedArray gathered(const NamedArray& x, const NamedArray& weight) {
   auto spec = spec_beside(x, weight);
-  return spec ? named(with_sharding_constraint(x.array(), *spec), x.axes()) : x;
+  return spec ? named(with_sharding_constraint(x.array(), *spec, current_mapping().gradients()), x.axes()) : x;
 }
 /// A product with `weight`: split along such axes here, so that its gradient is gathered here.
 inline NamedArray scattered(const NamedArray& y, const NamedArray& weight) {

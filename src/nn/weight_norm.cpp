@@ -14,14 +14,13 @@ NamedArray weight_of_norm(const NamedArray& direction, const NamedArray& length)
   for (auto& a : length.axes())
     check<AxisError>(direction.has_axis(a.name), "WeightNorm: the weight ", to_string(direction.axes()),
                      " has no axis '", a.name, "' of the lengths ", to_string(length.axes()));
-  auto w = auto_sharded(direction).astype(wide(direction));
+  auto w = in_real_accumulator(auto_sharded(direction));
   auto rest = without_axes(direction.axes(), names_of(length.axes()));
   auto scale = auto_sharded(length).astype(w.dtype()) * rsqrt(sum(square(w), names_of(rest)));
   return aligned(w * scale, direction.axes()).astype(direction.dtype());
 }
 
-namespace {
-std::vector<LayerSample> samples() {
+template <> std::vector<LayerSample> samples<"WeightNorm">() {
   Axis batch{kBatch, 4}, height{"height", 5}, embed{kEmbed, 6}, out{kMlp, 8};
   auto linear = [=](const Array& k) { return WeightNorm<Linear>::init(Linear::init(embed, out, k), out); };
   auto conv = [=](const Array& k) {
@@ -31,6 +30,5 @@ std::vector<LayerSample> samples() {
   return {sample("of a linear layer", linear, example({batch, embed}), call),
           sample("of a convolution, two axes", conv, example({batch, height, embed}), call)};
 }
-[[maybe_unused]] const bool registered = add_layer("WeightNorm", samples);
-}  // namespace
+template const bool added<"WeightNorm">;
 }  // namespace bora::nn

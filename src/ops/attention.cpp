@@ -10,12 +10,11 @@
 
 namespace bora::ops {
 namespace {
-Dtype computed_in(Dtype d) { return d == f64 ? f64 : f32; }
 /// The inputs' dimensions as labels: B.. are 0, 1, .., then K and G; positions and sizes of heads are needed whole.
-struct Labels {
+struct AttentionLabels {
   Dims b;
   std::int64_t k, g;
-  explicit Labels(std::int64_t lead) : b(range_of(lead)), k(lead), g(lead + 1) {}
+  explicit AttentionLabels(std::int64_t lead) : b(range_of(lead)), k(lead), g(lead + 1) {}
   Dims operator()(const Dims& more) const { return joined(b, more); }
   Dims q() const { return (*this)({kNone, k, g, kNone}); }
   Dims kv() const { return (*this)({kNone, k, kNone}); }
@@ -28,7 +27,7 @@ struct Labels {
   }
 };
 /// Calls f(input, required dtype, allowed sizes) for every optional input.
-template <class F> void for_each_extra(const Extras& x, const Sizes& s, Dtype bias, F f) {
+template <class F> void for_each_extra(const Extras& x, const AttentionSizes& s, Dtype bias, F f) {
   Dims all{s.K, s.G, s.S, s.T};
   if (x.mask) f(x.mask, boolean, all);
   if (x.bias) f(x.bias, bias, all);
@@ -36,11 +35,11 @@ template <class F> void for_each_extra(const Extras& x, const Sizes& s, Dtype bi
   if (x.key) f(x.key, Dtype::key, Dims{}), f(x.row, i64, Dims{s.K, s.G});
   if (x.window) f(x.window, i32, Dims{});
 }
-void check_extras(const Attention& p, const Types& in, const Sizes& s, std::size_t n) {
+void check_extras(const Attention& p, const Types& in, const AttentionSizes& s, std::size_t n) {
   Extras x(p, n);
   check<ShapeError>(in.size() == x.end, "attention: needs ", x.end, " inputs, got ", in.size());
-  for_each_extra(x, s, computed_in(in[0].dtype), [&](std::size_t i, Dtype dtype, const Dims& tail) {
-    auto full = Sizes::with(s.batch, tail);
+  for_each_extra(x, s, real_accumulator(in[0].dtype), [&](std::size_t i, Dtype dtype, const Dims& tail) {
+    auto full = AttentionSizes::with(s.batch, tail);
     bool fits = in[i].shape.size() == full.size() && in[i].dtype == dtype;
     for (std::size_t d = 0; fits && d < full.size(); ++d) fits = in[i].shape[d] == 1 || in[i].shape[d] == full[d];
     check<ShapeError>(fits, "attention: input ", i, " must be ", Type{full, dtype}, " or 1 in some of its sizes, got ",
@@ -48,11 +47,11 @@ void check_extras(const Attention& p, const Types& in, const Sizes& s, std::size
   });
 }
 std::vector<Dims> input_labels(const Attention& p, const Types& in, std::vector<Dims> main) {
-  Labels l(in[0].ndim() - 4);
+  AttentionLabels l(in[0].ndim() - 4);
   Extras x(p, main.size());
   main.resize(x.end);
   auto put = [&](std::size_t i, const Dims& tail) {
-    if (i) main[i] = Labels::of(in[i], l(tail));
+    if (i) main[i] = AttentionLabels::of(in[i], l(tail));
   };
   put(x.mask, {l.k, l.g, kNone, kNone});
   put(x.bias, {l.k, l.g, kNone, kNone});
@@ -79,7 +78,7 @@ struct Prepared {
   kernels::AttentionCall call{};
   std::vector<Dims> offsets;
   Prepared(const Attention& p, Inputs in, std::size_t n) {
-    Sizes s(in[0].type, in[1].type, in[2].type);
+    AttentionSizes s(in[0].type, in[1].type, in[2].type);
     auto far = s.S + s.T;
     auto reach = [&](const std::optional<std::int64_t>& r) { return std::clamp(r.value_or(far), -far, far); };
     call = {.dtype = in[0].type.dtype,
@@ -130,7 +129,7 @@ struct Prepared {
   }
 };
 Cost cost_of(const Attention& p, const Types& in, const Types& out, double products) {
-  Sizes s(in[0], in[1], in[2]);
+  AttentionSizes s(in[0], in[1], in[2]);
   Cost c;
   for (auto* list : {&in, &out})
     for (auto& t : *list) c.bytes += static_cast<double>(t.nbytes());
@@ -145,10 +144,10 @@ bool Attention::saved(Saveable keep, const std::vector<std::string>&) const {
 }
 Types Attention::infer(const Types& in) const {
   check<ShapeError>(in.size() >= 3, "attention: needs q, k and v, got ", in.size(), " inputs");
-  Sizes s(in[0], in[1], in[2]);
+  AttentionSizes s(in[0], in[1], in[2]);
   check_extras(*this, in, s, 3);
-  return {{Sizes::with(s.batch, {s.S, s.K, s.G, s.E}), in[0].dtype},
-          {Sizes::with(s.batch, {s.K, s.G, s.S}), computed_in(in[0].dtype)}};
+  return {{AttentionSizes::with(s.batch, {s.S, s.K, s.G, s.E}), in[0].dtype},
+          {AttentionSizes::with(s.batch, {s.K, s.G, s.S}), real_accumulator(in[0].dtype)}};
 }
 void Attention::eval(Inputs in, Outputs out) const {
   Prepared p(*this, in, 3);
@@ -170,7 +169,7 @@ Arrays Attention::vjp(const Vjp& v) const {
   return r;
 }
 Factors Attention::factors(const Types& in) const {
-  Labels l(in[0].ndim() - 4);
+  AttentionLabels l(in[0].ndim() - 4);
   return {input_labels(*this, in, {l.q(), l.kv(), l.kv()}), {l.q(), l.rows()}};
 }
 std::vector<Mapped> Attention::batch(const std::vector<Mapped>& in, const BatchRules& rules) const {
@@ -179,9 +178,9 @@ std::vector<Mapped> Attention::batch(const std::vector<Mapped>& in, const BatchR
 
 Types AttentionGrad::infer(const Types& in) const {
   check<ShapeError>(in.size() >= 6, "attention_grad: needs q, k, v, d_out, lse and delta, got ", in.size(), " inputs");
-  Sizes s(in[0], in[1], in[2]);
-  Type rows{Sizes::with(s.batch, {s.K, s.G, s.S}), computed_in(in[0].dtype)},
-      out{Sizes::with(s.batch, {s.S, s.K, s.G, s.E}), in[0].dtype};
+  AttentionSizes s(in[0], in[1], in[2]);
+  Type rows{AttentionSizes::with(s.batch, {s.K, s.G, s.S}), real_accumulator(in[0].dtype)},
+      out{AttentionSizes::with(s.batch, {s.S, s.K, s.G, s.E}), in[0].dtype};
   check<ShapeError>(in[3] == out && in[4] == rows && in[5] == rows, "attention_grad: d_out must be ", out,
                     ", lse and delta ", rows, ", got ", in[3], ", ", in[4], ", ", in[5]);
   check_extras(of, in, s, 6);
@@ -197,7 +196,7 @@ void AttentionGrad::eval(Inputs in, Outputs out) const {
 }
 Cost AttentionGrad::cost(const Types& in, const Types& out) const { return cost_of(of, in, out, bias ? 7 : 5); }
 Factors AttentionGrad::factors(const Types& in) const {
-  Labels l(in[0].ndim() - 4);
+  AttentionLabels l(in[0].ndim() - 4);
   Factors f{input_labels(of, in, {l.q(), l.kv(), l.kv(), l.q(), l.rows(), l.rows()}), {l.q(), l.kv(), l.kv()}};
   if (bias) f.out.push_back(f.in[Extras(of, 6).bias]);
   return f;
@@ -283,7 +282,7 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionO
   check<ShapeError>(K == v.shape(-2) && K > 0 && H % K == 0, "attention: ", H, " heads of q do not share ", K,
                     " of k and ", v.shape(-2), " of v evenly");
   check<DtypeError>(is_float(q.dtype()), "attention: needs floating-point operands, got ", q.type());
-  auto dtype = q.dtype(), computed = dtype == f64 ? f64 : f32;
+  auto dtype = q.dtype(), computed = real_accumulator(dtype);
   auto G = H / K;
   auto batch = Shape(Dims(q.type().shape.begin(), q.type().shape.begin() + lead));
   /// x as `batch` (ones where x has fewer dimensions), then `tail`; the dimension of heads is split in two.
@@ -357,4 +356,6 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionO
   flat.append(Shape{S, H, v.shape(-1)});
   return reshape(out, flat);
 }
+template PrimitivePtr primitive<ops::Attention>(ops::Attention);
+template PrimitivePtr primitive<ops::AttentionGrad>(ops::AttentionGrad);
 }  // namespace bora

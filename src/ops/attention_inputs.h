@@ -15,11 +15,11 @@ struct Extras {
     if (p.window) window = end++;
   }
 };
-/// Sizes of q [B.., S, K, G, D] with k [B.., T, K, D] and v [B.., T, K, E].
-struct Sizes {
+/// AttentionSizes of q [B.., S, K, G, D] with k [B.., T, K, D] and v [B.., T, K, E].
+struct AttentionSizes {
   std::int64_t lead, S, T, K, G, D, E;
   Shape batch;
-  Sizes(const Type& q, const Type& k, const Type& v) {
+  AttentionSizes(const Type& q, const Type& k, const Type& v) {
     check<ShapeError>(q.ndim() >= 4 && k.ndim() == q.ndim() - 1 && v.ndim() == k.ndim(),
                       "attention: needs q [B.., S, K, G, D], k [B.., T, K, D] and v [B.., T, K, E], got ", q, ", ", k,
                       ", ", v);

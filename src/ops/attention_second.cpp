@@ -41,7 +41,7 @@ Array summed_to(Array x, const Shape& shape) {
 Arrays AttentionGrad::vjp(const Vjp& v) const {
   constexpr double inf = std::numeric_limits<double>::infinity();
   Extras x(of, 6);
-  Sizes s(v.in[0].type(), v.in[1].type(), v.in[2].type());
+  AttentionSizes s(v.in[0].type(), v.in[1].type(), v.in[2].type());
   Dense m{s.lead};
   auto type = v.in[4].dtype();
   auto wide = [&](const Array& a) { return a.defined() ? a.astype(type) : a; };
@@ -62,7 +62,7 @@ Arrays AttentionGrad::vjp(const Vjp& v) const {
   auto from = iota({s.S, s.T}, 0), to = iota({s.S, s.T}, 1);
   if (of.left) also(to >= from - Scalar(std::clamp(*of.left, -s.S - s.T, s.S + s.T)));
   if (of.right) also(to <= from + Scalar(std::clamp(*of.right, -s.S - s.T, s.S + s.T)));
-  if (x.window) also(to > from - reshape(v.in[x.window], Sizes::with(v.in[x.window].shape(), {1, 1, 1, 1})));
+  if (x.window) also(to > from - reshape(v.in[x.window], AttentionSizes::with(v.in[x.window].shape(), {1, 1, 1, 1})));
   if (x.mask) also(v.in[x.mask]);
   if (x.query_segments) {
     auto lift = [&](const Array& a, std::int64_t axis) {
@@ -75,7 +75,8 @@ Arrays AttentionGrad::vjp(const Vjp& v) const {
   auto w = exp(attends.defined() ? where(attends, below, -inf) : below);
   Array drop;
   if (x.key) {  // recovers attention's own draw: equal weights, and one-hot values
-    auto unit = eye(s.T, type), one = broadcast_to(reshape(unit, {s.T, 1, s.T}), Sizes::with(s.batch, {s.T, s.K, s.T}));
+    auto unit = eye(s.T, type);
+    auto one = broadcast_to(reshape(unit, {s.T, 1, s.T}), AttentionSizes::with(s.batch, {s.T, s.K, s.T}));
     Attention plain{.scale = 0, .keep = of.keep};
     auto drawn = call(plain, {q, k, one, v.in[x.key], v.in[x.row]})[0];  // [B.., S, K, G, T]
     drop = where(moveaxis(drawn, s.lead, -2) > 0, constant(1 / static_cast<double>(of.keep), type), 0);

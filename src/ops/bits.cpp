@@ -220,7 +220,7 @@ Frexp frexp(const Array& x) {
 Array ldexp(const Array& x, const Array& n) {
   check<DtypeError>(is_integer(n.dtype()) || n.dtype() == boolean, "ldexp: n must be integers, got ", n.type());
   auto v = floats("ldexp", x);
-  auto wide = is_half(v.dtype()) ? f32 : v.dtype();
+  auto wide = accumulator(v.dtype());
   auto places = clip(n.astype(i64), -9999, 9999);
   auto [a, b] = promoted_pair("ldexp", v.astype(wide), places.astype(wide));
   return by_element<Ldexp>(a, b).astype(v.dtype());

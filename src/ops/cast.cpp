@@ -96,4 +96,6 @@ Samples<Bitcast> Bitcast::samples() {
 namespace bora {
 Array Array::astype(Dtype d) const { return dtype() == d ? *this : call_one(ops::Cast{d}, {*this}); }
 Array bitcast(const Array& x, Dtype d) { return x.dtype() == d ? x : call_one(ops::Bitcast{d}, {x}); }
+template PrimitivePtr primitive<ops::Cast>(ops::Cast);
+template PrimitivePtr primitive<ops::Bitcast>(ops::Bitcast);
 }  // namespace bora

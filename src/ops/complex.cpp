@@ -6,7 +6,6 @@
 
 namespace bora::ops {
 namespace {
-using kernels::Part;
 Type check_complex(std::string_view what, const Types& in) {
   check<DtypeError>(is_complex(in.at(0).dtype), what, ": takes complex numbers, got ", in[0]);
   return {in[0].shape, real_dtype(in[0].dtype)};
@@ -14,28 +13,28 @@ Type check_complex(std::string_view what, const Types& in) {
 std::vector<Arrays> complex_samples() { return {{random_values({2, 3}, -2, 2, 1, complex128)}}; }
 
 // Tags of primitives complex -> real.
-struct Real {
+struct RealPart {
   static constexpr std::string_view name = "real";
-  static constexpr auto part = Part::real;
+  static constexpr auto part = kernels::Part::real;
   static constexpr bool linear = true;
   static Array dx(A, A, A ct) { return complex(ct, zeros_like(ct)); }
 };
 struct Imag {
   static constexpr std::string_view name = "imag";
-  static constexpr auto part = Part::imag;
+  static constexpr auto part = kernels::Part::imag;
   static constexpr bool linear = true;
   static Array dx(A, A, A ct) { return complex(zeros_like(ct), -ct); }
 };
 /// The derivative at 0 is 0.
 struct Magnitude {
   static constexpr std::string_view name = "magnitude";
-  static constexpr auto part = Part::magnitude;
+  static constexpr auto part = kernels::Part::magnitude;
   static constexpr bool linear = false;
   static Array dx(A x, A y, A ct) { return conj(x) * (ct / select(y == 0, ones_like(y), y)); }
 };
 struct Angle {
   static constexpr std::string_view name = "angle";
-  static constexpr auto part = Part::angle;
+  static constexpr auto part = kernels::Part::angle;
   static constexpr bool linear = false;
   static Array dx(A x, A, A ct) { return complex(zeros_like(ct), -ct) / x; }
 };
@@ -67,7 +66,7 @@ struct Conj {
   static Samples<Conj> samples() { return {{{}, complex_samples()[0]}}; }
 };
 /// re + i im.
-struct Complex {
+struct JoinedParts {
   static constexpr std::string_view name = "complex";
   Type infer(const Types& in) const {
     const auto &re = in.at(0), &im = in.at(1);
@@ -83,8 +82,8 @@ struct Complex {
     return {v.needs[0] ? real(v.ct[0]) : Array{}, v.needs[1] ? -imag(v.ct[0]) : Array{}};
   }
   Factors factors(const Types& in) const { return elementwise_factors(in, {0, 1}, true); }
-  Complex lift(std::int64_t) const { return {}; }
-  static Samples<Complex> samples() {
+  JoinedParts lift(std::int64_t) const { return {}; }
+  static Samples<JoinedParts> samples() {
     return {{{}, {random_values({2, 3}, -1, 1, 1), random_values({2, 3}, -1, 1, 2)}}};
   }
 };
@@ -102,7 +101,7 @@ namespace bora {
 using namespace ops;
 Array complex(const Array& re, const Array& im) {
   auto [x, y] = promoted_pair("complex", as_part(re), as_part(im));
-  return call_one(Complex{}, {x, y});
+  return call_one(JoinedParts{}, {x, y});
 }
 Array complex(const Array& re, Scalar im) {
   auto x = as_part(re);
@@ -112,7 +111,7 @@ Array complex(Scalar re, const Array& im) {
   auto y = as_part(im);
   return complex(full_of(y.type(), re), y);
 }
-Array real(const Array& x) { return is_complex(x.dtype()) ? part_of<Real>(x) : x; }
+Array real(const Array& x) { return is_complex(x.dtype()) ? part_of<RealPart>(x) : x; }
 Array imag(const Array& x) { return is_complex(x.dtype()) ? part_of<Imag>(x) : zeros_like(x); }
 Array conj(const Array& x) { return is_complex(x.dtype()) ? call_one(Conj{}, {x}) : x; }
 Array conjugate(const Array& x) { return conj(x); }

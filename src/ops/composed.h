@@ -1,6 +1,5 @@
 // composed.h -- shared by the operations with NumPy's names, which are written with other operations. Private.
 #pragma once
-#include <limits>
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
 #include "bora/ops/reduce.h"
@@ -9,8 +8,7 @@
 #include "ops/elementwise_rules.h"
 
 namespace bora::ops {
-inline constexpr double kInf = std::numeric_limits<double>::infinity();
-inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+inline const ReduceOptions kKeep{.keepdims = true};
 inline void check_vector(std::string_view what, std::string_view name, const Array& x) {
   check<ShapeError>(x.ndim() == 1, what, ": ", name, " must be a vector, got ", x.type());
 }

@@ -93,4 +93,5 @@ Array full_of(const Type& type, Scalar value) {
 }
 Array zeros_like(const Array& x) { return full_of(x.type(), 0); }
 Array ones_like(const Array& x) { return full_of(x.type(), 1); }
+template PrimitivePtr primitive<ops::Constant>(ops::Constant);
 }  // namespace bora

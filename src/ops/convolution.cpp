@@ -7,7 +7,6 @@
 namespace bora {
 using namespace ops;
 namespace {
-using Index = std::int64_t;
 Index last_place(Index window, Index dilation) { return (window - 1) * dilation; }
 /// Windows over the spatial dimensions of [batch.., spatial.., channels].
 struct Windows {

@@ -7,7 +7,6 @@
 namespace bora::fft {
 using namespace ops;
 namespace {
-using Index = std::int64_t;
 /// exp(i angle k) for k = 0 .. n - 1 plus `from`, complex.
 Array turns(Index n, double angle, double from, Dtype real) {
   auto t = (iota({n}, 0, f64) + from) * angle;
@@ -67,7 +66,7 @@ Array transformed(std::string_view what, bool inverse, const Array& x, const Dct
                     n, " for ", x.type());
   if (is_complex(x.dtype()))
     return complex(transformed(what, inverse, real(x), o), transformed(what, inverse, imag(x), o));
-  auto v = moveaxis(x.astype(x.dtype() == f64 ? f64 : f32), axis, -1);
+  auto v = moveaxis(in_real_accumulator(x), axis, -1);
   Dims lo(at(x.ndim()), 0), hi = lo;
   hi.back() = n - v.shape(-1);
   if (hi.back() != 0) v = pad(v, lo, hi);

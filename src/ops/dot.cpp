@@ -67,16 +67,16 @@ bool readable(const Group& x, const Group& y) { return x.stride == 1 || y.stride
 
 /// One operand as batch x rows x columns. Batch dimensions that do not collapse stay a list for the caller to iterate
 /// over.
-struct Operand {
+struct DotOperand {
   Dims batch_strides;
   Group rows{1, 0}, columns{1, 0};
   Dims moved = {};  // it must be copied first: the order of its dimensions in the copy
 };
-Operand operand(const Shape& shape, const Dims& batch, const Dims& rows, const Dims& columns) {
+DotOperand operand(const Shape& shape, const Dims& batch, const Dims& rows, const Dims& columns) {
   auto strides = strides_of(shape);
   auto r = collapse(shape, strides, rows), c = collapse(shape, strides, columns);
   if (r && c && readable(*r, *c)) return {pick(strides, batch), *r, *c};
-  Operand o;
+  DotOperand o;
   o.moved = joined(joined(batch, rows), columns);
   auto moved = pick(shape, o.moved);
   auto nb = static_cast<std::int64_t>(batch.size()), nr = static_cast<std::int64_t>(rows.size()),
@@ -89,7 +89,7 @@ Operand operand(const Shape& shape, const Dims& batch, const Dims& rows, const D
   return o;
 }
 /// The memory of an operand as gemm reads it: its own, or a copy in another order, which `copy` owns.
-const void* memory_of(const Operand& o, const InputView& x, std::shared_ptr<void>& copy) {
+const void* memory_for(const DotOperand& o, const InputView& x, std::shared_ptr<void>& copy) {
   if (o.moved.empty()) return x.data;
   auto& shape = x.type.shape;
   auto moved = pick(shape, o.moved);
@@ -111,7 +111,7 @@ Strides tidy(const Group& rows, const Group& columns) {
 }
 /// A product as one call of gemm per index of `outer`, the batch dimensions that do not collapse in both operands.
 struct Calls {
-  Operand a, b;
+  DotOperand a, b;
   Shape outer;
   kernels::Gemm gemm;
 };
@@ -153,8 +153,8 @@ void DotGeneral::eval(Inputs in, Outputs out) const {
   if (out[0].type.size() == 0) return;
   auto c = calls_of(*this, in[0].type, in[1].type);
   std::shared_ptr<void> copy_a, copy_b;
-  auto *a = static_cast<const char*>(memory_of(c.a, in[0], copy_a)),
-       *b = static_cast<const char*>(memory_of(c.b, in[1], copy_b));
+  auto *a = static_cast<const char*>(memory_for(c.a, in[0], copy_a)),
+       *b = static_cast<const char*>(memory_for(c.b, in[1], copy_b));
   auto bytes = static_cast<std::int64_t>(dtype_size(c.gemm.dtype));
   for_each_index(c.outer, [&](std::int64_t k, const Dims& i) {
     std::int64_t from_a = 0, from_b = 0;
@@ -347,4 +347,5 @@ Array tensordot(const Array& a, const Array& b, std::int64_t axes) {
                       " differ from the first ", axes, " of ", b.shape());
   return dot_general(a, b, {{}, {}, inner_a, inner_b});
 }
+template PrimitivePtr primitive<ops::DotGeneral>(ops::DotGeneral);
 }  // namespace bora

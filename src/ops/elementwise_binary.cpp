@@ -223,7 +223,7 @@ template <class F, class X, class Y> Array order(std::string_view what, const X&
   takes_ordered(what, t.a.dtype());
   return apply<F>(t.a, t.b);
 }
-template <class F> Array extreme(std::string_view what, const Two& t) {
+template <class F> Array extreme_of(std::string_view what, const Two& t) {
   takes_ordered(what, t.a.dtype());
   return apply<F>(t.a, t.b);
 }
@@ -333,8 +333,8 @@ BORA_FORMS(floor_divide, floor_quotient(meet("floor_divide", a, b)))
 BORA_FORMS(fmod, truncated_remainder(meet("fmod", a, b)))
 BORA_FORMS(power, to_power(a, b))
 BORA_FORMS(pow, to_power(a, b))
-BORA_FORMS(maximum, extreme<Max>("maximum", meet("maximum", a, b)))
-BORA_FORMS(minimum, extreme<Min>("minimum", meet("minimum", a, b)))
+BORA_FORMS(maximum, extreme_of<Max>("maximum", meet("maximum", a, b)))
+BORA_FORMS(minimum, extreme_of<Min>("minimum", meet("minimum", a, b)))
 BORA_FORMS(logaddexp, log_add_exp(as_fractions(meet("logaddexp", a, b))))
 #undef BORA_ORDER
 #undef BORA_TWO
@@ -353,7 +353,7 @@ Array select(const Array& condition, const Array& on_true, const Array& on_false
   return apply<Select>(condition, on_true, on_false);
 }
 namespace {
-Array choose(const Array& condition, const Two& t) {
+Array selected(const Array& condition, const Two& t) {
   auto c = condition.dtype() == boolean ? condition : condition != 0;
   if (c.type().shape == t.a.type().shape) return select(c, t.a, t.b);
   auto shape = broadcast_shapes("where", c.shape(), t.a.shape());
@@ -361,17 +361,17 @@ Array choose(const Array& condition, const Two& t) {
 }
 }  // namespace
 Array where(const Array& condition, const Array& on_true, const Array& on_false) {
-  return choose(condition, meet("where", on_true, on_false));
+  return selected(condition, meet("where", on_true, on_false));
 }
 Array where(const Array& condition, const Array& on_true, Scalar on_false) {
-  return choose(condition, meet("where", on_true, on_false));
+  return selected(condition, meet("where", on_true, on_false));
 }
 Array where(const Array& condition, Scalar on_true, const Array& on_false) {
-  return choose(condition, meet("where", on_true, on_false));
+  return selected(condition, meet("where", on_true, on_false));
 }
 Array where(const Array& condition, Scalar on_true, Scalar on_false) {
   auto d = promote(on_true.dtype(), on_false.dtype());
-  return choose(condition, {constant(on_true, d), constant(on_false, d)});
+  return selected(condition, {constant(on_true, d), constant(on_false, d)});
 }
 Array clip(const Array& x, const Array& lo, const Array& hi) {
   (void)broadcast_shapes("clip", broadcast_shapes("clip", x.shape(), lo.shape()), hi.shape());

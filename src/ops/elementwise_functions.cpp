@@ -1,6 +1,5 @@
 // Elementwise functions written with other operations.
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include "bora/ops/complex.h"
 #include "bora/ops/elementwise.h"
@@ -10,7 +9,6 @@
 namespace bora {
 using namespace ops;
 namespace {
-constexpr double kInf = std::numeric_limits<double>::infinity();
 /// log(x) / number. Both parts are divided, as a complex quotient makes inf + i y a NaN.
 Array log_over(const Array& x, double number) {
   auto y = log(x);

@@ -59,4 +59,7 @@ namespace bora {
 Array stop_gradient(const Array& x) { return call_one(ops::StopGradient{}, {x}); }
 Array checkpoint_name(const Array& x, const std::string& name) { return call_one(ops::Name{name}, {x}); }
 Arrays optimization_barrier(const Arrays& xs) { return call(ops::OptimizationBarrier{}, xs); }
+template PrimitivePtr primitive<ops::StopGradient>(ops::StopGradient);
+template PrimitivePtr primitive<ops::Name>(ops::Name);
+template PrimitivePtr primitive<ops::OptimizationBarrier>(ops::OptimizationBarrier);
 }  // namespace bora

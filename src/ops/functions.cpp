@@ -1,19 +1,13 @@
 #include "bora/ops/functions.h"
 #include <cmath>
-#include <limits>
 #include "bora/array/communicator.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/accumulator.h"
 #include "bora/ops/sharding.h"
-#include "ops/elementwise_rules.h"
+#include "ops/composed.h"
 
 namespace bora {
-using ops::in_f32;
+using namespace ops;
 namespace {
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-const ReduceOptions kKeep{.keepdims = true};
 /// The maximum to subtract before exp, against overflow; it carries no derivative. 0 for no elements: any number would
 /// do.
 Array top(std::string_view what, const Array& x, const Dimensions& axes) {
@@ -24,7 +18,6 @@ Array top(std::string_view what, const Array& x, const Dimensions& axes) {
   return empty ? full_of({shape, x.dtype()}, 0) : amax(stop_gradient(x), dims, kKeep);
 }
 Array finite_or_zero(const Array& x) { return where(isfinite(x), x, 0); }
-Array wide(const Array& x) { return x.dtype() == f64 ? x : x.astype(f32); }
 /// x's numbers, even under a derivative: for results that have none.
 Array numbers(const Array& x) {
   return x.defined() && x.get()->primal_value() ? stop_gradient(x).concrete() : x.concrete();
@@ -65,14 +58,15 @@ Array layer_norm(const Array& x, const NormOptions& options) {
 }
 Array layer_norm(const Array& x, const Array& weight, const Array& bias, const NormOptions& options) {
   auto dtype = is_float(x.dtype()) ? x.dtype() : f32;
-  return (standardized(wide(x), options) * wide(weight) + wide(bias)).astype(dtype);
+  auto y = standardized(in_real_accumulator(x), options) * in_real_accumulator(weight) + in_real_accumulator(bias);
+  return y.astype(dtype);
 }
 Array rms_norm(const Array& x, const NormOptions& options) {
   return in_f32(x, [&](const Array& v) { return scaled_by_rms(v, options); });
 }
 Array rms_norm(const Array& x, const Array& weight, const NormOptions& options) {
   auto dtype = is_float(x.dtype()) ? x.dtype() : f32;
-  return (scaled_by_rms(wide(x), options) * wide(weight)).astype(dtype);
+  return (scaled_by_rms(in_real_accumulator(x), options) * in_real_accumulator(weight)).astype(dtype);
 }
 
 Array cross_entropy(const Array& logits, const Array& labels) {
@@ -82,7 +76,7 @@ Array cross_entropy(const Array& logits, const Array& labels) {
   rows.pop_back();
   check<ShapeError>(labels.shape() == rows, "cross_entropy: logits ", logits.shape(), " want labels of shape ", rows,
                     ", got ", labels.shape());
-  auto x = wide(logits);
+  auto x = in_real_accumulator(logits);
   // The label's logit as a masked sum: unlike a gather it fuses with the softmax in both directions, and it splits over
   // classes.
   auto classes = logits.shape(-1);
@@ -90,7 +84,7 @@ Array cross_entropy(const Array& logits, const Array& labels) {
   auto spread = [&](const Array& v, const Dims& dims) { return broadcast_in_dim(v, logits.shape(), dims); };
   auto number = spread(iota({classes}, 0, index), {labels.ndim()});
   if (here().mesh) number = reshard_like(number, logits);  // labels and classes alone say nothing of a split
-  auto hit = spread(labels.astype(index), ops::range_of(labels.ndim())) == number;
+  auto hit = spread(labels.astype(index), range_of(labels.ndim())) == number;
   auto chosen = sum(where(hit, x, 0), -1);
   auto loss = logsumexp(x, -1) - chosen;
   return where(labels >= 0 && labels.astype(index) < constant(classes, index), loss, kNan);

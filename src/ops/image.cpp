@@ -1,15 +1,10 @@
 // Images of other sizes: a matrix of weights for each dimension that changes.
 #include "bora/ops/image.h"
-#include <numbers>
 #include "ops/composed.h"
 
 namespace bora::image {
 using namespace ops;
 namespace {
-using Index = std::int64_t;
-constexpr double kPi = std::numbers::pi;
-const ReduceOptions kKeep{.keepdims = true};
-
 /// Keys 1981 for a = -1/2. x >= 0.
 Array cubic(const Array& x, double a) {
   auto inner = ((a + 2) * x - (a + 3)) * x * x + 1, outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;

@@ -217,4 +217,5 @@ Array take_along_axis(const Array& x, const Array& indices, std::int64_t axis, I
       call_one(ops::Take{last, fill, last}, {fitted(x), fitted(ops::from_front("take_along_axis", indices, n))}), -1,
       axis);
 }
+template PrimitivePtr primitive<ops::Take>(ops::Take);
 }  // namespace bora

@@ -205,4 +205,6 @@ Array dynamic_index_in_dim(const Array& x, const Array& i, std::int64_t axis) {
   result.erase(ops::at(axis));
   return reshape(call_one(ops::DynamicSlice{sizes}, list({x}, starts)), result);
 }
+template PrimitivePtr primitive<ops::DynamicSlice>(ops::DynamicSlice);
+template PrimitivePtr primitive<ops::DynamicUpdateSlice>(ops::DynamicUpdateSlice);
 }  // namespace bora

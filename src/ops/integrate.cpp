@@ -5,7 +5,6 @@
 namespace bora::integrate {
 using namespace ops;
 namespace {
-using Index = std::int64_t;
 /// f(samples [.., n], distances of neighbours [n - 1] or [.., n - 1]), of which axis was moved to the end.
 template <class F> Array of_samples(std::string_view what, const Array& y, const Array& coordinates, double distance,
                                     Index axis, const F& f) {

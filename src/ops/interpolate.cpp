@@ -1,5 +1,6 @@
 // Functions through given points.
 #include "bora/ops/interpolate.h"
+#include "bora/ops/accumulator.h"
 #include "bora/ops/linalg.h"
 #include "bora/ops/statistics.h"
 #include "ops/composed.h"
@@ -7,12 +8,10 @@
 namespace bora::interpolate {
 using namespace ops;
 namespace {
-using Index = std::int64_t;
 /// x's cell i of the ascending grid, i32 in [0, n - 2].
 Array cell(const Array& grid, const Array& x) {
   return clip(searchsorted(grid, x) - 1, 0, std::max<Index>(grid.size() - 2, 0));
 }
-Dtype wide(Dtype d) { return d == f64 || is_complex(d) ? d : f32; }
 /// w [..] beside values [.., rest..].
 Array beside(const Array& w, const Array& values) {
   auto s = w.shape().dims();
@@ -28,7 +27,7 @@ Array RegularGridInterpolator::operator()(const Array& x) const {
   check<ShapeError>(x.ndim() > 0 && x.shape(-1) == dims, "RegularGridInterpolator: x ", x.type(),
                     " does not hold positions on a grid of ", dims, " axes in its last dimension");
   auto least = method == Method::linear ? 2 : 1;
-  auto d = wide(promote(values.dtype(), x.dtype())), r = real_dtype(d);
+  auto d = accumulator(inexact_dtype(promote(values.dtype(), x.dtype()))), r = real_dtype(d);
   Index all = 1;
   std::vector<Array> cells, fractions;
   Array outside;
@@ -77,7 +76,7 @@ Array CubicSpline::operator()(const Array& points, int nu) const {
   check<ShapeError>(n >= 2 && y.ndim() >= 1 && y.shape(0) == n, "CubicSpline: x ", x.type(), " and y ", y.type(),
                     " are not two points or more");
   check<ValueError>(nu >= 0 && nu <= 3, "CubicSpline: nu = ", nu, " does not lie in [0, 3]");
-  auto d = wide(promote(promote(x.dtype(), y.dtype()), points.dtype())), r = real_dtype(d);
+  auto d = accumulator(inexact_dtype(promote(promote(x.dtype(), y.dtype()), points.dtype()))), r = real_dtype(d);
   auto knots = x.astype(r), v = reshape(y.astype(d), {n, volume(y.shape()) / n});
   auto h = slice_in_dim(knots, 0, 1, n) - slice_in_dim(knots, 0, 0, n - 1);  // [n - 1]
   auto column = expand_dims(h, 1);

@@ -4,14 +4,13 @@
 #include "bora/ops/complex.h"
 #include "bora/ops/creation.h"
 #include "ops/composed.h"
-#include "ops/linalg/checks.h"
+#include "ops/linalg/matrix.h"
 
 namespace bora::linalg {
 using namespace ops;
 namespace {
 double epsilon(const Array& a) { return real_dtype(a.dtype()) == f64 ? 0x1p-52 : 0x1p-23; }
 double longest(const Array& a) { return static_cast<double>(std::max(a.shape(-2), a.shape(-1))); }
-Array adjoint(const Array& x) { return conj(matrix_transpose(x)); }
 Array identity_like(const Array& a) { return broadcast_to(eye(a.shape(-1), a.dtype()), a.shape()); }
 /// 1 / s, and 0 for singular values s of at most rcond times the largest one.
 Array inverted(const Array& s, double rcond) {

@@ -7,13 +7,12 @@
 #include "bora/ops/complex.h"
 #include "bora/ops/creation.h"
 #include "ops/composed.h"
-#include "ops/linalg/checks.h"
+#include "ops/linalg/matrix.h"
 #include "ops/linalg/systems.h"
 
 namespace bora::linalg {
 using namespace ops;
 namespace {
-Array adjoint(const Array& x) { return conj(matrix_transpose(x)); }
 Array on_diagonal(const Array& x) { return x * eye(x.shape(-1), x.dtype()); }
 /// The Hermitian (else symmetric) matrix with this half.
 Array from_half(const Array& a, bool lower, bool hermitian = true) {
@@ -151,7 +150,7 @@ template <class T, class F> Array made(std::string_view what, Index n, Dtype dty
     for (Index j = 0; j < n; ++j) v.push_back(f(i, j));
   return asarray(v, Shape{n, n}).astype(dtype);
 }
-double binomial(Index n, Index k) {
+double pascal_number(Index n, Index k) {
   double r = 1;
   for (Index i = 1; i <= k; ++i) r = std::round(r * static_cast<double>(n - k + i) / static_cast<double>(i));
   return r;
@@ -159,9 +158,9 @@ double binomial(Index n, Index k) {
 }  // namespace
 Array pascal(Index n, Triangle half, Dtype dtype) {
   return made<double>("pascal", n, dtype, [&](Index i, Index j) {
-    if (half == Triangle::symmetric) return binomial(i + j, std::min(i, j));
+    if (half == Triangle::symmetric) return pascal_number(i + j, std::min(i, j));
     if (half == Triangle::upper) std::swap(i, j);
-    return j > i ? 0.0 : binomial(i, std::min(j, i - j));
+    return j > i ? 0.0 : pascal_number(i, std::min(j, i - j));
   });
 }
 Array dft(Index n, DftScale scale, Dtype dtype) {

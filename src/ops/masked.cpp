@@ -1,6 +1,7 @@
 // Reductions of the elements for which a condition holds.
 #include "bora/ops/masked.h"
 #include <limits>
+#include "bora/ops/accumulator.h"
 #include "ops/composed.h"
 
 namespace bora::masked {
@@ -20,9 +21,6 @@ Array masked(std::string_view what, const Array& x, const Array& where, Scalar o
 Array counted(const Array& x, const Array& mask, const Dims& dims, bool keepdims) {
   return bora::sum(mask.defined() ? mask.astype(x.dtype()) : ones_like(x), dims, {.keepdims = keepdims});
 }
-/// Sums of bf16 go through f32, fractions of integers too.
-Array wide(const Array& x) { return is_half(x.dtype()) ? x.astype(f32) : inexact(x); }
-Dtype result_dtype(const Array& x) { return is_inexact(x.dtype()) ? x.dtype() : f32; }
 Array extreme(std::string_view what, const Array& x, const Array& where, const Dimensions& axes, const Options& o,
               bool largest) {
   check<ValueError>(!where.defined() || o.initial, what, ": the extreme of nothing does not exist; give .initial");
@@ -43,7 +41,7 @@ Array extreme(std::string_view what, const Array& x, const Array& where, const D
 Array spread(std::string_view what, const Array& x, const Array& where, const Dimensions& axes, const Options& o) {
   check<DtypeError>(!is_complex(x.dtype()), what, ": takes real numbers, got ", x.type());
   auto dims = axes.resolve(what, x.ndim());
-  auto v = wide(x);
+  auto v = in_accumulator(inexact(x));
   auto mask = mask_of(what, v, where);
   auto n = counted(v, mask, dims, true);
   auto centre = bora::sum(masked(what, v, where, 0), dims, {.keepdims = true}) / n;
@@ -81,14 +79,14 @@ Array any(const Array& x, const Array& where, const Dimensions& axes, const Opti
 Array mean(const Array& x, const Array& where, const Dimensions& axes, const Options& o) {
   auto what = "masked::mean";
   auto dims = axes.resolve(what, x.ndim());
-  auto v = wide(x);
+  auto v = in_accumulator(inexact(x));
   auto n = counted(v, mask_of(what, v, where), dims, o.keepdims);
-  return (bora::sum(masked(what, v, where, 0), dims, {.keepdims = o.keepdims}) / n).astype(result_dtype(x));
+  return (bora::sum(masked(what, v, where, 0), dims, {.keepdims = o.keepdims}) / n).astype(inexact_dtype(x.dtype()));
 }
 Array var(const Array& x, const Array& where, const Dimensions& axes, const Options& o) {
-  return spread("masked::var", x, where, axes, o).astype(result_dtype(x));
+  return spread("masked::var", x, where, axes, o).astype(inexact_dtype(x.dtype()));
 }
 Array stddev(const Array& x, const Array& where, const Dimensions& axes, const Options& o) {
-  return sqrt(spread("masked::stddev", x, where, axes, o)).astype(result_dtype(x));
+  return sqrt(spread("masked::stddev", x, where, axes, o)).astype(inexact_dtype(x.dtype()));
 }
 }  // namespace bora::masked

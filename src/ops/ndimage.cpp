@@ -5,7 +5,6 @@
 namespace bora::ndimage {
 using namespace ops;
 namespace {
-using Index = std::int64_t;
 /// A neighbour of the position along one dimension: which element, with which weight, and whether it is one.
 struct Node {
   Array index, weight, inside;  // i32, floating, boolean; empty: 1, true

@@ -1,4 +1,5 @@
 // Norms of vectors and matrices.
+#include <sstream>
 #include "bora/ops/arrange.h"
 #include "bora/ops/complex.h"
 #include "bora/ops/linalg_functions.h"

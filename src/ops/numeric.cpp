@@ -1,6 +1,5 @@
 // Differences, integrals, interpolation, products, polynomials, convolution.
 #include "bora/ops/numeric.h"
-#include <numbers>
 #include "bora/ops/complex.h"
 #include "bora/ops/statistics.h"
 #include "ops/composed.h"
@@ -8,7 +7,6 @@
 namespace bora {
 using namespace ops;
 namespace {
-constexpr auto kPi = std::numbers::pi;
 /// A vector along dimension `axis` of `ndim`.
 Array along_axis(const Array& v, std::int64_t axis, std::int64_t ndim) {
   Shape s(Dims(at(ndim), 1));
@@ -124,7 +122,7 @@ Array interp(const Array& x, const Array& xp, const Array& fp, const InterpOptio
                     " are not points");
   check<ShapeError>(n > 0, "interp: there are no points");
   auto d = promote(promote(x.dtype(), xp.dtype()), promote(fp.dtype(), f32));
-  auto in = is_half(d) ? f32 : d;
+  auto in = accumulator(d);
   auto at_x = x.astype(in), p = xp.astype(in), f = fp.astype(in);
   auto first = index_in_dim(p, 0, 0), last = index_in_dim(p, 0, n - 1);
   auto low = index_in_dim(f, 0, 0), high = index_in_dim(f, 0, n - 1);

@@ -9,7 +9,6 @@
 namespace bora {
 using namespace ops;
 namespace {
-constexpr auto kPi = std::numbers::pi;
 std::pair<Array, Array> fractions(std::string_view what, const Array& a, const Array& b) {
   auto [x, y] = promoted_pair(what, a, b);
   return {inexact(x), inexact(y)};
@@ -47,7 +46,7 @@ Array fix(const Array& x) { return trunc(x); }
 Array signbit(const Array& x) {
   takes_ordered("signbit", x.dtype());
   if (!is_float(x.dtype())) return x.dtype() == boolean ? full_of({x.shape(), boolean}, false) : x < 0;
-  auto wide = stop_gradient(is_half(x.dtype()) ? x.astype(f32) : x);
+  auto wide = stop_gradient(in_accumulator(x));
   return bitcast(wide, wide.dtype() == f64 ? i64 : i32) < 0;
 }
 namespace {

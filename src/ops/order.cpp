@@ -71,7 +71,7 @@ struct Sort {
   }
 };
 /// The k largest of the last dimension, descending, and their positions.
-struct TopK {
+struct Largest {
   std::int64_t k;
   static constexpr std::string_view name = "top_k";
   static constexpr bool by_order = true;
@@ -93,8 +93,8 @@ struct TopK {
     auto l = rows_labels(in[0]);
     return {{l}, {l, l}};
   }
-  TopK lift(std::int64_t) const { return {k}; }
-  static Samples<TopK> samples() {
+  Largest lift(std::int64_t) const { return {k}; }
+  static Samples<Largest> samples() {
     return {{{2}, {random_values({2, 5}, -1, 1, 1)}},
             {{0}, {random_values({3}, -1, 1, 2)}},
             {{3}, {values({4}, {1, 3, 3, 2}, i32)}}};
@@ -111,7 +111,7 @@ namespace bora {
 Array sort(const Array& x, std::int64_t axis) { return ops::along<ops::Sort>(x, axis); }
 Array argsort(const Array& x, std::int64_t axis) { return ops::along<ops::Argsort>(x, axis); }
 TopK top_k(const Array& x, std::int64_t k) {
-  auto r = call(ops::TopK{k}, {x});
+  auto r = call(ops::Largest{k}, {x});
   return {r[0], r[1]};
 }
 }  // namespace bora

@@ -1,13 +1,13 @@
 #include "ops/part.h"
 #include <algorithm>
 #include <numeric>
+#include "ops/support.h"
 
 namespace bora::ops {
 namespace {
-std::size_t at(std::int64_t d) { return static_cast<std::size_t>(d); }
 using Parts = std::vector<std::optional<Part>>;
 
-void fill(Range& r) { r = {r.begin, r.last() - r.begin + 1, 1}; }
+void fill(Span& r) { r = {r.begin, r.last() - r.begin + 1, 1}; }
 bool is_elementwise(const Primitive& p) {
   auto role = p.traits.loop;
   return role == LoopRole::op || role == LoopRole::cast || role == LoopRole::bitcast;
@@ -36,7 +36,7 @@ Parts through(const Rev& rev, const Types& in, Part& part) {
   for (auto d : rev.dims) r[at(d)].begin = in[0].shape[at(d)] - 1 - part[at(d)].last();
   return {r};
 }
-Parts through(const Slice& s, const Types&, Part& part) {
+Parts through(const StaticSlice& s, const Types&, Part& part) {
   auto r = part;
   for (std::size_t d = 0; d < r.size(); ++d)
     r[d] = {s.start[d] + part[d].begin * s.stride[d], part[d].count,
@@ -92,11 +92,11 @@ Pad padded(Pad pad, const Types& in, const Part& part) {
   return pad;
 }
 /// f of the parameters of the primitive, if it moves elements in a known way.
-template <class F> auto visit(const Primitive& p, F&& f) -> decltype(f(std::declval<const Slice&>())) {
+template <class F> auto visit(const Primitive& p, F&& f) -> decltype(f(std::declval<const StaticSlice&>())) {
   if (auto* x = as<BroadcastInDim>(p)) return f(*x);
   if (auto* x = as<Transpose>(p)) return f(*x);
   if (auto* x = as<Rev>(p)) return f(*x);
-  if (auto* x = as<Slice>(p)) return f(*x);
+  if (auto* x = as<StaticSlice>(p)) return f(*x);
   if (auto* x = as<Reshape>(p)) return f(*x);
   if (auto* x = as<Concatenate>(p)) return f(*x);
   if (auto* x = as<Pad>(p)) return f(*x);
@@ -114,7 +114,7 @@ Shape shape_of(const Part& p) {
   for (auto& x : p) r.push_back(x.count);
   return Shape(r);
 }
-Range hull(const Range& a, const Range& b) {
+Span hull(const Span& a, const Span& b) {
   auto begin = std::min(a.begin, b.begin), last = std::max(a.last(), b.last());
   auto step = std::gcd(std::gcd(a.count > 1 ? a.step : 0, b.count > 1 ? b.step : 0), a.begin - b.begin);
   step = std::max<std::int64_t>(1, step);
@@ -125,14 +125,14 @@ std::vector<std::optional<Part>> operand_parts(const Primitive& p, const Types& 
   return visit(p, [&](auto& x) { return through(x, in, part); });
 }
 PrimitivePtr of_part(const PrimitivePtr& p, const Types& in, const Part& part) {
-  if (as<Slice>(p)) return nullptr;
+  if (as<StaticSlice>(p)) return nullptr;
   if (as<BroadcastInDim>(p)) return primitive(BroadcastInDim{shape_of(part), as<BroadcastInDim>(p)->dims});
   if (as<Reshape>(p)) return primitive(Reshape{shape_of(part)});
   if (auto* pad = as<Pad>(p)) return primitive(padded(*pad, in, part));
   return p;
 }
-Movement movement(const Primitive& p) { return {as<Slice>(p), as<Pad>(p), as<Concatenate>(p), as<Rev>(p)}; }
-bool selects(const Primitive& p) { return as<Slice>(p) || as<Take>(p); }
+Movement movement(const Primitive& p) { return {as<StaticSlice>(p), as<Pad>(p), as<Concatenate>(p), as<Rev>(p)}; }
+bool selects(const Primitive& p) { return as<StaticSlice>(p) || as<Take>(p); }
 const Take* simple_take(const Primitive& p) {
   auto* t = as<Take>(p);
   return t && t->batch_dims == 0 ? t : nullptr;

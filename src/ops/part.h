@@ -7,17 +7,17 @@
 
 namespace bora::ops {
 /// Positions begin, begin + step, .. of one dimension.
-struct Range {
+struct Span {
   std::int64_t begin = 0, count = 0, step = 1;
   std::int64_t last() const { return begin + (count - 1) * step; }
-  bool operator==(const Range&) const = default;
+  bool operator==(const Span&) const = default;
 };
 /// A range of each dimension, none of them empty.
-using Part = std::vector<Range>;
+using Part = std::vector<Span>;
 Part whole(const Shape&);
 Shape shape_of(const Part&);
 /// The smallest range that has both.
-Range hull(const Range& a, const Range& b);
+Span hull(const Span& a, const Span& b);
 
 /// The part of each operand (nullopt: nothing of it) that this part of the result, which is not empty, needs; no
 /// elements where the primitive has no such rule. May widen the part to one that `of_part` can compute.
@@ -31,7 +31,7 @@ bool selects(const Primitive&);
 const Take* simple_take(const Primitive&);
 /// The slice, pad, concatenation or flip that a primitive is: at most one is not null.
 struct Movement {
-  const Slice* slice = nullptr;
+  const StaticSlice* slice = nullptr;
   const Pad* pad = nullptr;
   const Concatenate* joint = nullptr;
   const Rev* flip = nullptr;

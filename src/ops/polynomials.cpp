@@ -51,8 +51,7 @@ Polydiv polydiv(const Array& u, const Array& v) {
 }
 Array roots(const Array& p, bool strip_zeros) {
   check_vector("roots", "the coefficients p", p);
-  auto c = inexact(p);
-  if (is_half(c.dtype())) c = c.astype(f32);
+  auto c = in_accumulator(inexact(p));
   std::int64_t first = 0, last = p.size();
   if (strip_zeros) {
     auto full = known<bool>(p.astype(boolean), "roots", "say strip_zeros = false");

@@ -10,11 +10,11 @@
 namespace bora::ops {
 namespace {
 /// `rows`: the number of dimensions R..
-struct Sizes {
+struct RaggedSizes {
   std::int64_t lead, rows;
   Shape batch, row_batch;
   std::int64_t M, K;
-  Sizes(const Type& x, std::int64_t r) : lead(x.ndim() - 2 - r), rows(r) {
+  RaggedSizes(const Type& x, std::int64_t r) : lead(x.ndim() - 2 - r), rows(r) {
     check<ShapeError>(r >= 0 && lead >= 0, "ragged_dot: x ", x, " needs rows and columns");
     batch = pick(x.shape, range_of(lead));
     row_batch = pick(x.shape, range_of(r, lead));
@@ -43,7 +43,7 @@ struct Sizes {
             .first = first.as<std::int32_t>()};
   }
 };
-void check_groups(const Sizes& s, const Type& sizes, const Type& first) {
+void check_groups(const RaggedSizes& s, const Type& sizes, const Type& first) {
   check<ShapeError>(sizes.dtype == i32 && sizes.ndim() == s.lead + s.rows + 1 &&
                         sizes.shape == s.with(true, {sizes.shape.back()}),
                     "ragged_dot: sizes must be ", Type{s.with(true, {}), i32},
@@ -57,17 +57,17 @@ void check_dtypes(const Type& x, const Type& w) {
                     "; use astype()");
 }
 /// Dimensions as labels: B.. and R.. are 0, 1, .., then K and N; rows and groups are needed whole.
-struct Labels {
+struct RaggedLabels {
   Dims b, r;
   std::int64_t k, n;
-  Labels(std::int64_t lead, std::int64_t rows)
+  RaggedLabels(std::int64_t lead, std::int64_t rows)
       : b(range_of(lead)), r(range_of(rows, lead)), k(lead + rows), n(lead + rows + 1) {}
   Dims of_rows(const Dims& tail) const { return joined(joined(b, r), tail); }
   Dims of_stack(const Dims& tail) const { return joined(b, tail); }
 };
 /// Of the rows those of groups with a matrix, if all groups have as many: where experts are split over ranks, a rank
 /// skips the rows of the others'.
-Cost cost_of(const Sizes& s, std::int64_t n, std::int64_t groups, const Types& in, const Types& out) {
+Cost cost_of(const RaggedSizes& s, std::int64_t n, std::int64_t groups, const Types& in, const Types& out) {
   Cost c;
   for (auto* list : {&in, &out})
     for (auto& t : *list) c.bytes += static_cast<double>(t.nbytes());
@@ -89,7 +89,7 @@ struct RaggedDot {
   Type infer(const Types& in) const {
     const auto &x = in.at(0), &w = in.at(1);
     check_dtypes(x, w);
-    Sizes s(x, rows);
+    RaggedSizes s(x, rows);
     check<ShapeError>(w.ndim() == s.lead + 3 && pick(w.shape, range_of(s.lead)) == s.batch,
                       "ragged_dot: the matrices must be ", s.batch, " and three dimensions more, got ", w);
     auto inner = w.shape[w.shape.size() - (transposed ? 1 : 2)];
@@ -99,20 +99,20 @@ struct RaggedDot {
     return {s.with(true, {s.M, columns(w)}), x.dtype};
   }
   void eval(Inputs in, Outputs out) const {
-    Sizes s(in[0].type, rows);
+    RaggedSizes s(in[0].type, rows);
     auto& w = in[1].type;
     auto call = s.call(in[0], in[2], in[3], columns(w), w.shape[at(s.lead)]);
     kernels::ragged_dot(call, in[1].data, transposed, out[0].data);
   }
   Cost cost(const Types& in, const Types& out) const {
-    return cost_of(Sizes(in[0], rows), columns(in[1]), in[1].shape[in[1].shape.size() - 3], in, out);
+    return cost_of(RaggedSizes(in[0], rows), columns(in[1]), in[1].shape[in[1].shape.size() - 3], in, out);
   }
   bool saved(Saveable keep, const std::vector<std::string>&) const {
     return keep == Saveable::dots || keep == Saveable::dots_no_batch || keep == Saveable::everything;
   }
   Arrays vjp(const Vjp& v) const;
   Factors factors(const Types& in) const {
-    Labels l(in[0].ndim() - 2 - rows, rows);
+    RaggedLabels l(in[0].ndim() - 2 - rows, rows);
     return {{l.of_rows({kNone, l.k}), l.of_stack(transposed ? Dims{kNone, l.n, l.k} : Dims{kNone, l.k, l.n}),
              l.of_rows({kNone}), l.b},
             {l.of_rows({kNone, l.n})},
@@ -137,18 +137,18 @@ struct RaggedOuter {
   Type infer(const Types& in) const {
     const auto &x = in.at(0), &y = in.at(1);
     check_dtypes(x, y);
-    Sizes s(x, rows), other(y, rows);
+    RaggedSizes s(x, rows), other(y, rows);
     check<ShapeError>(y.shape == s.with(true, {s.M, other.K}), "ragged_dot: the gradient ", y,
                       " is not that of rows of ", x);
     check_groups(s, in.at(2), in.at(3));
     return {s.with(false, {groups, s.K, other.K}), x.dtype};
   }
   void eval(Inputs in, Outputs out) const {
-    Sizes s(in[0].type, rows);
+    RaggedSizes s(in[0].type, rows);
     kernels::ragged_outer(s.call(in[0], in[2], in[3], in[1].type.shape.back(), groups), in[1].data, out[0].data);
   }
   Cost cost(const Types& in, const Types& out) const {
-    return cost_of(Sizes(in[0], rows), in[1].shape.back(), groups, in, out);
+    return cost_of(RaggedSizes(in[0], rows), in[1].shape.back(), groups, in, out);
   }
   bool saved(Saveable keep, const std::vector<std::string>&) const {
     return keep == Saveable::dots || keep == Saveable::dots_no_batch || keep == Saveable::everything;
@@ -159,7 +159,7 @@ struct RaggedOuter {
             Array{}};
   }
   Factors factors(const Types& in) const {
-    Labels l(in[0].ndim() - 2 - rows, rows);
+    RaggedLabels l(in[0].ndim() - 2 - rows, rows);
     return {{l.of_rows({kNone, l.k}), l.of_rows({kNone, l.n}), l.of_rows({kNone}), l.b},
             {l.of_stack({kNone, l.k, l.n})},
             {0, 1}};

@@ -102,3 +102,6 @@ Samples<RandomBits> RandomBits::samples() {
           {{{}, u32, {}, {}}, {two}}};
 }
 }  // namespace bora::ops
+namespace bora {
+template PrimitivePtr primitive<ops::RandomBits>(ops::RandomBits);
+}  // namespace bora

@@ -133,7 +133,7 @@ Array Reduce::vjp(const Vjp& v) const {
   check<TraceError>(kind == Reduction::prod, operation_name(kind), " has no derivative");
   // One dimension at a time, from the last: the product of the others along it, of x already multiplied over the later
   // ones.
-  Array y = is_half(x.dtype()) ? x.astype(f32) : x, g = back(v.ct[0], x, dims).astype(y.dtype());
+  Array y = in_accumulator(x), g = back(v.ct[0], x, dims).astype(y.dtype());
   for (auto i = dims.size(); i-- > 0;) {
     g = g * broadcast_to(product_of_others(y, dims[i]), x.shape());
     if (i > 0) y = prod(y, dims[i], {.keepdims = true});
@@ -328,4 +328,5 @@ Array cumsum(const Array& x, std::int64_t axis) {
 Array reverse_cumsum(const Array& x, std::int64_t axis) {
   return call_one(ops::Cumsum{normalize_axis("reverse_cumsum", axis, x.ndim()), true}, {for_sums(x)});
 }
+template PrimitivePtr primitive<ops::Reduce>(ops::Reduce);
 }  // namespace bora

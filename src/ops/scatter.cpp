@@ -186,4 +186,5 @@ Array scatter_min(const Array& x, const Array& indices, const Array& updates, st
 Array scatter_max(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) {
   return write_at(kernels::ScatterMode::max, x, indices, updates, axis);
 }
+template PrimitivePtr primitive<ops::Scatter>(ops::Scatter);
 }  // namespace bora

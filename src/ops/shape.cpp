@@ -281,4 +281,9 @@ Array iota(const Shape& shape, std::int64_t dim, Dtype dtype) {
   for (auto n : shape) check<ShapeError>(n >= 0, "iota: sizes must not be negative, got ", shape);
   return call_one(Iota{shape, normalize_axis("iota", dim, static_cast<std::int64_t>(shape.size())), dtype}, {});
 }
+template PrimitivePtr primitive<ops::BroadcastInDim>(ops::BroadcastInDim);
+template PrimitivePtr primitive<ops::Reshape>(ops::Reshape);
+template PrimitivePtr primitive<ops::Transpose>(ops::Transpose);
+template PrimitivePtr primitive<ops::Rev>(ops::Rev);
+template PrimitivePtr primitive<ops::Iota>(ops::Iota);
 }  // namespace bora

@@ -23,17 +23,16 @@ Spec with_mapped(const Spec& s, const BatchRules& b) {
     if (AxisName axis(b.axis_name); mesh->has(axis) && !s.uses(axis)) lifted[0].push_back(axis);
   return lifted;
 }
-/// The wire of gradients in force, and its mesh axes.
-thread_local Wire gradient_wire;
-thread_local MeshAxes gradient_axes;
-Array gradient_like(const Array& x, const Array& like, bool complete);
-/// Are dimensions from this one on split over any of the axes?
-bool any_of(const Spec& spec, std::int64_t from, const MeshAxes& axes) {
-  return std::any_of(spec.begin() + from, spec.end(), [&](auto& split) {
-    return std::any_of(axes.begin(), axes.end(), [&](auto& a) { return split.has(a); });
-  });
+bool splits_over(const Spec& spec, const MeshAxes& axes) {
+  return std::any_of(axes.begin(), axes.end(), [&](auto& a) { return spec.uses(a); });
 }
-/// A backward pass gathers parameters again (`recomputed`) instead of keeping them whole.
+Type constrained_type(const Spec& spec, const Types& in) {
+  check<ShardError>(spec.size() <= in[0].shape.size(), "with_sharding_constraint: Spec", spec, " has ", spec.size(),
+                    " entries, but the array is ", in[0]);
+  return in[0];
+}
+/// A backward pass gathers parameters again (`recomputed`) instead of keeping them whole. No rule reads of_rows and
+/// mapped: they are part of the saved form.
 struct Reshard {
   Spec spec;
   bool of_rows = false;
@@ -41,17 +40,8 @@ struct Reshard {
   static constexpr std::string_view name = "reshard";
   static constexpr bool enters_shard = true, takes_symbolic = true, view = true, keeps_scope = true, recomputed = true,
                         linear = true;
-  Type infer(const Types& in) const {
-    check<ShardError>(spec.size() <= in[0].shape.size(), "with_sharding_constraint: Spec", spec, " has ", spec.size(),
-                      " entries, but the array is ", in[0]);
-    return in[0];
-  }
-  /// What is split over axes of the batch has rows: it is no parameter, whose gradient may travel rounded. A vmap's
-  /// dimension says nothing of that: the stages of a pipeline, whose ranks share the rows, have parameters too.
-  Array vjp(const Vjp& v) const {
-    if (of_rows || any_of(spec, mapped, gradient_axes)) return reshard_like(v.ct[0], v.in[0]);
-    return gradient_like(v.ct[0], v.in[0], false);
-  }
+  Type infer(const Types& in) const { return constrained_type(spec, in); }
+  Array vjp(const Vjp& v) const { return reshard_like(v.ct[0], v.in[0]); }
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
     return b.lifted(primitive(Reshard{with_mapped(spec, b), of_rows, mapped + 1}), in);
   }
@@ -105,11 +95,26 @@ struct GradientLike {
     return {{{true, {}, {"data"}}, {random_values({3, 2}, -1, 1, 1), random_values({3, 2}, -1, 1, 2)}}};
   }
 };
-Array gradient_like(const Array& x, const Array& like, bool complete) {
-  if (gradient_wire.exact() || gradient_axes.empty())
-    return complete ? complete_like(x, like) : reshard_like(x, like);
-  return call_one(GradientLike{complete, gradient_wire, gradient_axes}, {x, like});
-}
+/// Reshard of a parameter whose gradient travels rounded: its vjp is a GradientLike. A dimension that a vmap adds
+/// changes nothing: the stages of a pipeline, whose ranks share the rows, have parameters too.
+struct ReshardParameter {
+  Spec spec;
+  Wire wire;
+  MeshAxes over;
+  static constexpr std::string_view name = "reshard_parameter";
+  static constexpr bool enters_shard = true, takes_symbolic = true, view = true, keeps_scope = true, recomputed = true,
+                        linear = true;
+  Type infer(const Types& in) const { return constrained_type(spec, in); }
+  Array vjp(const Vjp& v) const { return call_one(GradientLike{false, wire, over}, {v.ct[0], v.in[0]}); }
+  std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
+    return b.lifted(primitive(ReshardParameter{with_mapped(spec, b), wire, over}), in);
+  }
+  std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const { return {s.reshard(in[0], spec)}; }
+  static Samples<ReshardParameter> samples() {  // exact, as those of GradientLike
+    return {{{Spec{none, none}, {}, {"data"}}, {random_values({3, 2}, -1, 1, 1)}},
+            {{Spec{"data", none}, {}, {"data"}}, {random_values({3, 2}, -1, 1, 2)}}};
+  }
+};
 /// `add` completes a pending sum before mixing it with a complete value, so that other uses share the result. An
 /// accumulator wants the opposite: stay pending through the whole loop, complete once behind it.
 struct Accumulate {
@@ -233,30 +238,23 @@ Spec padded(std::string_view what, Spec s, const Shape& shape) {
 }  // namespace
 }  // namespace ops
 
-Array with_sharding_constraint(const Array& x, const Spec& spec) {
-  return call_one(ops::Reshard{ops::padded("with_sharding_constraint", spec, x.shape())}, {x});
+GradientWire::GradientWire(const Wire& w, const MeshAxes& axes) : wire(w), over(axes) {
+  check<ValueError>(!wire.blocks() || valid_block(wire.block), "GradientWire: blocks of ", word(wire.codec),
+                    " have a multiple of 64 numbers up to 4096, got ", wire.block);
+}
+Array with_sharding_constraint(const Array& x, const Spec& spec, const GradientWire& gradients) {
+  auto whole = ops::padded("with_sharding_constraint", spec, x.shape());
+  if (!gradients.rounds() || ops::splits_over(whole, gradients.over)) return call_one(ops::Reshard{whole}, {x});
+  return call_one(ops::ReshardParameter{whole, gradients.wire, gradients.over}, {x});
 }
 Array constrain_rows(const Array& x, const Spec& spec) {
   return call_one(ops::Reshard{ops::padded("constrain_rows", spec, x.shape()), true}, {x});
 }
 Array reshard_like(const Array& x, const Array& like) { return call_one(ops::ReshardLike{false}, {x, like}); }
 Array complete_like(const Array& x, const Array& like) { return call_one(ops::ReshardLike{true}, {x, like}); }
-Array complete_gradient_like(const Array& x, const Array& like) { return ops::gradient_like(x, like, true); }
-UseGradientWire::UseGradientWire(const Wire& wire, const MeshAxes& axes)
-    : wire_(ops::gradient_wire), axes_(ops::gradient_axes) {
-  check<ValueError>(!wire.blocks() || valid_block(wire.block), "UseGradientWire: blocks of ", word(wire.codec),
-                    " have a multiple of 64 numbers up to 4096, got ", wire.block);
-  ops::gradient_wire = wire;
-  ops::gradient_axes = axes;
-}
-UseGradientWire::~UseGradientWire() {
-  ops::gradient_wire = wire_;
-  ops::gradient_axes = axes_;
-}
-std::size_t UseGradientWire::hash() {
-  auto& w = ops::gradient_wire;
-  auto code = static_cast<std::size_t>(w.codec) << 16 | (w.blocks() ? w.block : 0U);
-  return w.exact() ? 0 : hash_combine(code, hash_value(ops::gradient_axes));
+Array complete_gradient_like(const Array& x, const Array& like, const GradientWire& gradients) {
+  if (!gradients.rounds()) return complete_like(x, like);
+  return call_one(ops::GradientLike{true, gradients.wire, gradients.over}, {x, like});
 }
 Array accumulate(const Array& total, const Array& term) { return call_one(ops::Accumulate{}, {total, term}); }
 Array to_local(const Array& x, const Spec& s) { return to_local(x, s, {}); }

@@ -9,7 +9,7 @@
 
 namespace bora::ops {
 // ---- slice ----------------------------------------------------------------------------------------------------------
-Type Slice::infer(const Types& in) const {
+Type StaticSlice::infer(const Types& in) const {
   const auto& x = in.at(0).shape;
   check<ShapeError>(start.size() == x.size() && limit.size() == x.size() && stride.size() == x.size(), "slice: ", x,
                     " needs one start, limit and stride for each dimension, got ", start, ", ", limit, ", ", stride);
@@ -23,7 +23,7 @@ Type Slice::infer(const Types& in) const {
   }
   return with_shape(in[0], s);
 }
-void Slice::eval(Inputs in, Outputs out) const {
+void StaticSlice::eval(Inputs in, Outputs out) const {
   auto strides = strides_of(in[0].type.shape);
   std::int64_t first = 0;
   for (std::size_t d = 0; d < strides.size(); ++d) {
@@ -37,7 +37,7 @@ void Slice::eval(Inputs in, Outputs out) const {
                 static_cast<const char*>(in[0].data) + first * static_cast<std::int64_t>(size), strides, shape.dims(),
                 size);
 }
-Array Slice::vjp(const Vjp& v) const {
+Array StaticSlice::vjp(const Vjp& v) const {
   Dims hi, interior;
   for (std::size_t d = 0; d < start.size(); ++d) {
     auto n = v.out[0].type().shape[d], covered = n == 0 ? 0 : (n - 1) * stride[d] + 1;
@@ -47,25 +47,27 @@ Array Slice::vjp(const Vjp& v) const {
   return pad(v.ct[0], start, hi, 0, interior);
 }
 namespace {
-bool whole(const Slice& p, const Shape& x, std::size_t d) {
+bool is_whole(const StaticSlice& p, const Shape& x, std::size_t d) {
   return p.start[d] == 0 && p.limit[d] == x[d] && p.stride[d] == 1;
 }
 }  // namespace
-Factors Slice::factors(const Types& in) const {
+Factors StaticSlice::factors(const Types& in) const {
   Dims l;
   for (std::size_t d = 0; d < start.size(); ++d)
-    l.push_back(whole(*this, in[0].shape, d) ? static_cast<std::int64_t>(d) : kNone);
+    l.push_back(is_whole(*this, in[0].shape, d) ? static_cast<std::int64_t>(d) : kNone);
   return {{l}, {l}, {0}};
 }
 /// Dimensions that are whole stay whole. A dimension that is cut is never split, so the block has its global size.
-Slice Slice::resized(const Types& in, const Types& out) const {
-  Slice s = *this;
+StaticSlice StaticSlice::resized(const Types& in, const Types& out) const {
+  StaticSlice s = *this;
   for (std::size_t d = 0; d < start.size(); ++d)
     if (start[d] == 0 && stride[d] == 1 && out[0].shape[d] == in[0].shape[d]) s.limit[d] = in[0].shape[d];
   return s;
 }
-Slice Slice::lift(std::int64_t n) const { return {prepend(0, start), prepend(n, limit), prepend(1, stride)}; }
-Samples<Slice> Slice::samples() {
+StaticSlice StaticSlice::lift(std::int64_t n) const {
+  return {prepend(0, start), prepend(n, limit), prepend(1, stride)};
+}
+Samples<StaticSlice> StaticSlice::samples() {
   return {{{{0, 1}, {3, 4}, {1, 2}}, {random_values({3, 5}, -1, 1, 1)}},
           {{{2}, {2}, {1}}, {random_values({4}, -1, 1, 2)}},
           {{{0, 1}, {0, 2}, {1, 1}}, {random_values({0, 3}, -1, 1, 3)}}};
@@ -257,7 +259,7 @@ using namespace ops;
 Array slice(const Array& x, const Dims& start, const Dims& limit, const Dims& stride) {
   Dims steps = stride.empty() ? Dims(start.size(), 1) : stride;
   bool whole = limit == x.type().shape.dims() && steps == Dims(limit.size(), 1) && start == Dims(limit.size(), 0);
-  return whole ? x : call_one(Slice{start, limit, steps}, {x});
+  return whole ? x : call_one(StaticSlice{start, limit, steps}, {x});
 }
 Array slice_in_dim(const Array& x, std::int64_t axis, std::int64_t start, std::int64_t limit, std::int64_t stride) {
   auto a = at(normalize_axis("slice_in_dim", axis, x.ndim()));
@@ -350,4 +352,7 @@ Array roll(const Array& x, std::int64_t shift, std::int64_t axis) {
   auto cut = n - (shift % n + n) % n;
   return concatenate({slice_in_dim(x, axis, cut, n), slice_in_dim(x, axis, 0, cut)}, axis);
 }
+template PrimitivePtr primitive<ops::StaticSlice>(ops::StaticSlice);
+template PrimitivePtr primitive<ops::Pad>(ops::Pad);
+template PrimitivePtr primitive<ops::Concatenate>(ops::Concatenate);
 }  // namespace bora

@@ -7,7 +7,6 @@
 namespace bora::sparse {
 using namespace ops;
 namespace {
-using Index = std::int64_t;
 void verify(std::string_view what, const BCOO& m) {
   check<ShapeError>(m.data.ndim() == 1 && m.indices.ndim() == 2 && m.indices.shape(0) == m.data.size() &&
                         m.indices.shape(1) == m.ndim(),

@@ -7,11 +7,10 @@
 namespace bora {
 using namespace ops;
 namespace {
-const ReduceOptions kKeep{.keepdims = true};
 Array without_nan(const Array& x, double in_place) { return is_inexact(x.dtype()) ? where(isnan(x), in_place, x) : x; }
 /// The numbers of elements that are not NaN, f32 or f64.
 Array present(const Array& x, const Dims& dims, bool keepdims) {
-  return sum((x == x).astype(x.dtype() == f64 ? f64 : f32), dims, {.keepdims = keepdims});
+  return sum((x == x).astype(real_accumulator(x.dtype())), dims, {.keepdims = keepdims});
 }
 Array nan_extreme(std::string_view what, const Array& x, const Dimensions& axes, const ReduceOptions& o, bool largest) {
   auto dims = axes.resolve(what, x.ndim());

@@ -4,13 +4,20 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
+#include <numbers>
 #include <vector>
 #include "bora/array/primitive.h"
+#include "bora/ops/accumulator.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/primitives.h"
 #include "bora/ops/transform.h"
 
 namespace bora::ops {
+using Index = std::int64_t;
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kPi = std::numbers::pi;
 /// from, from + 1, .. (n numbers).
 inline Dims range_of(std::int64_t n, std::int64_t from = 0) {
   Dims d(static_cast<std::size_t>(std::max<std::int64_t>(n, 0)));

@@ -157,7 +157,7 @@ Dims placed(const Gathering& g, std::int64_t ndim) {
   for (auto d : ops::range_of(ndim - k - g.place, k + g.place)) perm.push_back(d);
   return perm;
 }
-Array permuted(const Array& x, const Dims& perm) { return ops::identity(perm) ? x : transpose(x, perm); }
+Array transposed_to(const Array& x, const Dims& perm) { return ops::identity(perm) ? x : transpose(x, perm); }
 /// The indexed dimensions in front, merged into one.
 struct Flat {
   Dims perm;
@@ -192,20 +192,20 @@ Array gathered(const Array& x, const Gathering& g) {
     return g.common.empty() ? dynamic_index_in_dim(x, i, g.dims[0]) : take(x, i, g.place, IndexMode::clamp);
   }
   auto f = flat_of(x, g);
-  auto y = take(reshape(permuted(x, f.perm), f.flat), positions(g, f, IndexMode::clamp), 0, IndexMode::clamp);
-  return permuted(y, placed(g, y.ndim()));
+  auto y = take(reshape(transposed_to(x, f.perm), f.flat), positions(g, f, IndexMode::clamp), 0, IndexMode::clamp);
+  return transposed_to(y, placed(g, y.ndim()));
 }
-using Scatter = Array (*)(const Array&, const Array&, const Array&, std::int64_t);
+using ScatterFunction = Array (*)(const Array&, const Array&, const Array&, std::int64_t);
 using Combine = Array (*)(const Array&, const Array&);
-struct Way {
+struct Update {
   Combine combine;
-  Scatter scatter;
+  ScatterFunction scatter;
 };
-Array scattered(const Array& x, const Gathering& g, const Array& v, Scatter scatter) {
+Array scattered(const Array& x, const Gathering& g, const Array& v, ScatterFunction scatter) {
   auto f = flat_of(x, g);
-  auto updates = permuted(v, ops::inverse(placed(g, v.ndim())));
-  auto flat = scatter(reshape(permuted(x, f.perm), f.flat), positions(g, f, IndexMode::fill), updates, 0);
-  return permuted(reshape(flat, f.moved), ops::inverse(f.perm));
+  auto updates = transposed_to(v, ops::inverse(placed(g, v.ndim())));
+  auto flat = scatter(reshape(transposed_to(x, f.perm), f.flat), positions(g, f, IndexMode::fill), updates, 0);
+  return transposed_to(reshape(flat, f.moved), ops::inverse(f.perm));
 }
 Shape shape_of_view(const Box& b, const Gathering& g) {
   if (g.dims.empty()) return b.shape;
@@ -216,7 +216,7 @@ Shape shape_of_view(const Box& b, const Gathering& g) {
   for (auto d = at(g.place); d < rest.size(); ++d) s.push_back(b.shape[at(rest[d])]);
   return s;
 }
-Array update(const Array& x, const Slices& slices, Array v, const Way& way, std::string_view what) {
+Array update(const Array& x, const Slices& slices, Array v, const Update& way, std::string_view what) {
   check<DtypeError>(ops::promoted(what, x.dtype(), v.dtype()) == x.dtype(), what, ": an update of ", v.dtype(),
                     " does not fit into ", x.dtype(), "; use astype()");
   auto items = resolve(what, x, slices);

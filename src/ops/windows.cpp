@@ -8,7 +8,6 @@
 
 namespace bora::ops {
 namespace {
-using Index = std::int64_t;
 Index dilated(Index n, Index by) { return n == 0 ? 0 : (n - 1) * by + 1; }
 /// Dimensions [from, from + n) of s.
 Dims sizes_from(const Shape& s, Index from, Index n) {
@@ -314,3 +313,7 @@ Samples<ConvolveFilter> ConvolveFilter::samples() {
           {{{1}, {1}, {1}, {1}, {2}, {2}, 1, 1}, {x({2, 2, 3, 2}, 5), x({2, 2, 6, 3}, 6)}}};
 }
 }  // namespace bora::ops
+namespace bora {
+template PrimitivePtr primitive<ops::Convolve>(ops::Convolve);
+template PrimitivePtr primitive<ops::ConvolveFilter>(ops::ConvolveFilter);
+}  // namespace bora

@@ -49,3 +49,8 @@ struct ConvolveFilter {
   static Samples<ConvolveFilter> samples();
 };
 }  // namespace bora::ops
+namespace bora {
+// Compiled once, in src/ops/windows.cpp: units that make one do not compile its rules.
+extern template PrimitivePtr primitive<ops::Convolve>(ops::Convolve);
+extern template PrimitivePtr primitive<ops::ConvolveFilter>(ops::ConvolveFilter);
+}  // namespace bora

@@ -46,6 +46,6 @@ struct NAdamWConfig {
     return settings::made(*this, scale_by_adam({beta1, beta2, eps, 0, true}), rate, decays);
   }
 };
-[[maybe_unused]] const bool added = config::add<KindOf<NAdamWConfig>>();
 }  // namespace
 }  // namespace bora::optim
+template const bool bora::config::added<bora::optim::KindOf<bora::optim::NAdamWConfig>>;

@@ -7,11 +7,8 @@ namespace {
 struct Adamax {
   double b1 = 0.9, b2 = 0.999, eps = 1e-8;
   static constexpr std::string_view name = "adamax";
-  struct State {
-    Array count = {};
-    Arrays mu = {}, nu = {};
-  };
-  State init(const Leaves& p) const { return {zero_count(), zeros_beside(p), zeros_beside(p)}; }
+  using State = AdamMoments;
+  State init(const Leaves& p) const { return zero_moments(p); }
   std::pair<Arrays, State> update(const Arrays& u, const State& s, const Leaves&) const {
     State next{safe_increment(s.count)};
     auto correction = bias_correction(b1, next.count);
@@ -47,6 +44,6 @@ struct AdamaxConfig {
     return settings::made(*this, scale_by_adamax(beta1, beta2, eps), rate, decays);
   }
 };
-[[maybe_unused]] const bool added = config::add<KindOf<AdamaxConfig>>();
 }  // namespace
 }  // namespace bora::optim
+template const bool bora::config::added<bora::optim::KindOf<bora::optim::AdamaxConfig>>;

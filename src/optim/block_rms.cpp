@@ -1,3 +1,4 @@
+#include "bora/ops/accumulator.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/reduce.h"
 #include "bora/optim/optim.h"
@@ -7,7 +8,7 @@ namespace bora::optim {
 namespace {
 /// Root of the mean of squares of parameter i, or of an array like it; one for each stacked layer.
 Array block_rms(const Array& x, const Leaves& p, std::size_t i, const FactorRules& rules) {
-  auto squares = is_complex(x.dtype()) ? absolute_square(x) : square(x.dtype() == f64 ? x : x.astype(f32));
+  auto squares = is_complex(x.dtype()) ? absolute_square(x) : square(in_real_accumulator(x));
   return sqrt(mean(squares, factor_dims(p, i, rules).averaged, {.keepdims = true}));
 }
 struct BlockRmsClip {

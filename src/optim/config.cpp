@@ -13,7 +13,7 @@ void check_number(std::string_view field, double x) {
     return std::find(names.begin(), names.end(), field) != names.end();
   };
   if (any({"lr", "decay_rate"})) domain(finite(x) && x > 0, field, x, "above 0");
-  else if (any({"beta1", "beta2", "beta", "momentum", "decay", "ema"}))
+  else if (any({"beta1", "beta2", "beta", "rho", "momentum", "decay", "ema"}))
     domain(x >= 0 && x < 1, field, x, "at least 0 and below 1");
   else if (field == "eps") domain(finite(x) && static_cast<float>(x) > 0, field, x, "above 0");
   else domain(finite(x) && x >= 0, field, x, "0 or more");
@@ -52,8 +52,6 @@ FactorRules parse_factor_rules(const std::vector<std::string>& texts) {
 }
 }  // namespace settings
 namespace {
-[[maybe_unused]] const bool added =
-    config::add<KindOf<AdamWConfig>>() && config::add<KindOf<LionConfig>>() && config::add<KindOf<AdafactorConfig>>();
 
 bool matches(const std::string& path, const std::vector<std::string>& patterns) {
   return std::any_of(patterns.begin(), patterns.end(),
@@ -179,3 +177,6 @@ Transform LionConfig::make(const Schedule& rate, const Mask& decays) const {
       clip, lion({.learning_rate = rate, .b1 = beta1, .b2 = beta2, .weight_decay = weight_decay, .mask = decays}));
 }
 }  // namespace bora::optim
+template const bool bora::config::added<bora::optim::KindOf<bora::optim::AdamWConfig>>;
+template const bool bora::config::added<bora::optim::KindOf<bora::optim::LionConfig>>;
+template const bool bora::config::added<bora::optim::KindOf<bora::optim::AdafactorConfig>>;

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <optional>
 #include <regex>
-#include "adapter_rank.h"
+#include "bora/named/axes.h"
 
 namespace bora::optim {
 FactorRules standard_factor_rules() {

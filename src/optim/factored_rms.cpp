@@ -1,3 +1,4 @@
+#include "bora/ops/accumulator.h"
 #include "bora/ops/reduce.h"
 #include "bora/optim/optim.h"
 #include "moments.h"
@@ -20,14 +21,13 @@ struct FactoredRms {
     if (!o.factored || !large) d.rows = d.columns = {};
     return d;
   }
-  static Array wide(const Array& x) { return x.dtype() == f64 ? x : x.astype(f32); }
   static Array mean_over(const Array& x, const Dims& dims) { return mean(x, dims, {.keepdims = true}); }
   State init(const Leaves& p) const {
     State s{zero_count()};
     auto zero = zeros_beside(p);
     for (std::size_t i = 0; i < zero.size(); ++i) {
       auto d = dims(p, i);
-      auto z = wide(zero[i]);
+      auto z = in_real_accumulator(zero[i]);
       auto reduced = [&](const Dims& over) {
         auto m = mean_over(z, over);
         return complete_like(m, m);
@@ -58,7 +58,7 @@ struct FactoredRms {
     Arrays r;
     for (std::size_t i = 0; i < u.size(); ++i) {
       auto d = dims(p, i);
-      auto g = wide(u[i]), squares = square(g) + o.eps;
+      auto g = in_real_accumulator(u[i]), squares = square(g) + o.eps;
       auto share = decay.astype(g.dtype());
       auto moved = [&](const Array& to, const Array& old) { return share * old + (1 - share) * to; };
       if (d.rows.empty()) {

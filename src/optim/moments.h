@@ -30,6 +30,10 @@ inline Array absolute_square(const Array& x) { return is_complex(x.dtype()) ? re
 inline Array bias_correction(double decay, const Array& count) {
   return 1 - pow(constant(decay, f32), count.astype(f32));
 }
+/// A moment that began with 0, as a mean.
+inline Array corrected(const Array& moment, double decay, const Array& count) {
+  return moment / bias_correction(decay, count).astype(moment.dtype());
+}
 /// count + 1, but the largest count stays: it never wraps to a negative one.
 inline Array safe_increment(const Array& count) {
   return minimum(count, std::numeric_limits<std::int32_t>::max() - 1) + 1;
@@ -52,4 +56,15 @@ inline State chosen(const Array& which, const State& yes, const State& no) {
   return r;
 }
 inline Array zero_count() { return zeros({}, i32); }
+/// The mean gradient of Adam's kin, with Nesterov's look ahead: Dozat 2016.
+inline Array mean_gradient(const Array& mu, const Array& u, double b1, const Array& count, bool nesterov) {
+  if (!nesterov) return corrected(mu, b1, count);
+  return b1 * corrected(mu, b1, safe_increment(count)) + (1 - b1) * corrected(u, b1, count);
+}
+/// The state of Adam's kin: steps, means of gradients and of squares.
+struct AdamMoments {
+  Array count = {};
+  Arrays mu = {}, nu = {};
+};
+inline AdamMoments zero_moments(const Leaves& p) { return {zero_count(), zeros_beside(p), zeros_beside(p)}; }
 }  // namespace bora::optim

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include "bora/named/axes.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
 #include "bora/optim/optim.h"
-#include "adapter_rank.h"
 #include "moments.h"
 #include "settings.h"
 
@@ -180,6 +180,6 @@ struct MuonConfig {
     return settings::with_factor_rules(settings::clipped(clip, t), factor_rules);
   }
 };
-[[maybe_unused]] const bool added = config::add<KindOf<MuonConfig>>();
 }  // namespace
 }  // namespace bora::optim
+template const bool bora::config::added<bora::optim::KindOf<bora::optim::MuonConfig>>;

@@ -109,7 +109,6 @@ struct RmspropConfig {
     return momentum > 0 ? chain(steps, trace(momentum, nesterov)) : steps;
   }
 };
-[[maybe_unused]] const bool added_rmsprop = config::add<KindOf<RmspropConfig>>();
 struct AdagradConfig {
   static constexpr std::string_view type = "adagrad";
   double lr = 1e-2, initial_accumulator_value = 0.1, eps = 1e-7, weight_decay = 0, clip = 0;
@@ -123,6 +122,7 @@ struct AdagradConfig {
     return settings::made(*this, scale_by_rss(initial_accumulator_value, eps), rate, decays);
   }
 };
-[[maybe_unused]] const bool added_adagrad = config::add<KindOf<AdagradConfig>>();
 }  // namespace
 }  // namespace bora::optim
+template const bool bora::config::added<bora::optim::KindOf<bora::optim::RmspropConfig>>;
+template const bool bora::config::added<bora::optim::KindOf<bora::optim::AdagradConfig>>;

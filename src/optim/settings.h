@@ -6,7 +6,9 @@ namespace bora::optim::settings {
 inline constexpr std::string_view kLr = "largest learning rate", kBeta1 = "decay of the mean of gradients",
                                   kBeta2 = "decay of the mean of their squares",
                                   kEps = "added to the root of that mean",
+                                  kNesterov = "the mean of gradients looks ahead by one gradient",
                                   kDecay = "of all parameters but biases and norms",
+                                  kDecayOfGradients = "of all parameters but biases and norms, added to gradients",
                                   kClip = "largest global norm of the gradient; 0: not clipped";
 inline constexpr std::string_view kFactorRules =
     "AXIS=row|column|batch|none, or REGEX=batch row column, over the standard ones";

@@ -48,6 +48,6 @@ struct SgdConfig {
     return settings::made(*this, rescale, rate, decays);
   }
 };
-[[maybe_unused]] const bool added = config::add<KindOf<SgdConfig>>();
 }  // namespace
 }  // namespace bora::optim
+template const bool bora::config::added<bora::optim::KindOf<bora::optim::SgdConfig>>;

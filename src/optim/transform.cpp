@@ -1,6 +1,7 @@
 #include "bora/optim/transform.h"
 #include <algorithm>
 #include "bora/named/array.h"
+#include "bora/ops/accumulator.h"
 #include "bora/ops/sharding.h"
 
 namespace bora::optim {
@@ -29,11 +30,10 @@ std::vector<std::vector<std::string>> axis_names(tree::Node t) {
 Arrays Transform::settled(Arrays g, const Leaves& params) {
   check_shapes("optim: the gradient", params, g);
   for (std::size_t i = 0; i < g.size(); ++i) g[i] = complete_like(g[i], params.arrays[i]);
-  return wide(std::move(g));
+  return accumulated(std::move(g));
 }
-Arrays Transform::wide(Arrays xs) {
-  for (auto& x : xs)
-    if (is_half(x.dtype())) x = x.astype(f32);
+Arrays Transform::accumulated(Arrays xs) {
+  for (auto& x : xs) x = in_accumulator(x);
   return xs;
 }
 

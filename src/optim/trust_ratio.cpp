@@ -1,3 +1,4 @@
+#include "bora/ops/accumulator.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/reduce.h"
 #include "bora/optim/optim.h"
@@ -11,7 +12,7 @@ struct TrustRatio {
   static constexpr std::string_view name = "trust_ratio";
   Arrays update(const Arrays& u, const Leaves& p) const {
     auto norm = [&](const Array& x) {
-      auto squares = is_complex(x.dtype()) ? absolute_square(x) : square(x.dtype() == f64 ? x : x.astype(f32));
+      auto squares = is_complex(x.dtype()) ? absolute_square(x) : square(in_real_accumulator(x));
       return maximum(sqrt(sum(squares)), min_norm);
     };
     Arrays r;
@@ -52,6 +53,6 @@ struct LambConfig {
     return settings::clipped(clip, lamb({rate, beta1, beta2, eps, 0, weight_decay, decays}));
   }
 };
-[[maybe_unused]] const bool added = config::add<KindOf<LambConfig>>();
 }  // namespace
 }  // namespace bora::optim
+template const bool bora::config::added<bora::optim::KindOf<bora::optim::LambConfig>>;

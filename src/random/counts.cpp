@@ -3,6 +3,7 @@
 // of rounds of each element, whose maximum the second pass draws. Positions are global, so any layout gives the same.
 #include <limits>
 #include "bora/base/parallel.h"
+#include "bora/ops/accumulator.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/sharding.h"
 #include "random/draw.h"
@@ -249,7 +250,7 @@ Array multinomial(const Array& k, const Parameter& n, const Array& p, const std:
   one_key("multinomial", k);
   floating("multinomial", dtype);
   check<ShapeError>(p.ndim() > 0, "multinomial: p needs a dimension of categories, got ", p.type());
-  auto d = p.dtype() == f64 ? f64 : f32;
+  auto d = real_accumulator(p.dtype());
   auto s = shape.value_or(p.shape());
   check<ShapeError>(!s.empty(), "multinomial: the shape needs the dimension of categories, got ", s);
   auto batch = s;

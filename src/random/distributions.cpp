@@ -88,7 +88,7 @@ Array gumbel(const Array& k, Mode mode, const Shape& shape, Dtype dtype, const D
 // ---- one draw an element --------------------------------------------------------------------------------------------
 namespace {
 /// The next number after each element, towards +inf or -inf. NaN and that infinity stay.
-Array next_after(const Array& x, bool up) {
+Array neighbour(const Array& x, bool up) {
   if (x.dtype() == bf16) {  // a step of bf16 is 2^16 steps of f32
     auto b = bitcast(x.astype(f32), i32);
     auto step = where((b >= 0) == up, 1 << 16, -(1 << 16));
@@ -113,7 +113,7 @@ Array truncated_normal(const Array& k, const Parameter& lower, const Parameter& 
   auto lo = value_of(lower, dtype), hi = value_of(upper, dtype);
   auto root = rounded(std::numbers::sqrt2, dtype);
   auto x = erf_inv(uniform(k, s, dtype, erf(lo / root), erf(hi / root), draw)) * root;
-  return minimum(maximum(x, stop_gradient(next_after(lo, true))), stop_gradient(next_after(hi, false)));
+  return minimum(maximum(x, stop_gradient(neighbour(lo, true))), stop_gradient(neighbour(hi, false)));
 }
 Array cauchy(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   one_key("cauchy", k);

@@ -13,7 +13,7 @@ namespace bora::stats {
 namespace {
 Array real_of(std::string_view what, const Array& x) {
   check<DtypeError>(!is_complex(x.dtype()), what, ": takes real numbers, got ", x.type());
-  return x.dtype() == f64 ? x : x.astype(f32);
+  return in_real_accumulator(x);
 }
 /// [d, m] of what evaluate takes.
 Array as_points(std::string_view what, const GaussianKde& kde, const Array& points) {

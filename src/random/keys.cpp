@@ -4,6 +4,7 @@
 #include "bora/kernels/loop.h"
 #include "bora/ops/creation.h"
 #include "random/draw.h"
+#include "random/scalar.h"
 
 namespace bora::random {
 namespace {
@@ -15,7 +16,6 @@ Dims up_to(std::int64_t n) {
 void keys_only(std::string_view what, const Type& t) {
   check<DtypeError>(t.dtype == Dtype::key, what, ": needs keys (random::key(seed) makes one), got ", t);
 }
-using Words = std::array<std::uint32_t, 2>;
 Array sample_keys(const Shape& shape) {
   std::vector<std::uint32_t> words;
   for (std::int64_t i = 0; i < 2 * volume(shape); ++i)

@@ -1,6 +1,7 @@
 // Public functions on sharded arrays.
 #include "bora/shard/shaped.h"
 #include <algorithm>
+#include <sstream>
 #include "bora/array/communicator.h"
 #include "bora/base/parallel.h"
 #include "bora/base/text.h"

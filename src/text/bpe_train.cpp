@@ -8,24 +8,22 @@
 #include "bora/base/json.h"
 #include "bora/base/parallel.h"
 #include "text/byte_level.h"
+#include "text/merges.h"
 #include "text/unicode.h"
 
 namespace bora::text {
 namespace {
-constexpr std::string_view kGpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kLlama3 =
+constexpr std::string_view kGpt2Words = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kLlama3Words =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+)"
     R"(|\s+(?!\S)|\s+)";
-constexpr std::string_view kQwen2 =
+constexpr std::string_view kQwen2Words =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+)"
     R"(|\s+(?!\S)|\s+)";
 
 constexpr std::size_t kPart = 1 << 18;  // bytes of a text that one thread counts at a time
 
-using Pair = std::uint64_t;  // left id << 32 | right id: ordered as pairs are
-Pair pair_of(std::int32_t left, std::int32_t right) {
-  return static_cast<Pair>(left) << 32 | static_cast<std::uint32_t>(right);
-}
+using Pair = std::uint64_t;  // of pair_of
 struct PairHash {
   std::size_t operator()(Pair p) const {
     p *= 0x9e3779b97f4a7c15;
@@ -180,7 +178,9 @@ std::array<std::uint8_t, 256> alphabet() {
 }  // namespace
 
 std::string_view word_pattern(std::string_view name) {
-  return name == "gpt2" ? kGpt2 : name == "llama3" ? kLlama3 : name == "qwen2" ? kQwen2 : std::string_view();
+  if (name == "gpt2") return kGpt2Words;
+  if (name == "llama3") return kLlama3Words;
+  return name == "qwen2" ? kQwen2Words : std::string_view();
 }
 
 std::size_t last_cut(std::string_view text) {

@@ -41,6 +41,6 @@ struct Bytes {
   static constexpr std::string_view type = "bytes";
   std::shared_ptr<const Tokenizer> open() const { return std::make_shared<ByteTokenizer>(); }
 };
-[[maybe_unused]] const bool added = config::add<TokenizerOf<Bytes>>();
 }  // namespace
 }  // namespace bora::text
+template const bool bora::config::added<bora::text::TokenizerOf<bora::text::Bytes>>;

@@ -1,10 +1,10 @@
 #include "bora/text/chat.h"
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include "bora/base/bytes.h"
 #include "bora/base/error.h"
 #include "bora/base/file.h"
+#include "json/api/value.h"
 #include "text/chat_layout.h"
 #include "text/unicode.h"
 
@@ -95,22 +95,22 @@ class Rendering {
 
 constexpr std::string_view kConfig = "tokenizer_config.json";
 /// The configuration of a folder's tokenizer; null if there is none.
-nlohmann::json config_of(const std::string& folder) {
+json::Value config_of(const std::string& folder) {
   auto path = (fs::path(folder) / kConfig).string();
   std::error_code error;
   if (folder.empty() || !fs::exists(path, error)) return nullptr;
-  auto j = nlohmann::json::parse(read_file(path), nullptr, false);
+  auto j = json::parse_or_null(read_file(path));
   check<ConfigError>(j.is_object(), path, ": expected a JSON object");
   return j;
 }
-std::optional<ChatTokens> tokens_of(const nlohmann::json& config, const std::string& folder) {
+std::optional<ChatTokens> tokens_of(const json::Value& config, const std::string& folder) {
   if (!config.is_object()) return {};
   auto token = [&](const char* key) -> std::string {  // a text, or an object with its text and how it is found
     auto found = config.find(key);
-    if (found == config.end() || found->is_null()) return {};
-    if (found->is_object() && found->contains("content")) found = found->find("content");
-    check<ConfigError>(found->is_string(), (fs::path(folder) / kConfig).string(), ": ", key, ": expected a text");
-    return found->get<std::string>();
+    if (!found || found->is_null()) return {};
+    if (auto content = found->find("content")) found = content;
+    check<ConfigError>(found->is_text(), (fs::path(folder) / kConfig).string(), ": ", key, ": expected a text");
+    return found->text();
   };
   return ChatTokens{token("bos_token"), token("eos_token")};
 }
@@ -166,14 +166,15 @@ ChatTemplate chat_template_of(const std::string& setting, const std::string& pla
   if (!folder.empty() && fs::exists(jinja, error))
     return ChatTemplate(layout_of_jinja(read_file(jinja), jinja, tokens));
   auto at = (fs::path(folder) / kConfig).string() + ": chat_template";
-  if (auto found = config.is_object() ? config.find("chat_template") : config.end(); found != config.end()) {
-    if (found->is_array())  // several, by their names
-      for (auto& entry : *found)
-        if (entry.is_object() && entry.value("name", nlohmann::json()) == "default" && entry.contains("template"))
-          return ChatTemplate(
-              layout_of_jinja(entry["template"].is_string() ? entry["template"].get<std::string>() : "", at, tokens));
-    check<ConfigError>(found->is_string(), at, ": expected a text, or a list with one that is named default");
-    return ChatTemplate(layout_of_jinja(found->get<std::string>(), at, tokens));
+  if (auto found = config.find("chat_template")) {
+    if (found->is_list())  // several, by their names
+      for (auto& entry : found->list()) {
+        auto name = entry.find("name"), source = entry.find("template");
+        if (name && source && *name == "default")
+          return ChatTemplate(layout_of_jinja(source->is_text() ? source->text() : "", at, tokens));
+      }
+    check<ConfigError>(found->is_text(), at, ": expected a text, or a list with one that is named default");
+    return ChatTemplate(layout_of_jinja(found->text(), at, tokens));
   }
   fail<ConfigError>(
       "chat_template: ", folder.empty() ? "there is no tokenizer's folder that could have one" : folder,

@@ -7,14 +7,14 @@
 
 namespace bora::text {
 namespace {
-constexpr std::string_view kSpace = " \t\r";
+constexpr std::string_view kBlank = " \t\r";
 std::string_view trimmed(std::string_view s) {
-  auto begin = std::min(s.find_first_not_of(kSpace), s.size());
-  return s.substr(begin, s.find_last_not_of(kSpace) + 1 - begin);
+  auto begin = std::min(s.find_first_not_of(kBlank), s.size());
+  return s.substr(begin, s.find_last_not_of(kBlank) + 1 - begin);
 }
-class Reader {
+class ChatFileReader {
  public:
-  Reader(const std::string& file, const std::optional<ChatTokens>& tokens) : file_(file), tokens_(tokens) {}
+  ChatFileReader(const std::string& file, const std::optional<ChatTokens>& tokens) : file_(file), tokens_(tokens) {}
   ChatLayout read(std::string_view text) {
     need(first_not_utf8(text) == text.npos, "the file is not UTF-8");
     layout_.name = file_;
@@ -105,6 +105,6 @@ class Reader {
 }  // namespace
 
 ChatLayout parse_chat_file(std::string_view text, const std::string& file, const std::optional<ChatTokens>& tokens) {
-  return Reader(file, tokens).read(text);
+  return ChatFileReader(file, tokens).read(text);
 }
 }  // namespace bora::text

@@ -3,10 +3,9 @@
 
 namespace bora::text {
 namespace {
-using Kind = DecodeStep::Kind;
-constexpr std::size_t kMostSteps = 32;
+using StepKind = DecodeStep::Kind;
 
-class Reader {
+class DecoderReader {
  public:
   std::vector<DecodeStep> steps;
   void read(const Node& node) {
@@ -21,25 +20,25 @@ class Reader {
     if (type == "ByteLevel") {
       node.only({"type", "add_prefix_space", "trim_offsets", "use_regex"});
       node.need(steps.empty(), "ByteLevel after other decoders is not supported");
-      steps.push_back({Kind::byte_level});
+      steps.push_back({StepKind::byte_level});
       fused_ = true;
     } else if (type == "Fuse") {
       node.only({"type"});
       fused_ = true;
     } else if (type == "ByteFallback") {
       node.only({"type"});
-      steps.push_back({Kind::byte_fallback});
+      steps.push_back({StepKind::byte_fallback});
     } else if (type == "Metaspace") metaspace(node);
     else if (type == "Replace") {
       node.only({"type", "pattern", "content"});
       auto pattern = Pattern::read(node.at("pattern"), "a match of nothing");
       auto content = node.at("content").text();
       node.need(content.size() <= 4096, "the content has ", content.size(), " bytes");
-      steps.push_back({.kind = Kind::replace, .content = content, .pattern = pattern});
+      steps.push_back({.kind = StepKind::replace, .content = content, .pattern = pattern});
     } else if (type == "Strip") {
       node.only({"type", "content", "start", "stop"});
       node.need(node.count("stop", 1'000'000) == 0, "stop is not supported; set it to 0");
-      steps.push_back({.kind = fused_ ? Kind::strip_all : Kind::strip,
+      steps.push_back({.kind = fused_ ? StepKind::strip_all : StepKind::strip,
                        .content = node.character("content"),
                        .count = node.count("start", 1'000'000)});
     } else node.unknown_type("null, ByteLevel, ByteFallback, Metaspace, Replace, Strip, Fuse, Sequence");
@@ -59,7 +58,7 @@ class Reader {
     }
     if (!node.flag("add_prefix_space", true))
       node.need(scheme == "never", "add_prefix_space contradicts the prepend_scheme, ", scheme);
-    steps.push_back({.kind = Kind::metaspace, .content = space, .first = scheme != "never"});
+    steps.push_back({.kind = StepKind::metaspace, .content = space, .first = scheme != "never"});
   }
   bool fused_ = false;
 };
@@ -104,7 +103,7 @@ class Chain final : public Decoder {
     states_[k].held.clear();
     if (held.empty()) return;
     std::string out;
-    if (steps_[k].kind == Kind::byte_level) {
+    if (steps_[k].kind == StepKind::byte_level) {
       append_utf8(held, false, out);
       return pass(k + 1, out, text);
     }
@@ -119,22 +118,22 @@ class Chain final : public Decoder {
     bool is_first = !state.begun;
     std::string changed;
     switch (step.kind) {
-      case Kind::join:
+      case StepKind::join:
         if (!is_first) pass(k + 1, " ", text);
         break;
-      case Kind::byte_level:
+      case StepKind::byte_level:
         state.held += token;
         state.held.erase(0, append_utf8(state.held, true, changed));
         token = changed;
         break;
-      case Kind::byte_fallback:
+      case StepKind::byte_fallback:
         if (auto byte = byte_of(token)) {
           state.held += *byte;
           return;
         }
         flush(k, text);
         break;
-      case Kind::metaspace:
+      case StepKind::metaspace:
         for (std::size_t i = 0; i < token.size();)
           if (token.substr(i).starts_with(step.content)) {
             if (!is_first || !step.first) changed += ' ';
@@ -142,17 +141,17 @@ class Chain final : public Decoder {
           } else changed += token[i++];
         token = changed;
         break;
-      case Kind::replace:
+      case StepKind::replace:
         step.pattern->split(token, [&](std::string_view piece, bool match) {
           changed += match ? std::string_view(step.content) : piece;
         });
         token = changed;
         break;
-      case Kind::strip:
+      case StepKind::strip:
         for (std::int64_t n = 0; n < step.count && token.starts_with(step.content); ++n)
           token.remove_prefix(step.content.size());
         break;
-      case Kind::strip_all:
+      case StepKind::strip_all:
         while (state.taken >= 0 && !token.empty())
           if (state.taken < step.count && token.starts_with(step.content)) {
             token.remove_prefix(step.content.size());
@@ -171,8 +170,8 @@ class Chain final : public Decoder {
 }  // namespace
 
 std::vector<DecodeStep> read_decoder(const std::optional<Node>& node) {
-  if (!node) return {{Kind::join}};
-  Reader reader;
+  if (!node) return {{StepKind::join}};
+  DecoderReader reader;
   reader.read(*node);
   return std::move(reader.steps);
 }

@@ -52,6 +52,6 @@ struct Ids {
   void check() const { config::domain(size >= 1 && size <= INT32_MAX, "size", size, "from 1 to 2^31 - 1"); }
   std::shared_ptr<const Tokenizer> open() const { return std::make_shared<IdTokenizer>(size); }
 };
-[[maybe_unused]] const bool added = config::add<TokenizerOf<Ids>>();
 }  // namespace
 }  // namespace bora::text
+template const bool bora::config::added<bora::text::TokenizerOf<bora::text::Ids>>;

@@ -4,8 +4,8 @@
 
 namespace bora::text {
 namespace {
-constexpr std::string_view kSpace = " \t\n\v\f\r";
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+constexpr std::string_view kWhiteSpace = " \t\n\v\f\r";
+bool in_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 /// Reads with the settings of `transformers`: trim_blocks, lstrip_blocks.
 class Canonical {
  public:
@@ -47,10 +47,10 @@ class Canonical {
   std::string_view data(std::size_t open) const {
     auto s = in_.substr(at_, open == in_.npos ? in_.npos : open - at_);
     if (open == in_.npos) return s;
-    if (sign(open) == '-') return s.substr(0, s.find_last_not_of(kSpace) + 1);
+    if (sign(open) == '-') return s.substr(0, s.find_last_not_of(kWhiteSpace) + 1);
     if (sign(open) == '+' || in_[open + 1] == '{') return s;
     auto line = s.rfind('\n') + 1;  // 0 without a newline
-    bool blank = s.find_first_not_of(kSpace, line) == s.npos;
+    bool blank = s.find_first_not_of(kWhiteSpace, line) == s.npos;
     return blank && (line > 0 || starts_line_) ? s.substr(0, line) : s;
   }
   bool comment() {
@@ -62,7 +62,7 @@ class Canonical {
   /// Goes behind a tag's end, and over the white space that its sign takes.
   void close(char sign, std::size_t behind) {
     at_ = behind;
-    if (sign == '-') at_ = std::min(in_.find_first_not_of(kSpace, at_), in_.size());
+    if (sign == '-') at_ = std::min(in_.find_first_not_of(kWhiteSpace, at_), in_.size());
     else if (sign == 0 && kind_ != '{' && at_ < in_.size() && in_[at_] == '\n') ++at_;
   }
   bool tag() {
@@ -70,7 +70,7 @@ class Canonical {
     out_ += kind_;
     const std::string_view ends = kind_ == '{' ? "}}" : "%}";
     for (;;) {
-      at_ = in_.find_first_not_of(kSpace, at_);
+      at_ = in_.find_first_not_of(kWhiteSpace, at_);
       if (at_ == in_.npos) return false;
       auto rest = in_.substr(at_);
       if (rest.starts_with(ends)) return close(0, at_ + 2), out_ += '\x01', true;
@@ -82,8 +82,8 @@ class Canonical {
         continue;
       }
       std::size_t n = 1;
-      if (is_word(rest[0])) {
-        while (n < rest.size() && is_word(rest[n])) ++n;
+      if (in_name(rest[0])) {
+        while (n < rest.size() && in_name(rest[n])) ++n;
       } else {
         for (auto two : {"==", "!=", "<=", ">=", "//", "**"})
           if (rest.starts_with(two)) n = 2;

@@ -48,6 +48,7 @@ struct Bpe {
   void check() const { check_path(path); }
   std::shared_ptr<const Tokenizer> open() const { return open_json(type, path, add_special_tokens, end_of_text); }
 };
-[[maybe_unused]] const bool added[] = {config::add<TokenizerOf<HuggingFace>>(), config::add<TokenizerOf<Bpe>>()};
 }  // namespace
 }  // namespace bora::text
+template const bool bora::config::added<bora::text::TokenizerOf<bora::text::HuggingFace>>;
+template const bool bora::config::added<bora::text::TokenizerOf<bora::text::Bpe>>;

@@ -3,21 +3,20 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include "bora/base/error.h"
 #include "bora/base/text.h"
+#include "json/api/value.h"
 #include "text/unicode.h"
 
 namespace bora::text {
 constexpr std::size_t kMostTokens = std::size_t{1} << 26;
-/// Throws IoError "FILE: ..." for broken JSON, keys that are given twice and deep nesting.
-nlohmann::json parse_json(std::string_view text, const std::string& file);
+constexpr std::size_t kMostSteps = 32;  // of a normalizer, a pre-tokenizer or a decoder
 /// A value and its place.
 struct Node {
-  const nlohmann::json& j;
+  const json::Value& j;
   std::string place;
   const char* join = ".";  // between its place and that of its members
 
@@ -31,7 +30,7 @@ struct Node {
   std::optional<Node> find(const char* key) const {
     need(j.is_object(), "expected an object, got ", j.type_name());
     auto found = j.find(key);
-    if (found == j.end() || found->is_null()) return {};
+    if (!found || found->is_null()) return {};
     return Node{*found, place + join + key};
   }
   Node at(const char* key) const {
@@ -39,29 +38,29 @@ struct Node {
     need(found.has_value(), "'", key, "' is missing");
     return *found;
   }
-  Node item(std::size_t i) const { return {j[i], place + "[" + std::to_string(i) + "]"}; }
+  Node item(std::size_t i) const { return {j.list()[i], place + "[" + std::to_string(i) + "]"}; }
   const std::string& text() const {
-    need(j.is_string(), "expected text, got ", j.type_name());
-    return j.get_ref<const std::string&>();
+    need(j.is_text(), "expected text, got ", j.type_name());
+    return j.text();
   }
   std::size_t items() const {
-    need(j.is_array(), "expected a list, got ", j.type_name());
-    return j.size();
+    need(j.is_list(), "expected a list, got ", j.type_name());
+    return j.list().size();
   }
   bool flag(const char* key, bool absent = false) const {
     auto found = find(key);
     if (!found) return absent;
     found->need(found->j.is_boolean(), "expected true or false, got ", found->j.type_name());
-    return found->j.get<bool>();
+    return found->j.boolean();
   }
   std::int32_t id() const {
-    need(j.is_number_unsigned() && j.get<std::uint64_t>() < kMostTokens, "expected an id, got ", one_line(j.dump()));
-    return j.get<std::int32_t>();
+    need(j.is_natural() && j.natural() < kMostTokens, "expected an id, got ", one_line(j.dump()));
+    return static_cast<std::int32_t>(j.natural());
   }
   /// Refuses members that this reader does not know: they could change the result.
   void only(std::initializer_list<std::string_view> known) const {
     need(j.is_object(), "expected an object, got ", j.type_name());
-    for (auto& [key, value] : j.items())
+    for (auto& [key, value] : j.members())
       need(std::find(known.begin(), known.end(), key) != known.end(), "'", key, "' is not supported");
   }
   const std::string& type() const { return at("type").text(); }
@@ -72,9 +71,9 @@ struct Node {
   std::int64_t count(const char* key, std::int64_t most, std::int64_t absent = 0) const {
     auto found = find(key);
     if (!found) return absent;
-    found->need(found->j.is_number_unsigned() && found->j.get<std::uint64_t>() <= static_cast<std::uint64_t>(most),
+    found->need(found->j.is_natural() && found->j.natural() <= static_cast<std::uint64_t>(most),
                 "expected a number up to ", most, ", got ", one_line(found->j.dump()));
-    return found->j.get<std::int64_t>();
+    return found->j.integer();
   }
   /// One character, as UTF-8.
   const std::string& character(const char* key) const {

@@ -6,10 +6,6 @@
 
 namespace bora::text {
 namespace {
-constexpr std::string_view kSpace = "\u2581";  // SentencePiece's
-std::uint64_t pair_of(std::int32_t left, std::int32_t right) {
-  return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
-}
 std::uint64_t number_of(std::string_view character) {
   std::uint32_t x = 0;
   std::memcpy(&x, character.data(), character.size());
@@ -17,8 +13,8 @@ std::uint64_t number_of(std::string_view character) {
 }
 /// The first place at `from` or later before a U+2581 that follows another character.
 std::size_t next_cut(std::string_view s, std::size_t from) {
-  for (auto at = s.find(kSpace, from); at != s.npos; at = s.find(kSpace, at + kSpace.size()))
-    if (at > 0 && !s.substr(0, at).ends_with(kSpace)) return at;
+  for (auto at = s.find(kMetaspace, from); at != s.npos; at = s.find(kMetaspace, at + kMetaspace.size()))
+    if (at > 0 && !s.substr(0, at).ends_with(kMetaspace)) return at;
   return s.size();
 }
 }  // namespace
@@ -37,7 +33,7 @@ Merges::Merges(BpeModel model) : model_(std::move(model)), steps_(model_.merges.
     if (last > 0) before_[static_cast<std::int32_t>(id)] = last - 1;
     last = static_cast<std::int32_t>(id) + 1;
   }
-  cut_ = !model_.byte_level && !model_.ignore_merges && characters_.find(number_of(kSpace)) != nullptr;
+  cut_ = !model_.byte_level && !model_.ignore_merges && characters_.find(number_of(kMetaspace)) != nullptr;
   for (auto& m : model_.merges) {
     auto& w = words[static_cast<std::size_t>(m.into)];
     cut_ = cut_ && next_cut(w, 1) == w.size();

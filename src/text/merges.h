@@ -4,6 +4,10 @@
 #include "text/words.h"
 
 namespace bora::text {
+/// Two ids as one number; numbers are ordered as the pairs are.
+inline std::uint64_t pair_of(std::int32_t left, std::int32_t right) {
+  return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
+}
 /// `left` and `right` side by side become `into`. Of two merges the earlier one has priority.
 struct Merge {
   std::int32_t left, right, into;

@@ -9,7 +9,7 @@
 
 namespace bora::text {
 namespace {
-constexpr std::size_t kMostPieces = std::size_t{1} << 24, kMostBytes = 4096;  // bytes of a piece
+constexpr std::size_t kMostPieces = std::size_t{1} << 24, kMostPieceBytes = 4096;  // bytes of a piece
 
 /// Fields of a message, one after the other.
 class Fields {
@@ -60,9 +60,9 @@ class Fields {
   const std::string& where_;
 };
 
-class Reader {
+class ModelReader {
  public:
-  Reader(std::string_view bytes, const std::string& file) : file_(file) {
+  ModelReader(std::string_view bytes, const std::string& file) : file_(file) {
     for (Fields f(bytes, file_); f.next();) {
       if (f.number == 1) piece(f.bytes);
       if (f.number == 2) trainer(f.bytes);
@@ -96,7 +96,7 @@ class Reader {
     }
     need(n < kMostPieces, "has more than ", kMostPieces, " pieces");
     need(p.type != 0, "piece ", n, " is of no known type");
-    need(!p.text.empty() && p.text.size() <= kMostBytes, "piece ", n, " has ", p.text.size(), " bytes");
+    need(!p.text.empty() && p.text.size() <= kMostPieceBytes, "piece ", n, " has ", p.text.size(), " bytes");
     need(first_not_utf8(p.text) == p.text.npos && p.text.find('\0') == p.text.npos, "piece ", n, " is no text");
     need(seen_.insert(p.text).second, "'", p.text, "' is a piece twice");
     unknowns_ += p.type == ModelProto::unknown;
@@ -139,6 +139,6 @@ class Reader {
 
 ModelProto parse_model(std::string_view bytes, const std::string& file) {
   check<IoError>(!bytes.empty(), file, ": is empty");
-  return Reader(bytes, file).take();
+  return ModelReader(bytes, file).take();
 }
 }  // namespace bora::text

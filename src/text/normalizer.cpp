@@ -7,7 +7,6 @@
 namespace bora::text {
 namespace {
 using Step = std::function<void(std::string&, NormalBegin&)>;
-constexpr std::size_t kMostSteps = 32;
 constexpr std::size_t kMostContent = 4096;
 
 Step form(const Node& node, bool composed, bool compatible) {

@@ -240,3 +240,4 @@ void Pattern::split(std::string_view text, const std::function<void(std::string_
   if (given < text.size()) f(text.substr(given), false);
 }
 }  // namespace bora::text
+#undef PCRE2_CODE_UNIT_WIDTH

@@ -3,7 +3,6 @@
 
 namespace bora::text {
 namespace {
-constexpr std::size_t kMostSteps = 32;
 // GPT-2's words, which ByteLevel has built in.
 constexpr std::string_view kWords = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 // What the pre-tokenizers whose rules are code, not a regular expression, take for punctuation and for words.

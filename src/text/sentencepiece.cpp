@@ -16,9 +16,8 @@ void SetMinLogLevel(int);  // the library exports it, and no header declares it
 }
 namespace bora::text {
 namespace {
-constexpr std::string_view kSpace = "\u2581";
 constexpr std::size_t kMostText = std::size_t{1} << 30;  // the library counts in int
-using Kind = ModelProto::Type;
+using PieceType = ModelProto::Type;
 
 class PieceDecoder final : public Decoder {
  public:
@@ -28,7 +27,7 @@ class PieceDecoder final : public Decoder {
                       model_.pieces.size());
     auto before = text.size();
     auto& piece = model_.pieces[static_cast<std::size_t>(id)];
-    if (piece.type == Kind::byte) {
+    if (piece.type == PieceType::byte) {
       bytes_ += static_cast<char>(std::stoi(piece.text.substr(3, 2), nullptr, 16));
       characters(true, text);
     } else {
@@ -46,23 +45,23 @@ class PieceDecoder final : public Decoder {
 
  private:
   void other(const ModelProto::Piece& piece, std::string& text) {
-    if (piece.type == Kind::control) {
+    if (piece.type == PieceType::control) {
       if (options_.special) text += piece.text;
       return;
     }
-    if (piece.type == Kind::unknown) return void(text += model_.unknown_surface);
+    if (piece.type == PieceType::unknown) return void(text += model_.unknown_surface);
     std::string_view rest = piece.text;
-    if (!begun_ && model_.strips_first && rest.starts_with(kSpace)) {
-      rest.remove_prefix(kSpace.size());
+    if (!begun_ && model_.strips_first && rest.starts_with(kMetaspace)) {
+      rest.remove_prefix(kMetaspace.size());
       space_taken_ = !model_.strips_all;
     }
     while (!rest.empty()) {
-      auto space = std::min(rest.find(kSpace), rest.size());
+      auto space = std::min(rest.find(kMetaspace), rest.size());
       text += rest.substr(0, space);
       rest.remove_prefix(space);
       if (rest.empty()) break;
       text += ' ';
-      rest.remove_prefix(kSpace.size());
+      rest.remove_prefix(kMetaspace.size());
     }
   }
   /// Gives the characters of bytes; each byte that is of none is U+FFFD.
@@ -99,7 +98,7 @@ class SentencePiece final : public Tokenizer {
       auto& p = model_.pieces[i];
       auto id = static_cast<std::int32_t>(i);
       ids_.emplace(p.text, id);
-      if (p.type == Kind::control) control.push_back({.content = p.text, .id = id, .special = true});
+      if (p.type == PieceType::control) control.push_back({.content = p.text, .id = id, .special = true});
     }
     control_ = AddedTokens(std::move(control));
     auto token = [](int id) { return id >= 0 ? std::optional<std::int32_t>(id) : std::nullopt; };
@@ -173,7 +172,7 @@ struct SentencePieceFile {
     auto folder = file.rfind('/');
     auto config = (folder == file.npos ? "" : file.substr(0, folder + 1)) + "tokenizer_config.json";
     if (is_there(config)) {
-      auto j = parse_json(read_file(config), config);
+      auto j = json::parse(read_file(config), config);
       Node root{j, config, ": "};
       if (root.find("add_bos_token")) around.first = root.flag("add_bos_token");
       if (root.find("add_eos_token")) around.last = root.flag("add_eos_token");
@@ -181,7 +180,6 @@ struct SentencePieceFile {
     return make_sentencepiece(bytes, file, around);
   }
 };
-[[maybe_unused]] const bool added = config::add<TokenizerOf<SentencePieceFile>>();
 }  // namespace
 
 std::shared_ptr<const Tokenizer> make_sentencepiece(std::string_view bytes, const std::string& file,
@@ -189,3 +187,4 @@ std::shared_ptr<const Tokenizer> make_sentencepiece(std::string_view bytes, cons
   return std::make_shared<SentencePiece>(bytes, file, around);
 }
 }  // namespace bora::text
+template const bool bora::config::added<bora::text::TokenizerOf<bora::text::SentencePieceFile>>;

@@ -7,7 +7,6 @@
 
 namespace bora::text {
 namespace {
-using nlohmann::json;
 constexpr std::size_t kMostAdded = 4096;  // bytes of an added token
 
 /// A score as `tokenizers` reads it: its JSON library divides the digits by a power of ten, and may miss the last bit.
@@ -36,9 +35,9 @@ double quotient(double score) {
   return std::copysign(value, score);
 }
 
-class Reader {
+class TokenizerReader {
  public:
-  Reader(const Node& root, bool post_processor) : root_(root) {
+  TokenizerReader(const Node& root, bool post_processor) : root_(root) {
     root_.only({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
                 "decoder", "model"});
     if (auto version = root_.find("version"))
@@ -83,12 +82,12 @@ class Reader {
       if (auto found = model.find(key)) found->need(found->text().empty(), "is not supported; set it to null");
     if (auto dropout = model.find("dropout")) dropout->need(dropout->j == 0.0, "is not supported; set it to null");
     auto vocab = model.at("vocab");
-    vocab.need(vocab.j.is_object() && !vocab.j.empty(), "expected an object of tokens and their ids");
-    ids_.reserve(vocab.j.size());
-    for (auto& [token, id] : vocab.j.items()) {
-      if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= kMostTokens)
+    vocab.need(vocab.j.is_object() && !vocab.j.members().empty(), "expected an object of tokens and their ids");
+    ids_.reserve(vocab.j.members().size());
+    for (auto& [token, id] : vocab.j.members()) {
+      if (!id.is_natural() || id.natural() >= kMostTokens)
         vocab.wrong("the id of '", token, "' is ", one_line(id.dump()));
-      ids_.emplace(token, id.get<std::int32_t>());
+      ids_.emplace(token, static_cast<std::int32_t>(id.natural()));
     }
     auto& bpe = out_.bpe.emplace();
     bpe.byte_level = out_.pre_tokenizer.byte_level();
@@ -118,15 +117,15 @@ class Reader {
     vocab.need(n > 0 && n < kMostTokens, "has ", n, " tokens");
     ids_.reserve(n);
     for (std::size_t i = 0; i < n; ++i) {
-      auto& j = vocab.j[i];
-      if (!j.is_array() || j.size() != 2 || !j[0].is_string() || !j[1].is_number())
+      auto& j = vocab.j.list()[i];
+      if (!j.is_list() || j.list().size() != 2 || !j.list()[0].is_text() || !j.list()[1].is_number())
         vocab.item(i).wrong("expected a token and its score, got ", one_line(j.dump()));
-      auto& token = j[0].get_ref<const std::string&>();
+      auto& token = j.list()[0].text();
       if (token.empty()) vocab.item(i).wrong("is an empty token");
       if (!ids_.emplace(token, static_cast<std::int32_t>(i)).second)
         vocab.item(i).wrong("'", token, "' is a token already");
       unigram.pieces.push_back(token);
-      unigram.scores.push_back(quotient(j[1].get<double>()));
+      unigram.scores.push_back(quotient(j.list()[1].number()));
     }
     auto unknown = model.at("unk_id");
     unigram.unknown = unknown.id();
@@ -161,7 +160,7 @@ class Reader {
                    .special = node.flag("special"),
                    .single_word = node.flag("single_word")};
       node.need(!t.content.empty() && t.content.size() <= kMostAdded, "content has ", t.content.size(), " bytes");
-      node.need(seen.insert(list.j[i]["content"].get_ref<const std::string&>()).second, "'", t.content,
+      node.need(seen.insert(node.j.find("content")->text()).second, "'", t.content,
                 "' is an added token already");
       if (t.normalized) {
         auto text = out_.normalizer(t.content);
@@ -223,21 +222,21 @@ class Reader {
     auto& all = out_.bpe->merges;
     all.reserve(list.items());
     std::string both;
-    for (std::size_t i = 0; i < list.j.size(); ++i) {
-      auto& j = list.j[i];
+    for (std::size_t i = 0; i < list.j.list().size(); ++i) {
+      auto& j = list.j.list()[i];
       std::string_view left, right;
-      if (j.is_string()) {
-        std::string_view line = j.get_ref<const std::string&>();
+      if (j.is_text()) {
+        std::string_view line = j.text();
         auto space = line.find(' ');
         if (space == line.npos || line.find(' ', space + 1) != line.npos)
           list.item(i).wrong("expected two tokens, got '", line, "'");
         left = line.substr(0, space);
         right = line.substr(space + 1);
       } else {
-        if (!j.is_array() || j.size() != 2 || !j[0].is_string() || !j[1].is_string())
+        if (!j.is_list() || j.list().size() != 2 || !j.list()[0].is_text() || !j.list()[1].is_text())
           list.item(i).wrong("expected two tokens, got ", one_line(j.dump()));
-        left = j[0].get_ref<const std::string&>();
-        right = j[1].get_ref<const std::string&>();
+        left = j.list()[0].text();
+        right = j.list()[1].text();
       }
       both.assign(left).append(right);
       Merge m{};
@@ -305,9 +304,11 @@ class Reader {
 };
 }  // namespace
 
-TokenizerJson read_tokenizer_json(const Node& root, bool post_processor) { return Reader(root, post_processor).take(); }
+TokenizerJson read_tokenizer_json(const Node& root, bool post_processor) {
+  return TokenizerReader(root, post_processor).take();
+}
 TokenizerJson parse_tokenizer_json(std::string_view text, const std::string& file, bool post_processor) {
-  auto j = parse_json(text, file);
+  auto j = json::parse(text, file);
   return read_tokenizer_json(Node{j, file, ": "}, post_processor);
 }
 }  // namespace bora::text

@@ -6,6 +6,7 @@
 #include <string_view>
 
 namespace bora::text {
+constexpr std::string_view kMetaspace = "\u2581";  // stands for a space in pieces of SentencePiece
 /// Appends bytes; each maximal part that is not UTF-8 becomes U+FFFD. Returns the number of bytes done: all, or, if
 /// more may come, those before a last incomplete character.
 std::size_t append_utf8(std::string_view bytes, bool more, std::string& out);

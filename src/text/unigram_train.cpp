@@ -13,7 +13,7 @@
 
 namespace bora::text {
 namespace {
-constexpr std::size_t kMostBytes = 4000;  // of a line: SentencePiece leaves out longer ones than 4192
+constexpr std::size_t kMostLineBytes = 4000;  // of a line: SentencePiece leaves out longer ones than 4192
 constexpr int kThreads = 8;               // sums are made by thread: another number would give other pieces
 
 class Iterator final : public sentencepiece::SentenceIterator {
@@ -28,10 +28,6 @@ class Iterator final : public sentencepiece::SentenceIterator {
   const std::vector<std::string>& lines_;
   std::size_t at_ = 0;
 };
-std::size_t character_size(char first) {
-  auto c = static_cast<unsigned char>(first);
-  return c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-}
 /// The lines without all but the `most` most frequent characters; the lines end where one was. Nothing if there are no
 /// more. SentencePiece would want a piece for each: its character_coverage cannot be below 0.98.
 std::optional<std::vector<std::string>> of_frequent_characters(const std::vector<std::string>& lines,
@@ -97,11 +93,11 @@ void Lines::add(std::string_view bytes) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     while (!line.empty()) {
       auto n = line.size();
-      if (n > kMostBytes) {
-        n = line.rfind(' ', kMostBytes);
+      if (n > kMostLineBytes) {
+        n = line.rfind(' ', kMostLineBytes);
         if (n == line.npos || n == 0) {
-          n = kMostBytes;
-          while (n > kMostBytes - 4 && (static_cast<unsigned char>(line[n]) & 0xc0) == 0x80) --n;
+          n = kMostLineBytes;
+          while (n > kMostLineBytes - 4 && (static_cast<unsigned char>(line[n]) & 0xc0) == 0x80) --n;
         }
       }
       lines_.emplace_back(line.substr(0, n));

@@ -2,12 +2,13 @@
 // tokenizer.json. The classes of `transformers` say the rest.
 #include <map>
 #include "bora/base/paths.h"
+#include "text/bpe_train.h"
 #include "text/files.h"
 #include "text/json_node.h"
 
 namespace bora::text {
 namespace {
-using nlohmann::json;
+using json::Value;
 struct Family {
   std::string_view name;           // of a tokenizer_class
   std::vector<std::string> usual;  // special tokens, if its files have them in the vocabulary
@@ -23,73 +24,67 @@ const std::vector<Family>& families() {
                                           {"Qwen2Tokenizer", {"<|endoftext|>"}, false, true}};
   return all;
 }
-constexpr std::string_view kQwenWords =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-
 class Folder {
  public:
   explicit Folder(const std::string& vocab, std::string& bytes)
       : folder_(vocab.substr(0, vocab.size() - std::string_view("vocab.json").size())), bytes_(bytes) {
-    vocab_ = parse_json(bytes_, vocab);
+    vocab_ = json::parse(bytes_, vocab);
     check<IoError>(vocab_.is_object(), vocab, ": expected an object of tokens and their ids");
   }
   std::string document() {
     auto config = read("tokenizer_config.json"), map = read("special_tokens_map.json"),
          added = read("added_tokens.json");
     auto& family = family_of(config);
-    for (auto& [content, id] : added.items()) given(content, id, folder_ + "added_tokens.json");
-    if (auto list = config.find("added_tokens_decoder"); list != config.end() && list->is_object())
-      for (auto& [id, token] : list->items()) {
+    for (auto& [content, id] : added.members()) given(content, id, folder_ + "added_tokens.json");
+    if (auto list = config.find("added_tokens_decoder"); list && list->is_object())
+      for (auto& [id, token] : list->members()) {
         given(content_of(token), id_of(id), folder_ + "tokenizer_config.json");
-        special(token, token.is_object() && token.value("special", false));
+        special(token, flag(token, "special"));
       }
     for (auto source : {&map, &config})
       for (auto name : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token",
                         "additional_special_tokens"}) {
         auto found = source->find(name);
-        if (found == source->end() || found->is_null()) continue;
-        if (!found->is_array()) special(*found, true);
+        if (!found || found->is_null()) continue;
+        if (!found->is_list()) special(*found, true);
         else
-          for (auto& token : *found) special(token, true);
+          for (auto& token : found->list()) special(token, true);
       }
     for (auto& usual : family.usual)
-      if (vocab_.contains(usual)) special(usual, true);
+      if (vocab_.find(usual)) special(usual, true);
     bool prefix = flag(config, "add_prefix_space");
-    json byte_level = {{"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", true}};
-    json words = byte_level;
-    words["use_regex"] = !family.qwen;
-    json out = {{"version", "1.0"}};
-    out["added_tokens"] = tokens();
-    out["decoder"] = byte_level;
-    out["pre_tokenizer"] = words;
+    auto byte_level = Value::object({{"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", true}});
+    auto words = byte_level;
+    words.set("use_regex", !family.qwen);
+    auto out = Value::object({{"version", "1.0"}});
+    out.set("added_tokens", tokens());
+    out.set("decoder", byte_level);
     if (family.qwen) {
-      out["normalizer"] = {{"type", "NFC"}};
-      json split = {{"type", "Split"}, {"behavior", "Isolated"}};
-      split["pattern"]["Regex"] = kQwenWords;
-      out["pre_tokenizer"] = {{"type", "Sequence"}};
-      out["pre_tokenizer"]["pretokenizers"] = json::array({split, words});
+      out.set("normalizer", Value::object({{"type", "NFC"}}));
+      auto pattern = Value::object({{"Regex", word_pattern("qwen2")}});
+      auto split = Value::object({{"type", "Split"}, {"behavior", "Isolated"}, {"pattern", pattern}});
+      words = Value::object({{"type", "Sequence"}, {"pretokenizers", Value::List{split, words}}});
     }
-    if (auto post = around(family, config, map); !post.is_null()) out["post_processor"] = post;
-    out["model"] = {{"type", "BPE"}};
-    out["model"]["merges"] = merges();
-    out["model"]["vocab"] = std::move(vocab_);
+    out.set("pre_tokenizer", words);
+    if (auto post = around(family, config, map); !post.is_null()) out.set("post_processor", post);
+    out.set("model", Value::object({{"type", "BPE"}, {"merges", merges()}, {"vocab", std::move(vocab_)}}));
     return out.dump();
   }
 
  private:
   /// A file of the folder; an empty object if there is none.
-  json read(const std::string& name) {
+  Value read(const std::string& name) {
     auto path = folder_ + name;
-    if (!is_there(path)) return json::object();
+    if (!is_there(path)) return Value::object();
     auto text = read_file(path);
     bytes_ += name + "\n" + text;
-    auto j = parse_json(text, path);
+    auto j = json::parse(text, path);
     check<IoError>(j.is_object(), path, ": expected an object, got ", j.type_name());
     return j;
   }
-  const Family& family_of(const json& config) const {
+  const Family& family_of(const Value& config) const {
     auto found = config.find("tokenizer_class");
-    std::string name = found == config.end() || !found->is_string() ? "" : found->get<std::string>();
+    auto name = found && found->is_text() ? found->text() : std::string();
     if (name.ends_with("Fast")) name.resize(name.size() - 4);
     for (auto& f : families())
       if (f.name == name) return f;
@@ -99,108 +94,108 @@ class Folder {
     fail<IoError>(folder_, "tokenizer_config.json: tokenizer_class: '", name,
                   "' is not supported without a tokenizer.json; supported: ", known);
   }
-  bool flag(const json& config, const char* key) const {
+  bool flag(const Value& config, const char* key) const {
     auto found = config.find(key);
-    if (found == config.end() || found->is_null()) return false;
+    if (!found || found->is_null()) return false;
     check<IoError>(found->is_boolean(), folder_, "tokenizer_config.json: ", key, ": expected true or false");
-    return found->get<bool>();
+    return found->boolean();
   }
-  std::string content_of(const json& token) const {
-    auto& text = token.is_object() && token.contains("content") ? token["content"] : token;
-    check<IoError>(text.is_string(), folder_, ": a special token is ", one_line(token.dump()),
+  std::string content_of(const Value& token) const {
+    auto content = token.find("content");
+    auto& text = content ? *content : token;
+    check<IoError>(text.is_text(), folder_, ": a special token is ", one_line(token.dump()),
                    "; expected a text, or an object with its content");
-    return text.get<std::string>();
+    return text.text();
   }
-  json id_of(const std::string& text) const {
+  Value id_of(const std::string& text) const {
     auto id = parse_as<std::uint32_t>(text);
     check<IoError>(id.has_value(), folder_, "tokenizer_config.json: added_tokens_decoder: '", text, "' is no id");
     return *id;
   }
   /// A token with its id.
-  void given(const std::string& content, const json& id, const std::string& file) {
-    check<IoError>(id.is_number_unsigned() && id.get<std::uint64_t>() < kMostTokens, file, ": '", content,
+  void given(const std::string& content, const Value& id, const std::string& file) {
+    check<IoError>(id.is_natural() && id.natural() < kMostTokens, file, ": '", content,
                    "' has the id ", one_line(id.dump()));
-    auto number = id.get<std::int32_t>();
+    auto number = static_cast<std::int32_t>(id.natural());
     auto [at, is_new] = ids_.try_emplace(content, number);
     check<IoError>(is_new || at->second == number, file, ": '", content, "' has id ", number, ", and ", at->second,
                    " elsewhere");
     special(content, false);
   }
-  void special(const json& token, bool is_special) {
+  void special(const Value& token, bool is_special) {
     auto content = content_of(token);
     if (content.empty()) return;
-    auto found = std::find_if(added_.begin(), added_.end(), [&](auto& t) { return t["content"] == content; });
+    auto found = std::find_if(added_.begin(), added_.end(), [&](auto& t) { return *t.find("content") == content; });
     if (found == added_.end()) {
-      added_.push_back({{"content", content}, {"normalized", false}, {"special", false}});
+      added_.push_back(Value::object({{"content", content}, {"normalized", false}, {"special", false}}));
       found = added_.end() - 1;
     }
-    if (is_special) (*found)["special"] = true;
+    if (is_special) found->set("special", true);
     for (auto key : {"lstrip", "rstrip", "single_word"})
-      if (token.is_object() && token.contains(key)) (*found)[key] = token[key];
+      if (auto given = token.find(key)) found->set(key, *given);
   }
   /// All added tokens: those of the vocabulary, those with ids, and the others after them.
-  json tokens() {
-    std::map<std::int64_t, json> placed;
-    std::vector<json> rest;
+  Value tokens() {
+    std::map<std::int64_t, Value> placed;
+    std::vector<Value> rest;
     for (auto& t : added_) {
-      std::string content = t["content"];
+      auto content = t.find("content")->text();
       auto in = vocab_.find(content);
       auto id = ids_.find(content);
-      if (in != vocab_.end()) t["id"] = *in;
-      else if (id != ids_.end()) t["id"] = id->second;
+      if (in) t.set("id", *in);
+      else if (id != ids_.end()) t.set("id", id->second);
       else {
         rest.push_back(t);
         continue;
       }
-      check<IoError>(t["id"].is_number_integer() && placed.emplace(t["id"].get<std::int64_t>(), t).second, folder_,
-                     ": the id of '", content, "' is that of another token, or none");
+      auto& number = *t.find("id");
+      check<IoError>(number.is_integer() && placed.emplace(number.integer(), t).second, folder_, ": the id of '",
+                     content, "' is that of another token, or none");
     }
-    auto next = static_cast<std::int64_t>(vocab_.size());
-    json list = json::array();
+    auto next = static_cast<std::int64_t>(vocab_.members().size());
+    Value::List list;
     for (auto& [id, t] : placed) {
       list.push_back(t);
       next = std::max(next, id + 1);
     }
     for (auto& t : rest) {
-      t["id"] = next++;
+      t.set("id", next++);
       list.push_back(t);
     }
     list_ = list;
     return list;
   }
   /// The post-processor, or null.
-  json around(const Family& family, const json& config, const json& map) const {
+  Value around(const Family& family, const Value& config, const Value& map) const {
     auto token = [&](const char* name, const char* usual) -> std::string {
       for (auto source : {&config, &map})
-        if (auto found = source->find(name); found != source->end() && !found->is_null()) return content_of(*found);
+        if (auto found = source->find(name); found && !found->is_null()) return content_of(*found);
       return usual;
     };
-    auto id = [&](const std::string& content) -> json {
+    auto id = [&](const std::string& content) {
       for (auto& t : list_)
-        if (t["content"] == content) return t["id"];
+        if (*t.find("content") == content) return *t.find("id");
       fail<IoError>(folder_, ": the token '", content, "', which stands around a text, has no id");
     };
-    json post;
     if (family.around) {
       auto cls = token("cls_token", "<s>"), sep = token("sep_token", "</s>");
-      post["type"] = "RobertaProcessing";
-      post["cls"] = json::array({cls, id(cls)});
-      post["sep"] = json::array({sep, id(sep)});
-    } else if (flag(config, "add_bos_token")) {
-      auto bos = token("bos_token", "<|endoftext|>");
-      json first, text;
-      first["SpecialToken"]["id"] = bos;
-      text["Sequence"]["id"] = "A";
-      post["type"] = "TemplateProcessing";
-      post["single"] = json::array({first, text});
-      post["special_tokens"][bos]["ids"] = json::array({id(bos)});
+      return Value::object({{"type", "RobertaProcessing"},
+                            {"cls", Value::List{cls, id(cls)}},
+                            {"sep", Value::List{sep, id(sep)}}});
     }
-    return post;
+    if (!flag(config, "add_bos_token")) return {};
+    auto bos = token("bos_token", "<|endoftext|>");
+    auto first = Value::object({{"SpecialToken", Value::object({{"id", bos}})}});
+    auto text = Value::object({{"Sequence", Value::object({{"id", "A"}})}});
+    auto ids = Value::object({{"ids", Value::List{id(bos)}}});
+    return Value::object({{"type", "TemplateProcessing"},
+                          {"single", Value::List{first, text}},
+                          {"special_tokens", Value::object({{bos, ids}})}});
   }
-  json merges() {
+  Value merges() {
     auto path = folder_ + "merges.txt", text = read_file(path);
     bytes_ += "merges.txt\n" + text;
-    json list = json::array();
+    Value::List list;
     std::size_t number = 0;
     for (std::string_view rest = text; !rest.empty();) {
       auto end = std::min(rest.find('\n'), rest.size());
@@ -218,8 +213,8 @@ class Folder {
   }
   std::string folder_;
   std::string& bytes_;
-  json vocab_, list_;
-  std::vector<json> added_;
+  Value vocab_;
+  Value::List list_, added_;
   std::map<std::string, std::int32_t> ids_;
 };
 }  // namespace

@@ -1,10 +1,11 @@
 // jsonl.cpp -- OUT/metrics.jsonl: one JSON object a line, {"step": 12, "train/loss": 2.31, ...}. f32 numbers read back
 // as the same f32; numbers that are not finite are null.
-#include <nlohmann/json.hpp>
+#include <filesystem>
 #include <sstream>
 #include "bora/base/json.h"
 #include "bora/track/metrics.h"
 #include "bora/track/tracker.h"
+#include "json/api/value.h"
 #include "log.h"
 
 namespace bora::track {
@@ -15,14 +16,14 @@ template <class F> void each_line(const std::string& path, const std::string& na
   auto quoted = "\"" + name + "\"";
   for (std::string line; std::getline(lines, line);) {
     if (line.find(quoted) == line.npos) continue;  // 5 us saved
-    if (auto object = nlohmann::json::parse(line, nullptr, false); object.is_object()) f(line, object);
+    if (auto object = json::parse_or_null(line); object.is_object()) f(line, object);
   }
 }
 /// Whether the object has a number of this name.
-bool find(const nlohmann::json& object, const std::string& name, double& value) {
+bool find(const json::Value& object, const std::string& name, double& value) {
   auto found = object.find(name);
-  if (found == object.end() || !found->is_number()) return false;
-  value = found->get<double>();
+  if (!found || !found->is_number()) return false;
+  value = found->number();
   return true;
 }
 
@@ -43,7 +44,7 @@ class JsonLines final : public Tracker {
     std::string kept;
     std::error_code error;
     if (step >= 0 && (std::filesystem::exists(path, error) || error))
-      each_line(path, "step", [&](const std::string& line, const nlohmann::json& object) {
+      each_line(path, "step", [&](const std::string& line, const json::Value& object) {
         double at = 0;
         if (find(object, "step", at) && at <= static_cast<double>(step)) kept += line + "\n";
       });
@@ -58,15 +59,15 @@ struct Jsonl {
     return std::make_unique<JsonLines>(folder + "/" + std::string(file), step);
   }
 };
-[[maybe_unused]] const bool added = config::add<TrackerOf<Jsonl>>();
 }  // namespace
 
 std::vector<Point> read_curve(const std::string& metrics_path, const std::string& name) {
   std::vector<Point> points;
-  each_line(metrics_path, name, [&](const std::string&, const nlohmann::json& object) {
+  each_line(metrics_path, name, [&](const std::string&, const json::Value& object) {
     Point p;
     if (find(object, "step", p.x) && find(object, name, p.y)) points.push_back(p);
   });
   return points;
 }
 }  // namespace bora::track
+template const bool bora::config::added<bora::track::TrackerOf<bora::track::Jsonl>>;

@@ -101,6 +101,6 @@ struct TensorBoard {
     return std::make_unique<Events>(folder + "/" + std::string(file), step);
   }
 };
-[[maybe_unused]] const bool added = config::add<TrackerOf<TensorBoard>>();
 }  // namespace
 }  // namespace bora::track
+template const bool bora::config::added<bora::track::TrackerOf<bora::track::TensorBoard>>;

@@ -119,12 +119,12 @@ optim::State sum_carried(tree::Node gradients, tree::Node like, const optim::Sta
   auto next = carried;
   Arrays matrices, factors, sums;
   std::vector<std::size_t> of_matrix;
-  UseGradientWire scope(wire, over);
+  GradientWire exchange(wire, over);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (!slots[i].leaf.defined()) continue;
     auto g = slots[i].leaf.get();
     if (c.rank > 0 && !has_factor(slots[i], c)) {
-      sums.push_back(complete_gradient_like(g, places[i].leaf.get()));
+      sums.push_back(complete_gradient_like(g, places[i].leaf.get(), exchange));
       slots[i].leaf.set(sums.back());
       continue;
     }
@@ -138,7 +138,7 @@ optim::State sum_carried(tree::Node gradients, tree::Node like, const optim::Sta
       continue;
     }
     e = sends ? mine - rounded_terms(mine, wire) : zeros_like(mine);
-    sums.push_back(complete_gradient_like(sum(mine, 0), places[i].leaf.get()).astype(g.dtype()));
+    sums.push_back(complete_gradient_like(sum(mine, 0), places[i].leaf.get(), exchange).astype(g.dtype()));
     slots[i].leaf.set(sums.back());
   }
   auto found = low_rank_sums(matrices, factors);

@@ -1,5 +1,6 @@
 #include "bora/train/local.h"
 #include "bora/array/communicator.h"
+#include "bora/ops/accumulator.h"
 #include "bora/ops/shape.h"
 #include "bora/ops/transform.h"
 #include "train/levels.h"
@@ -74,7 +75,7 @@ Packed pack(const Array& x, const Wire& wire) {
 }
 /// shape: of what was packed.
 Array unpack(const Packed& p, const Shape& shape, const Wire& wire) {
-  if (!p.scales.defined()) return wide(p.numbers);
+  if (!p.scales.defined()) return in_accumulator(p.numbers);
   auto q = p.numbers.astype(f32);
   if (wire.codec == Codec::int4) {
     auto high = floor(q / 16.0);
@@ -188,7 +189,7 @@ void spread(tree::Node t, tree::Node scales, const Axis& replica, const AxisMapp
   for (auto& slot : tree::slots(t)) {
     auto& scale = theirs[i++].leaf;
     if (!slot.leaf.defined()) continue;
-    auto a = wide(slot.leaf.get());
+    auto a = in_accumulator(slot.leaf.get());
     bora::check<ShapeError>(a.ndim() > 0 && a.shape(0) == replica.size, "local: ", slot.path, " is ", a.type(),
                             "; its first dimension must be the ", replica.size, " replicas");
     auto packed = pack(a, wire);
@@ -303,6 +304,5 @@ void place_scalars(tree::Node replicas, const Axis& replica) {
     if (slot.leaf.defined() && slot.leaf.get().ndim() == 1)
       slot.leaf.set(with_sharding_constraint(slot.leaf.get(), Spec{MeshAxes(std::string_view(replica.name))}));
 }
-Array wide(const Array& x) { return is_half(x.dtype()) ? x.astype(f32) : x; }
 }  // namespace detail
 }  // namespace bora::local

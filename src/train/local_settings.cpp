@@ -1,5 +1,6 @@
 #include "bora/train/local_settings.h"
 #include <algorithm>
+#include "bora/train/local.h"
 
 namespace bora::training {
 namespace {
@@ -123,6 +124,10 @@ template <class T> struct LocalOf final : config::Of<T, LocalKind> {
       return std::max(this->fields.fragments > 1 ? this->fields.fragments + 1 : 1, this->fields.delay + 1);
     else return 1;
   }
+  std::int64_t every() const override {
+    if constexpr (some) return steps_in(this->fields.every).value_or(0);
+    else return 0;
+  }
   bool automatic() const override {
     if constexpr (some) return this->fields.every == kAuto;
     else return false;
@@ -151,8 +156,6 @@ template <class T> struct LocalOf final : config::Of<T, LocalKind> {
     return o;
   }
 };
-[[maybe_unused]] const bool added = config::add<LocalOf<None>>() && config::add<LocalOf<Average>>() &&
-                                    config::add<LocalOf<Diloco>>() && config::add<LocalOf<Slowmo>>();
 AxisName axis() { return AxisName(local::kReplica); }
 }  // namespace
 
@@ -190,3 +193,7 @@ std::int64_t check_local(const LocalKind& kind, const MeshShape& mesh, const Mes
   return n;
 }
 }  // namespace bora::training
+template const bool bora::config::added<bora::training::LocalOf<bora::training::None>>;
+template const bool bora::config::added<bora::training::LocalOf<bora::training::Average>>;
+template const bool bora::config::added<bora::training::LocalOf<bora::training::Diloco>>;
+template const bool bora::config::added<bora::training::LocalOf<bora::training::Slowmo>>;

@@ -3,6 +3,7 @@
 #include <set>
 #include "bora/array/communicator.h"
 #include "bora/ops/shape.h"
+#include "bora/train/local_settings.h"
 #include "train/tasks.h"
 
 namespace bora::training {

@@ -6,6 +6,7 @@
 #include "bora/base/text.h"
 #include "bora/base/trace.h"
 #include "bora/data/prefetch.h"
+#include "bora/train/batch.h"
 #include "bora/train/process.h"
 #include "hooks.h"
 #include "leaving.h"

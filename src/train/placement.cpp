@@ -4,6 +4,8 @@
 #include "bora/array/communicator.h"
 #include "bora/nn/axes.h"
 #include "bora/nn/ring_attention.h"
+#include "bora/train/compression.h"
+#include "bora/train/trainable.h"
 
 namespace bora {
 namespace {
@@ -12,7 +14,7 @@ struct Kind {
   bool batch = true, model = false;  // split over data; heads, hidden units and vocabulary over model
   bool embed_over_model = false, embed_over_data = false;  // the latter in storage only
 };
-LayoutMappings rules_of(const Kind& k, const MeshShape& mesh) {
+LayoutMappings usual_mappings(const Kind& k, const MeshShape& mesh) {
   MeshAxes rows;
   if (k.batch && mesh.has(AxisName("replica"))) rows.push_back(AxisName("replica"));
   if (k.batch) rows.push_back(AxisName("data"));
@@ -60,13 +62,13 @@ AxisMapping used_on(const AxisMapping& mapping, const MeshShape& mesh) {
 }  // namespace
 
 LayoutMappings layout_mappings(const Layout& layout, const MeshShape& mesh) {
-  return used_on(rules_of({true, layout.tp, false, layout.fsdp}, mesh), mesh);
+  return used_on(usual_mappings({true, layout.tp, false, layout.fsdp}, mesh), mesh);
 }
 LayoutMappings placement_rules(const training::MeshSettings& s, const MeshShape& mesh) {
-  if (s.has_dims()) return rules_of(kind_of(s.activation_dims.value_or(1), s.parameter_dims.value_or(1)), mesh);
+  if (s.has_dims()) return usual_mappings(kind_of(s.activation_dims.value_or(1), s.parameter_dims.value_or(1)), mesh);
   if (s.rules.empty()) {
     auto layout = parse_layout(s.layout);
-    return rules_of({true, layout.tp, false, layout.fsdp}, mesh);
+    return usual_mappings({true, layout.tp, false, layout.fsdp}, mesh);
   }
   auto compute = own_rules(s.rules.compute);
   if (std::none_of(compute.begin(), compute.end(), [](auto& rule) { return rule.axis == kBatch; }))

@@ -9,9 +9,12 @@
 #include "bora/kernels/gemm.h"
 #include "bora/kernels/memory.h"
 #include "bora/shard/abstract.h"
+#include "bora/shard/shard.h"
+#include "bora/train/batch.h"
+#include "bora/train/loop.h"
 #include "bora/train/plan.h"
 #include "bora/train/process.h"
-#include "bora/train/trainer.h"
+#include "bora/train/trainable.h"
 #include "bora/transport/forecast.h"
 #include "bora/transport/transport.h"
 #include "snapshots.h"
@@ -34,13 +37,13 @@ std::int64_t rounding(Trainable& model) {
     n += block_bytes(part, {}, kernels::block_footprint) - block_bytes(part);
   return n;
 }
-std::string pack(const RankNeeds& n) {
+std::string needs_text(const RankNeeds& n) {
   std::ostringstream o;
   o << n.parameters << ' ' << n.optimizer << ' ' << n.gradients << ' ' << n.activations << ' ' << n.transport << ' '
     << n.start << ' ' << n.rows << ' ' << n.trained << ' ' << n.snapshots;
   return o.str();
 }
-RankNeeds unpack(const std::string& text) {
+RankNeeds parse_needs(const std::string& text) {
   RankNeeds n;
   std::istringstream(text) >> n.parameters >> n.optimizer >> n.gradients >> n.activations >> n.transport >> n.start >>
       n.rows >> n.trained >> n.snapshots;
@@ -150,7 +153,7 @@ std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& 
                       const ProcessBytes& process) {
   auto mine = plan_rank(model, batch, s, mesh, process);
   std::vector<RankNeeds> all;
-  for (auto& text : mesh.exchange(pack(mine.needs), "run: plan")) all.push_back(unpack(text));
+  for (auto& text : mesh.exchange(needs_text(mine.needs), "run: plan")) all.push_back(parse_needs(text));
   return plan_text(model, batch, s, mesh.shape(), all, mine.step->info());
 }
 std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& s, const MeshShape& mesh,

@@ -11,7 +11,6 @@
 namespace bora {
 namespace {
 using Event = Work::Event;
-constexpr double kEnough = 0.9;  // efficiency
 
 /// Sums of scalars and of small vectors, such as norms, are no gradients.
 bool sums_much(const Work::Collective& c) {
@@ -22,13 +21,13 @@ bool sums_much(const Work::Collective& c) {
 
 transport::Wiring wiring_of(const Links& l) { return {l.ranks_per_host, l.bytes_per_s, l.latency_s, true}; }
 
-double cores_of(const HostModel& host) { return host.cores > 0 ? host.cores : thread_count(); }
+double cores_of_host(const HostModel& host) { return host.cores > 0 ? host.cores : thread_count(); }
 double ranks_of_host(const MeshShape& mesh, const Links& links) {
   return static_cast<double>(links.ranks_per_host == 0 ? mesh.size() : links.ranks_per_host);
 }
 /// How many cores each rank uses: its share of its host's, or fewer (mesh.threads).
 double cores_of_rank(const MeshShape& mesh, const Links& links, const HostModel& host) {
-  auto cores = cores_of(host) / ranks_of_host(mesh, links);
+  auto cores = cores_of_host(host) / ranks_of_host(mesh, links);
   return host.threads > 0 ? std::min(cores, static_cast<double>(host.threads)) : cores;
 }
 
@@ -46,7 +45,7 @@ class Model {
     for (auto& [name, size] : mesh.axes) axes.push_back({name.str(), size});
     for (auto& c : classes) seconds_.push_back(seconds_of(c.work, Mesh::abstract(axes, links, c.ranks[0])));
   }
-  double cores() const { return cores_of(host_); }
+  double cores() const { return cores_of_host(host_); }
   double gflops_here() const { return 1e-9 * fastest_; }
   std::int64_t hosts() const { return static_cast<std::int64_t>(mesh_.size() / per_host_); }
 
@@ -237,7 +236,7 @@ MeetingPrediction predict_meetings(const std::vector<RankClass>& classes, const 
   auto held = static_cast<double>(replicas) / mesh.axis_size(replica);
   MeetingPrediction p{.seconds = model.sum_of_parameters(replica, wire) * (1 + held) / 2,
                       .alone = alone.efficiency()};
-  auto room = alone.compute / kEnough - alone.expected;
+  auto room = alone.compute / StepPrediction::kEnough - alone.expected;
   if (room > 0) p.every = std::max<std::int64_t>(1, std::llround(std::ceil(p.seconds / room)));
   return p;
 }
@@ -266,7 +265,7 @@ Prediction predict(const std::vector<RankClass>& classes, const std::vector<Othe
     Prediction::Wire w{std::string(word(wire.codec)), with.step()};
     if (axis) {  // one sum of parameters in `every` steps, with the others' sums gone
       auto alone = with.step(MeshAxes(std::vector<AxisName>{*axis}));
-      auto room = alone.compute / kEnough - alone.expected;
+      auto room = alone.compute / StepPrediction::kEnough - alone.expected;
       auto sum = model.sum_of_parameters(*axis, wire);
       if (room > 0) w.every = std::max<std::int64_t>(1, std::llround(std::ceil(sum / room)));
     }

@@ -16,7 +16,6 @@ std::string seconds(double s) {
   return s >= 1 || s == 0 ? number(s) + " s" : s >= 1e-3 ? number(s * 1e3) + " ms" : number(s * 1e6) + " us";
 }
 std::string percent(double x) { return std::to_string(std::llround(100 * x)) + " %"; }
-constexpr double kEnough = 0.9;
 }  // namespace
 
 std::string Prediction::text(const Links& links, const HostModel& host) const {
@@ -45,7 +44,7 @@ std::string Prediction::text(const Links& links, const HostModel& host) const {
     }
     std::string reach;
     for (auto& w : wires)
-      if (reach.empty() && w.step.efficiency() >= kEnough) reach = "wire " + w.name;
+      if (reach.empty() && w.step.efficiency() >= StepPrediction::kEnough) reach = "wire " + w.name;
     o << "  90 % is reached by: " << (reach.empty() ? "no synchronous wire" : reach);
     if (!axis.empty()) {
       std::string every;

@@ -7,6 +7,8 @@
 #include "bora/base/file.h"
 #include "bora/base/paths.h"
 #include "bora/base/text.h"
+#include "bora/random/random.h"
+#include "bora/train/batch.h"
 #include "bora/train/plan.h"
 #include "bora/train/process.h"
 #include "leaving.h"
@@ -64,7 +66,8 @@ void begin_files(Run& run, const io::GoodCheckpoint& found) {
   if (!run.continued && run.settings.steps > 0) {
     if (run.settings.resume == Resume::none)
       for (auto folder : {"checkpoints", "best"}) aside(folder);
-    for (auto& tracker : config::rows<track::TrackerKind>()) aside(std::string(tracker.make(nullptr)->file()));
+    for (auto& row : config::rows<track::TrackerKind>())
+      aside(std::string(config::Choice<track::TrackerKind>(row.type)->file()));
     aside("loss.svg");
   }
   for (auto& [checkpoint, why] : found.damaged) {  // newer than the one that the run continues

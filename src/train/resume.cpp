@@ -1,6 +1,13 @@
 #include "resume.h"
 #include <algorithm>
 #include <utility>
+#include "bora/io/tree.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/sharding.h"
+#include "bora/optim/transform.h"
+#include "bora/shard/mesh.h"
+#include "bora/train/compression.h"
+#include "bora/train/loop.h"
 
 namespace bora::training {
 namespace {
@@ -88,7 +95,7 @@ void check_replicas(const Mesh& mesh, const std::string& folder, tree::Node stat
   io::agree<CheckpointError>(place_of(mesh), problem, "checkpoints: compare the replicas");
 }
 namespace {
-constexpr std::string_view kCarried = "carried.", kResidual = "carried.entries.residual.";
+constexpr std::string_view kCarried = "carried.", kStoredResidual = "carried.entries.residual.";
 }  // namespace
 std::int64_t check_carried(const Mesh& mesh, const std::string& folder, tree::Node state) {
   std::vector<std::string> mine;
@@ -96,7 +103,7 @@ std::int64_t check_carried(const Mesh& mesh, const std::string& folder, tree::No
   for (auto& slot : tree::slots(state)) {
     if (!slot.leaf.defined() || !slot.path.starts_with(kCarried)) continue;
     auto t = slot.leaf.get().type();
-    if (slot.path.starts_with(kResidual)) groups = std::exchange(t.shape[0], 0);
+    if (slot.path.starts_with(kStoredResidual)) groups = std::exchange(t.shape[0], 0);
     mine.push_back(slot.path + " " + to_string(t.shape));
   }
   std::string problem;
@@ -107,7 +114,7 @@ std::int64_t check_carried(const Mesh& mesh, const std::string& folder, tree::No
       for (auto& leaf : io::read_manifest(folder).leaves) {
         if (!leaf.path.starts_with(kCarried)) continue;
         auto shape = leaf.type.shape;
-        if (leaf.path.starts_with(kResidual) && !shape.empty()) theirs = std::exchange(shape[0], 0);
+        if (leaf.path.starts_with(kStoredResidual) && !shape.empty()) theirs = std::exchange(shape[0], 0);
         stored.push_back(leaf.path + " " + to_string(shape));
       }
       std::sort(mine.begin(), mine.end());
@@ -124,13 +131,13 @@ std::int64_t check_carried(const Mesh& mesh, const std::string& folder, tree::No
 }
 std::int64_t groups_of_residuals(tree::Node state) {
   for (auto& slot : tree::slots(state))
-    if (slot.leaf.defined() && slot.path.starts_with(kResidual)) return slot.leaf.get().type().shape[0];
+    if (slot.leaf.defined() && slot.path.starts_with(kStoredResidual)) return slot.leaf.get().type().shape[0];
   return 0;
 }
 bool read_regrouped(tree::Node state, std::int64_t groups, const std::function<void()>& read) {
   std::vector<tree::Slot> others;
   for (auto& slot : tree::slots(state)) {
-    if (!slot.leaf.defined() || !slot.path.starts_with(kResidual)) continue;
+    if (!slot.leaf.defined() || !slot.path.starts_with(kStoredResidual)) continue;
     auto type = slot.leaf.get().type();
     if (type.shape[0] == groups) continue;
     type.shape[0] = groups;

@@ -1,7 +1,12 @@
 // resume.h -- which checkpoint of a folder is read, the same on all ranks.
 #pragma once
-#include "bora/train/loop.h"
+#include "bora/io/checkpoint.h"
+#include "bora/train/settings.h"
+#include "bora/tree/tree.h"
 
+namespace bora {
+class Mesh;
+}  // namespace bora
 namespace bora::training {
 /// Calls f on all ranks. A CheckpointError of f names an older whole checkpoint below `root` too, if there is one, and
 /// says what to do: "; ROOT/step-3 is whole: OFFER".

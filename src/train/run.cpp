@@ -5,6 +5,7 @@
 #include <sstream>
 #include "bora/base/json.h"
 #include "bora/base/text.h"
+#include "bora/optim/optim.h"
 #include "bora/track/metrics.h"
 #include "bora/transport/transport.h"
 

@@ -5,8 +5,11 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include "bora/io/tree.h"
+#include "bora/shard/mesh.h"
 #include "bora/train/loop.h"
 #include "bora/train/progress.h"
+#include "bora/train/trainable.h"
 #include "run_folder.h"
 #include "watchdog.h"
 

@@ -1,6 +1,7 @@
 #include "bora/train/settings.h"
 #include <algorithm>
 #include "bora/nn/policy.h"
+#include "bora/train/compression.h"
 #include "bora/train/placement.h"
 
 namespace bora {

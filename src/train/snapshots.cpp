@@ -8,6 +8,9 @@
 #include <utility>
 #include "bora/base/bytes.h"
 #include "bora/io/parts.h"
+#include "bora/io/tree.h"
+#include "bora/shard/mesh.h"
+#include "bora/train/loop.h"
 #include "bora/transport/transport.h"
 #include "resume.h"
 
@@ -323,15 +326,15 @@ std::string Snapshots::restore(const Mesh& mesh, const Found& found, tree::Node 
 }
 
 namespace {
-thread_local Snapshots* in_use = nullptr;
+thread_local Snapshots* snapshots_in_use = nullptr;
 thread_local std::int64_t steps_between = 0;
 }  // namespace
 UseSnapshots::UseSnapshots(Snapshots& s, std::int64_t every)
-    : saved_(std::exchange(in_use, &s)), saved_every_(std::exchange(steps_between, every)) {}
+    : saved_(std::exchange(snapshots_in_use, &s)), saved_every_(std::exchange(steps_between, every)) {}
 UseSnapshots::~UseSnapshots() {
-  in_use = saved_;
+  snapshots_in_use = saved_;
   steps_between = saved_every_;
 }
-Snapshots* UseSnapshots::current() { return in_use; }
+Snapshots* UseSnapshots::current() { return snapshots_in_use; }
 std::int64_t UseSnapshots::every() { return steps_between; }
 }  // namespace bora::training

@@ -5,8 +5,11 @@
 #include <string>
 #include <vector>
 #include "bora/io/checkpoint.h"
-#include "bora/train/loop.h"
+#include "bora/tree/tree.h"
 
+namespace bora {
+class Mesh;
+}  // namespace bora
 namespace bora::training {
 /// What one process holds of the newest snapshots: its own blocks, and a copy of those of another rank, on another host
 /// if there is one. It outlives the mesh. With one rank lost, all blocks exist among the others.

@@ -1,9 +1,9 @@
 // A training state as blocks: for checkpoints, digests and batches of arrays on a mesh.
-#include <set>
 #include "bora/array/communicator.h"
-#include "bora/shard/abstract.h"
-#include "bora/train/trainer.h"
-#include "train/tasks.h"
+#include "bora/io/tree.h"
+#include "bora/shard/mesh.h"
+#include "bora/train/batch.h"
+#include "bora/train/loop.h"
 
 namespace bora {
 io::Place place_of(const Mesh& mesh) {
@@ -68,17 +68,5 @@ Batch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, b
   }
   auto width = static_cast<std::int64_t>(notes.size());
   return {e, from_local_block(from_bytes({{1, width}, f32}, notes.data()), {mesh.size(), width}, Spec({all}))};
-}
-
-void unshare(tree::Node t) {
-  if (on_abstract_mesh()) return;  // nothing has memory
-  std::set<const void*> seen;
-  for (auto& slot : tree::slots(t)) {
-    if (!slot.leaf.defined()) continue;
-    auto local = local_block(slot.leaf.get());
-    if (local.block.nbytes() == 0 || seen.insert(local.block.bytes()).second) continue;
-    slot.leaf.set(
-        from_local_block(from_bytes(local.block.type(), local.block.bytes()), local.global_shape, local.spec));
-  }
 }
 }  // namespace bora

@@ -1,6 +1,6 @@
 // tasks.h -- the two kinds of Trainable: a model that makes its steps alone, and replicas that make local steps.
 #pragma once
-#include "bora/train/trainable.h"
+#include "bora/train/task.h"
 
 namespace bora {
 /// Gives every leaf memory of its own (equal constants may share theirs), so that all of them can be donated.

@@ -1,7 +1,20 @@
 // The step of a model and its evaluation, staged for parameters of any type.
 #include "train/tasks.h"
+#include <set>
+#include "bora/shard/abstract.h"
 
 namespace bora {
+void unshare(tree::Node t) {
+  if (on_abstract_mesh()) return;  // nothing has memory
+  std::set<const void*> seen;
+  for (auto& slot : tree::slots(t)) {
+    if (!slot.leaf.defined()) continue;
+    auto local = local_block(slot.leaf.get());
+    if (local.block.nbytes() == 0 || seen.insert(local.block.bytes()).second) continue;
+    slot.leaf.set(
+        from_local_block(from_bytes(local.block.type(), local.block.bytes()), local.global_shape, local.spec));
+  }
+}
 namespace training {
 namespace {
 Evaluate jit_evaluation(const Task<Params>& task, std::int64_t virtual_ranks) {

@@ -1,6 +1,7 @@
 // Visitors behind the typed functions of tree.h.
 #include "bora/tree/tree.h"
 #include <cstring>
+#include <sstream>
 
 namespace bora::tree {
 void Key::add_text(std::string_view s) {

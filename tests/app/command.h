@@ -8,60 +8,34 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <sstream>
 #include <thread>
 #include "bora/base/error.h"
 #include "bora/track/metrics.h"
+#include "support/files.h"
+#include "support/processes.h"
+#include "support/temp_folder.h"
 
 namespace bora {
-inline std::string slurp(const std::string& path) {
-  std::stringstream s;
-  s << std::ifstream(path).rdbuf();
-  return s.str();
-}
-struct Result {
-  int code = 0;
-  std::string out, err;
-  double seconds = 0;
-  std::string line(const std::string& begin) const {  // the first one that begins so, without its beginning
-    std::istringstream lines(out);
-    for (std::string l; std::getline(lines, l);)
-      if (l.starts_with(begin)) return l.substr(begin.size());
-    return "no line '" + begin + "'";
-  }
-};
+using test::Result;
+using test::slurp;
 struct CommandTest : testing::Test {
-  std::string folder =
-      (std::filesystem::temp_directory_path() / ("bora_command_" + std::to_string(::getpid()))).string();
-  std::string config = folder + "/tiny.yaml";
+  test::TempFolder temp;
+  std::string folder = temp.path(), config = folder + "/tiny.yaml";
   mutable int runs = 0;
   CommandTest() {
-    std::filesystem::remove_all(folder);
-    std::filesystem::create_directories(folder);
     std::string text;
     for (int i = 0; i < 400; ++i) text += "The wind number " + std::to_string(i * i) + " blows over the hills.\n%\n";
     std::ofstream(folder + "/text") << text;
     std::ofstream(config) << "steps: 6\nwarmup: 2\nbatch: 6\nlog_every: 2\neval_rows: 24\ndata: " << folder
                           << "/text\nmodel: {layers: 2, embed: 24, heads: 3, positions: 16}\n";
   }
-  ~CommandTest() override { std::filesystem::remove_all(folder); }
   /// Runs it in a shell; `shell` comes before: variables, ulimit ...; exec.
   Result run(const std::string& arguments, const std::function<void(pid_t)>& meanwhile = {},
              const std::string& shell = {}) const {
-    auto begin = std::chrono::steady_clock::now();
     auto said = folder + "/" + std::to_string(++runs);  // one run may begin while another goes on
-    auto pid = ::fork();
-    if (pid == 0) {
-      auto command = shell + " exec " BORA_COMMAND " > " + said + ".out 2> " + said + ".err < /dev/null " + arguments;
-      ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-      ::_exit(127);
-    }
-    if (meanwhile) meanwhile(pid);
-    int status = 0;
-    ::waitpid(pid, &status, 0);
-    Result r{WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(said + ".out"), slurp(said + ".err")};
-    r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return r;
+    auto command = shell + " exec " BORA_COMMAND " < /dev/null " + arguments;
+    auto child = [&] { return ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr), 127; };
+    return test::run_apart(said, child, meanwhile);
   }
   /// One line on stderr, exit code 2.
   void is_bad_input(const std::string& arguments, const std::string& part, const std::string& shell = {}) const {
@@ -75,6 +49,15 @@ struct CommandTest : testing::Test {
   static void until(const std::function<bool()>& done) {
     for (int i = 0; i < 12000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_TRUE(done());
+  }
+  /// The model's file of a run, as export writes it.
+  std::string model_of(const std::string& out) const {
+    auto to = out + "_hf";
+    std::filesystem::remove_all(to);
+    EXPECT_EQ(run("export " + out + " " + to + " --format hf").code, 0);
+    auto model = slurp(to + "/model.safetensors");
+    EXPECT_GT(model.size(), 10000U);
+    return model;
   }
   std::vector<double> losses(const std::string& out, const std::string& name = "train/loss") const {
     std::vector<double> r;

@@ -1,24 +1,10 @@
 // The command from outside: exit codes, lines and files that scripts read, with processes and sockets.
-#include <arpa/inet.h>
-#include <sys/socket.h>
 #include <csignal>
 #include "command.h"
 
 namespace fs = std::filesystem;
 namespace command_test {
 using namespace bora;
-namespace {
-int processes(const std::string& word) {
-  int n = 0;
-  for (auto& p : fs::directory_iterator("/proc")) {
-    if (!std::isdigit(p.path().filename().string()[0]) || p.path().filename() == std::to_string(::getpid())) continue;
-    n += slurp(p.path() / "cmdline").find(word) != std::string::npos &&
-         slurp(p.path() / "stat").find(") Z") == std::string::npos;
-  }
-  return n;
-}
-}  // namespace
-
 TEST_F(CommandTest, BadInputIsOneLineAndExitCodeTwo) {
   auto launch = "launch -n 2 --out " + folder + "/o " + config + " ";
   is_bad_input(launch + "bacth=3", "unknown key 'bacth'; did you mean 'batch'?");
@@ -159,17 +145,12 @@ TEST_F(CommandTest, ATraceOfAllRanksAndSigusr2ToTheLauncher) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 TEST_F(CommandTest, APortInUseAndARankThatNeverArrives) {
-  int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-  ::sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ::socklen_t size = sizeof address;
-  ASSERT_EQ(::bind(fd, reinterpret_cast<::sockaddr*>(&address), size), 0);
-  ASSERT_EQ(::listen(fd, 1), 0);
-  ::getsockname(fd, reinterpret_cast<::sockaddr*>(&address), &size);
-  auto root = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-  is_bad_input("launch -n 2 --out " + folder + "/o " + config, "the port is in use", "BORA_ROOT=" + root);
-  ::close(fd);
+  std::string root;
+  {
+    test::TakenPort taken;
+    root = taken.address();
+    is_bad_input("launch -n 2 --out " + folder + "/o " + config, "the port is in use", "BORA_ROOT=" + root);
+  }
   EXPECT_FALSE(fs::exists(folder + "/o"));
   auto r = run("train " + config + " join_timeout=1 --out " + folder + "/o", {},
                "BORA_RANK=0 BORA_SIZE=2 BORA_JOIN_TIMEOUT=60 BORA_ROOT=" + root);  // the setting goes over it
@@ -258,7 +239,7 @@ TEST_F(CommandTest, AContinuedRunIsTheRunThatWasNeverInterrupted) {
   EXPECT_EQ(r.code, 86) << r.out << r.err;
   EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
   EXPECT_NE(r.err.find("bora: rank 1 lost"), std::string::npos) << r.err;
-  EXPECT_EQ(processes(cut), 0);
+  EXPECT_EQ(test::processes(cut), 0);
   r = run(command);
   ASSERT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_NE(r.out.find("continuing from step 100"), std::string::npos) << r.out;
@@ -319,7 +300,7 @@ TEST_F(CommandTest, SignalsStopInOrder) {
   EXPECT_EQ(r.code, 130) << r.out << r.err;
   EXPECT_NE(r.out.find("checkpoint: " + out + "/checkpoints/step-"), std::string::npos) << r.out;
   EXPECT_EQ(r.err.find("bora: "), std::string::npos) << r.err;
-  EXPECT_EQ(processes(out), 0);
+  EXPECT_EQ(test::processes(out), 0);
   // Before the first step as well.
   auto early = folder + "/early";
   r = run("train --out " + early + " " + config + " steps=100000", [&](pid_t rank) {

@@ -1,31 +1,26 @@
 // OUT/config.yaml, cut at any byte: refused with its line, never read with defaults.
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <algorithm>
 #include <filesystem>
 #include <functional>
 #include "app/config_file.h"
 #include "app/settings.h"
 #include "bora/base/file.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace fs = std::filesystem;
 namespace bora::app::config_file_test {
 namespace {
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-    return "no error";
-  } catch (const ConfigError& e) { return e.text(); }
-}
+using bora::test::error_of;
 TEST(ConfigFile, CutAnywhereItIsRefused) {
-  auto folder = fs::temp_directory_path() / ("bora_config_file_" + std::to_string(::getpid()));
-  fs::create_directories(folder);
+  test::TempFolder temp;
+  fs::path folder = temp.path();
   (void)write_config(folder, parse_settings("steps: 7\nmodel: {layers: 3}", "mine"));
   auto path = folder / "config.yaml";
   auto text = read_file(path);
-  fs::remove_all(folder);
   ASSERT_TRUE(is_written_config(text));
-  EXPECT_EQ(error_of([&] { check_whole_config(text, "r/config.yaml"); }), "no error");
+  EXPECT_EQ(error_of<ConfigError>([&] { check_whole_config(text, "r/config.yaml"); }), "no error");
   EXPECT_EQ(parse_settings(text, "r/config.yaml").steps, 7);
   auto first = text.find('\n') + 1;
   for (auto n = first; n < text.size(); ++n) {
@@ -35,18 +30,19 @@ TEST(ConfigFile, CutAnywhereItIsRefused) {
     bool all_there = last != cut.npos && cut.find("\n  steps: 5\n", last) != cut.npos;  // but the remark at the end
     if (all_there) continue;
     auto lines = std::count(cut.begin(), cut.end(), '\n') + !cut.ends_with('\n');
-    auto said = error_of([&] { check_whole_config(cut, "r/config.yaml"); });
+    auto said = error_of<ConfigError>([&] { check_whole_config(cut, "r/config.yaml"); });
     EXPECT_TRUE(said.starts_with("r/config.yaml:" + std::to_string(lines) + ": the settings that Bora wrote are cut "
                                                                             "off after this line; "))
         << n << ": " << said;
   }
   for (std::string empty : {"", "\n", "# nothing\n", "# Written by bo"})
-    EXPECT_TRUE(error_of([&] { check_run_config(empty, "r/config.yaml"); }).starts_with("r/config.yaml:1: there are "))
+    EXPECT_TRUE(error_of<ConfigError>([&] { check_run_config(empty, "r/config.yaml"); })
+                    .starts_with("r/config.yaml:1: there are "))
         << empty;
   for (std::size_t n : {std::size_t{0}, first, text.size() / 2, text.size()}) {
     auto zeros = text.substr(0, n) + std::string(100, '\0');
     auto lines = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(n), '\n');
-    EXPECT_EQ(error_of([&] { (void)parse_settings(zeros, "r/config.yaml"); }),
+    EXPECT_EQ(error_of<ConfigError>([&] { (void)parse_settings(zeros, "r/config.yaml"); }),
               "r/config.yaml:" + std::to_string(lines) +
                   ": a byte that is 0: this is no text, or it was damaged; restore it");
   }
@@ -54,13 +50,13 @@ TEST(ConfigFile, CutAnywhereItIsRefused) {
 /// Versions before the remark at the end of the file wrote `trace`, and the first one `optimizer.final_lr`, last.
 TEST(ConfigFile, EarlierVersionsFilesAreWhole) {
   auto text = read_file(BORA_SOURCE_DIR "/tests/golden/run_0.0/config.yaml");
-  EXPECT_EQ(error_of([&] { check_whole_config(text, "x"); }), "no error");
+  EXPECT_EQ(error_of<ConfigError>([&] { check_whole_config(text, "x"); }), "no error");
   text.resize(text.rfind("  final_lr"));
-  EXPECT_NE(error_of([&] { check_whole_config(text, "x"); }), "no error");
-  text = "# Written by bora: the settings of the run in this folder.\n" + to_yaml(Settings());
-  EXPECT_EQ(error_of([&] { check_whole_config(text, "x"); }), "no error");
+  EXPECT_NE(error_of<ConfigError>([&] { check_whole_config(text, "x"); }), "no error");
+  text = "# Written by bora: the settings of the run in this folder.\n" + to_yaml(parse_settings("", "defaults"));
+  EXPECT_EQ(error_of<ConfigError>([&] { check_whole_config(text, "x"); }), "no error");
   text.resize(text.rfind("trace:"));
-  EXPECT_NE(error_of([&] { check_whole_config(text, "x"); }), "no error");
+  EXPECT_NE(error_of<ConfigError>([&] { check_whole_config(text, "x"); }), "no error");
 }
 }  // namespace
 }  // namespace bora::app::config_file_test

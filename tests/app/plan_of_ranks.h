@@ -6,8 +6,11 @@
 #include <utility>
 #include <vector>
 #include "app/job.h"
+#include "app/model.h"
 #include "app/plan_run.h"
-#include "bora/nn/pipeline.h"
+#include "app/settings.h"
+#include "bora/models/model.h"
+#include "bora/train/trainer.h"
 #include "bora/transport/transport.h"
 #include "train/snapshots.h"
 
@@ -26,10 +29,7 @@ inline std::pair<std::string, std::vector<std::int64_t>> with_ranks(const Settin
   std::iota(all.begin(), all.end(), 0);
   local_mesh(axes, [&](const Mesh& mesh) {
     UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
-    nn::UseMicrobatches parts(s.mesh.microbatches);
-    nn::UseSchedule order(nn::parse_schedule(s.mesh.schedule));
-    auto model = s.model->trainable(model_options(s, tokenizer, mesh.shape()));
-    model->init(random::key(s.seed));
+    auto model = trainable_of(s, tokenizer, mesh.shape(), {.init = true});
     auto mine = rows_of_rank(s.batch, mesh);
     auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
     auto batch = make_batch(rows, s.batch, mesh);

@@ -6,6 +6,8 @@
 #include "app/job.h"
 #include "app/plan_run.h"
 #include "app/plan_of_ranks.h"
+#include "bora/optim/kind.h"
+#include "bora/train/local_settings.h"
 #include "laws/effort.h"
 
 namespace plan_random_test {

@@ -8,14 +8,6 @@ using namespace bora;
 namespace {
 struct ReproducibleTest : CommandTest {
   std::string settings = config + " steps=6 batch=8 checkpoint_every=3 keep=9 reproducible=4 ";
-  std::string model_of(const std::string& out) const {
-    auto to = out + "_hf";
-    fs::remove_all(to);
-    EXPECT_EQ(run("export " + out + " " + to + " --format hf").code, 0);
-    auto model = slurp(to + "/model.safetensors");
-    EXPECT_GT(model.size(), 10000U);
-    return model;
-  }
 };
 }  // namespace
 

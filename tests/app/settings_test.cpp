@@ -2,25 +2,28 @@
 #include <gtest/gtest.h>
 #include <filesystem>
 #include <fstream>
+#include "bora/data/data.h"
+#include "bora/data/data.h"
 #include "bora/models/gpt2.h"
+#include "bora/optim/config.h"
 #include "bora/text/chat.h"
+#include "bora/train/local_settings.h"
+#include "bora/text/tokenizer.h"
+#include "bora/train/local_settings.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace fs = std::filesystem;
 namespace settings_test {
 using namespace bora;
 using namespace bora::app;
 namespace {
-std::string error_of(const auto& call) {
-  try {
-    call();
-  } catch (const ConfigError& e) { return e.what(); }
-  return "no error";
-}
+using bora::test::error_of;
 std::string parse_error(const std::string& yaml, std::vector<std::string> overrides = {}) {
-  return error_of([&] { parse_settings(yaml, "gpt.yaml", overrides); });
+  return error_of<ConfigError>([&] { parse_settings(yaml, "gpt.yaml", overrides); });
 }
 std::string check_error(std::vector<std::string> items) {
-  return error_of([&] { check_settings(parse_settings("data: text\nout: o\n", "gpt.yaml", items)); });
+  return error_of<ConfigError>([&] { check_settings(parse_settings("data: text\nout: o\n", "gpt.yaml", items)); });
 }
 std::string check_error(const std::string& item) { return check_error(std::vector{item}); }
 }  // namespace
@@ -122,14 +125,15 @@ TEST(Settings, HelpSaysWhatEachOneMeans) {
       EXPECT_TRUE(text.starts_with("  " + group + ".")) << text;
   for (auto& name : text::chat_template_names())
     EXPECT_NE(settings_help("data.task.chat").find(name), std::string::npos) << name;
-  EXPECT_EQ(error_of([] { settings_help("bacth"); }), "no setting or group 'bacth'; did you mean 'batch'?");
+  EXPECT_EQ(error_of<ConfigError>([] { settings_help("bacth"); }),
+            "no setting or group 'bacth'; did you mean 'batch'?");
 }
 TEST(Settings, WithoutAFileTheRunIsNamedAfterTheText) {
   EXPECT_EQ(load_settings("", {"data=texts/poems.txt"}).out, "runs/poems");
   EXPECT_EQ(load_settings("", {"data=texts/all/"}).out, "runs/all");
   EXPECT_EQ(load_settings("", {"data=poems.txt", "out=o"}).out, "o");
   EXPECT_EQ(load_settings("", {"data=poems.txt", "batch=5"}).batch, 5);
-  EXPECT_EQ(error_of([] { check_settings(load_settings("")); }),
+  EXPECT_EQ(error_of<ConfigError>([] { check_settings(load_settings("")); }),
             "data: no text given; set data=FILE, or a folder of text files");
 }
 TEST(Settings, EveryOptimizerHasTheCommonOptions) {
@@ -244,7 +248,7 @@ TEST(Settings, MeshAndLayout) {
   EXPECT_EQ(mesh("model=2,data=-1", "fsdp+tp", 6), "data=3,model=2");
   EXPECT_EQ(mesh("model=2", "tp", 2), "data=1,model=2");
   auto error = [&](const std::string& m, const std::string& layout, int n) {
-    return error_of([&] { resolve_mesh(m, layout, n); });
+    return error_of<ConfigError>([&] { resolve_mesh(m, layout, n); });
   };
   EXPECT_EQ(error("data=2,model=2", "fsdp+tp", 3), "mesh: data=2,model=2 has 4 ranks, but this job has 3");
   EXPECT_EQ(error("data=-1,model=2", "fsdp+tp", 3), "mesh: data=-1,model=2 does not divide 3 ranks");
@@ -397,8 +401,8 @@ TEST(Settings, ResolvedSettingsRoundTrip) {
   EXPECT_NE(text, to_yaml(Settings{}));
 }
 TEST(Settings, JobsAreCheckedBeforeTheyStart) {
-  auto folder = fs::temp_directory_path() / ("bora_settings_" + std::to_string(::getpid()));
-  fs::create_directories(folder);
+  test::TempFolder temp;
+  fs::path folder = temp.path();
   auto text = (folder / "text").string();
   std::ofstream(text) << std::string(5000, 'x');
   auto s = parse_settings("", "x", {"data=" + text, "out=" + (folder / "out" / "deep").string()});
@@ -407,7 +411,7 @@ TEST(Settings, JobsAreCheckedBeforeTheyStart) {
   auto with = [&](auto change) {
     auto t = s;
     change(t);
-    return error_of([&] { check_job(t, 2); });
+    return error_of<ConfigError>([&] { check_job(t, 2); });
   };
   EXPECT_EQ(with([&](Settings& t) { *t.data.edit().paths()[0] = "/none"; }), "data: no file or folder at /none");
   EXPECT_EQ(with([&](Settings& t) { t.mesh.axes = "data=3"; }), "mesh: data=3 has 3 ranks, but this job has 2");
@@ -443,11 +447,10 @@ TEST(Settings, JobsAreCheckedBeforeTheyStart) {
   EXPECT_EQ(with([&](Settings& t) { *t.data.edit().paths()[0] = folder, t.out = folder.string() + "x"; }), "no error");
   std::ofstream(folder / "demo.yaml") << "steps: 3\n";
   EXPECT_EQ(load_settings((folder / "demo.yaml").string()).out, "runs/demo");
-  EXPECT_EQ(error_of([&] { load_settings((folder / "demu.yaml").string()); }),
+  EXPECT_EQ(error_of<ConfigError>([&] { load_settings((folder / "demu.yaml").string()); }),
             "no configuration file at " + (folder / "demu.yaml").string());
-  EXPECT_EQ(error_of([&] { load_settings(folder.string()); }),
+  EXPECT_EQ(error_of<ConfigError>([&] { load_settings(folder.string()); }),
             folder.string() + ": expected a configuration file, this is a folder");
-  fs::remove_all(folder);
 }
 TEST(Settings, DataInShortForms) {
   auto data = [](const std::string& yaml) { return config::to_yaml(config::write(parse_settings(yaml, "x").data)); };

@@ -4,30 +4,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace file_test {
 using namespace bora;
 namespace fs = std::filesystem;
 namespace {
-struct Folder {
-  fs::path path;
-  Folder() {
-    auto pattern = (fs::temp_directory_path() / "file_testXXXXXX").string();
-    path = ::mkdtemp(pattern.data());
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const char* name) const { return (path / name).string(); }
-};
 std::string error(const std::string& path) {
-  try {
-    write_file(path, "new");
-  } catch (const IoError& e) { return e.text(); }
-  return "no error";
+  return test::error_of<IoError>([&] { write_file(path, "new"); });
 }
 }  // namespace
 
 TEST(WriteFile, ReplacesFilesAndLinksToThem) {
-  Folder f;
+  test::TempFolder f;
   write_file(f / "a", "old");
   fs::create_symlink("a", f / "link");
   write_file(f / "link", "new");
@@ -38,7 +28,7 @@ TEST(WriteFile, ReplacesFilesAndLinksToThem) {
   EXPECT_FALSE(fs::exists(f / "a.new"));
 }
 TEST(WriteFile, NeverReplacesDevicesFifosAndFolders) {
-  Folder f;
+  test::TempFolder f;
   fs::create_symlink("/dev/null", f / "null");
   fs::create_symlink("/dev/full", f / "full");
   fs::create_directory(f / "folder");
@@ -56,10 +46,10 @@ TEST(WriteFile, NeverReplacesDevicesFifosAndFolders) {
   for (auto name : {"null", "full"}) EXPECT_TRUE(fs::is_symlink(f / name)) << name;
   EXPECT_TRUE(fs::is_fifo(f / "fifo"));
   EXPECT_TRUE(fs::is_directory(f / "folder"));
-  for (auto& entry : fs::directory_iterator(f.path)) EXPECT_FALSE(entry.path().string().ends_with(".new")) << entry;
+  for (auto& entry : fs::directory_iterator(f.path())) EXPECT_FALSE(entry.path().string().ends_with(".new")) << entry;
 }
 TEST(WriteFile, StandardOutputIsWrittenWhereItIs) {
-  Folder f;
+  test::TempFolder f;
   fs::create_symlink("/proc/self/fd/1", f / "stdout");
   std::fflush(stdout);
   int saved = ::dup(1), file = ::open((f / "out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);

@@ -15,8 +15,8 @@
 
 namespace bora::coalesce_test {
 namespace {
-using testing::numbers;
-using testing::same_bits;
+using compile_tests::numbers;
+using compile_tests::same_bits;
 
 /// f32 collectives between threads. A start publishes; the wait meets the others, in the order of starts, and computes.
 class Meeting {

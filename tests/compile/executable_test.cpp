@@ -19,6 +19,7 @@
 #include "bora/ops/transform.h"
 #include "compile/passes/graph.h"
 #include "compile/testing.h"
+#include "support/throws.h"
 
 namespace executable_test {
 namespace {
@@ -31,8 +32,8 @@ bora::Arrays sums_over_ranks(const bora::Arrays& a) {
 
 namespace bora::executable_test {
 namespace {
-using testing::numbers;
-using testing::same_bits;
+using compile_tests::numbers;
+using compile_tests::same_bits;
 
 /// Runs f compiled, twice (the second run meets used memory), and eagerly.
 void agrees(const FlatFn& f, const Arrays& in) {
@@ -193,10 +194,8 @@ void scan_agrees(const FlatFn& body, const Arrays& consts, const Arrays& init, c
     auto p = stage(f, types_of(in)).program;
     want.push_back(want.front() * want.front());
     Mask all(in.size(), true);
-    Arrays copies;
-    for (auto& a : in) copies.push_back(from_bytes(a.type(), a.bytes()));
     same_bits(executable(p)->run(in), want, executable(p)->explain());
-    same_bits(executable(p, all)->run(std::move(copies), all), want, executable(p, all)->explain());
+    same_bits(executable(p, all)->run(compile_tests::copies(in), all), want, executable(p, all)->explain());
   }
 }
 TEST(Scan, CarryAndStack) {
@@ -488,13 +487,10 @@ TEST(Executable, RunsOnSeveralThreadsAtOnce) {
 TEST(Executable, ErrorsSayWhatAndWhere) {
   auto p = stage(::executable_test::sums_over_ranks, {{{3}, f32}}).program;
   auto e = executable(p);
-  for (int k = 0; k < 2; ++k) try {
-      (void)e->run({numbers({3}, 1)});
-      FAIL();
-    } catch (const ShardError& error) {
-      std::string text = error.what();
-      EXPECT_NE(text.find("in all_reduce, "), std::string::npos) << text;  // and the line that wrote it
-    }
+  for (int k = 0; k < 2; ++k) {
+    auto text = bora::test::error_and_line_of<ShardError>([&] { (void)e->run({numbers({3}, 1)}); });
+    EXPECT_NE(text.find("in all_reduce, "), std::string::npos) << text;  // and the line that wrote it
+  }
   EXPECT_THROW((void)e->run({}), ShapeError);
   EXPECT_THROW((void)e->run({numbers({4}, 1)}), ShapeError);
 }

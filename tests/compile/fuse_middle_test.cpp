@@ -14,8 +14,8 @@
 
 namespace bora::fuse_middle_test {
 namespace {
-using testing::numbers;
-using testing::same_bits;
+using compile_tests::numbers;
+using compile_tests::same_bits;
 
 ExecutableInfo agrees(const FlatFn& f, const Arrays& in) {
   auto e = executable(stage(f, types_of(in)).program);

@@ -14,19 +14,9 @@
 
 namespace bora::fuse_strided_test {
 namespace {
-using testing::numbers;
-using testing::same_bits;
+using compile_tests::donated::agrees;
+using compile_tests::numbers;
 
-ExecutableInfo agrees(const FlatFn& f, const Arrays& in) {
-  auto e = executable(stage(f, types_of(in)).program);
-  same_bits(e->run(in), f(in), e->explain());
-  Arrays copies;
-  for (auto& a : in) copies.push_back(from_bytes(a.type(), a.bytes()));
-  Mask all(in.size(), true);
-  auto donated = executable(stage(f, types_of(in)).program, all);
-  same_bits(donated->run(std::move(copies), all), f(in), donated->explain());
-  return e->info();
-}
 Array every(const Array& x, std::int64_t axis, std::int64_t first, std::int64_t step) {
   Dims start(x.shape().size()), limit = x.shape().dims(), stride(x.shape().size(), 1);
   start[static_cast<std::size_t>(axis)] = first;

@@ -14,8 +14,8 @@
 
 namespace bora::fuse_table_test {
 namespace {
-using testing::numbers;
-using testing::same_bits;
+using compile_tests::numbers;
+using compile_tests::same_bits;
 
 struct Case {
   std::string name;
@@ -147,10 +147,8 @@ void agrees(const FlatFn& f, const Arrays& in, std::size_t kernels) {
   auto p = stage(f, types_of(in)).program;
   Mask all(in.size(), true);
   for (auto& e : {executable(p), executable(p, all)}) {
-    Arrays copies;
-    for (auto& a : in) copies.push_back(from_bytes(a.type(), a.bytes()));
     EXPECT_EQ(e->info().kernels, kernels) << e->explain();
-    same_bits(e->run(std::move(copies), all), f(in), e->explain());
+    same_bits(e->run(compile_tests::copies(in), all), f(in), e->explain());
   }
 }
 TEST(FuseTable, SumsOverRowsRideAlong) {

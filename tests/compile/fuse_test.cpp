@@ -15,21 +15,10 @@
 
 namespace bora::fuse_test {
 namespace {
-using testing::numbers;
-using testing::same_bits;
+using compile_tests::donated::agrees;
+using compile_tests::numbers;
+using compile_tests::same_bits;
 
-/// f compiled gives what f gives. Says what became of it.
-ExecutableInfo agrees(const FlatFn& f, const Arrays& in) {
-  auto p = stage(f, types_of(in)).program;
-  auto e = executable(p);
-  auto want = f(in);
-  same_bits(e->run(in), want, e->explain());
-  Arrays copies;
-  for (auto& a : in) copies.push_back(from_bytes(a.type(), a.bytes()));
-  Mask all(in.size(), true);
-  same_bits(executable(p, all)->run(std::move(copies), all), want, executable(p, all)->explain());
-  return e->info();
-}
 Array plain_softmax(const Array& x) {
   auto m = amax(x, -1, {.keepdims = true});
   auto e = exp(x - m);
@@ -521,10 +510,8 @@ TEST(Fuse, RandomLoops) {
     want = read(std::move(want));
     auto p = stage(f, types_of(in)).program;
     same_bits(executable(p)->run(in), want, executable(p)->explain());
-    Arrays copies;
-    for (auto& a : in) copies.push_back(from_bytes(a.type(), a.bytes()));
     Mask all(in.size(), true);
-    same_bits(executable(p, all)->run(std::move(copies), all), want, executable(p, all)->explain());
+    same_bits(executable(p, all)->run(compile_tests::copies(in), all), want, executable(p, all)->explain());
     if (::testing::Test::HasFailure()) return;
   }
 }

@@ -13,8 +13,8 @@
 
 namespace bora::narrow_test {
 namespace {
-using testing::agrees;
-using testing::numbers;
+using compile_tests::agrees;
+using compile_tests::numbers;
 
 /// A value that is made of movements and elementwise operations, then parts of it.
 struct Maker {

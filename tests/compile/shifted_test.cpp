@@ -11,8 +11,8 @@
 
 namespace bora::shifted_test {
 namespace {
-using testing::agrees;
-using testing::numbers;
+using compile_tests::agrees;
+using compile_tests::numbers;
 
 Array laplacian(const Array& u) {
   Array r = -2.0 * static_cast<double>(u.ndim()) * u;

@@ -5,17 +5,12 @@
 #include "bora/compile/executable.h"
 #include "bora/compile/program.h"
 #include "bora/ops/shape.h"
+#include "support/numbers.h"
 
-namespace bora::testing {
-/// Numbers in (-2, 2) that depend on the seed.
+namespace bora::compile_tests {
+/// Numbers in [-2, 2) that depend on the seed.
 inline Array numbers(const Shape& s, std::uint64_t seed, Dtype d = f32) {
-  std::vector<double> v(static_cast<std::size_t>(volume(s)));
-  std::uint64_t x = seed * 0x9e3779b97f4a7c15u + 1;
-  for (auto& e : v) {
-    x = x * 6364136223846793005u + 1442695040888963407u;
-    e = static_cast<double>(x >> 11) / static_cast<double>(std::uint64_t{1} << 53) * 4 - 2;
-  }
-  return from_bytes({s, f64}, v.data()).astype(d);
+  return test::values(s, -2, 2, seed).astype(d);
 }
 inline void same_bits(const Arrays& got, const Arrays& want, const std::string& about = {}) {
   ASSERT_EQ(got.size(), want.size()) << about;
@@ -36,4 +31,20 @@ inline ExecutablePtr agrees(const FlatFn& f, const Arrays& in) {
   same_bits(e->run(in), f(in), e->explain());
   return e;
 }
-}  // namespace bora::testing
+inline Arrays copies(const Arrays& in) {
+  Arrays r;
+  for (auto& a : in) r.push_back(from_bytes(a.type(), a.bytes()));
+  return r;
+}
+namespace donated {
+/// The same, also where f's inputs are given up. Says what became of f.
+inline ExecutableInfo agrees(const FlatFn& f, const Arrays& in) {
+  Mask all(in.size(), true);
+  auto e = executable(stage(f, types_of(in)).program), donated = executable(stage(f, types_of(in)).program, all);
+  auto want = f(in);
+  same_bits(e->run(in), want, e->explain());
+  same_bits(donated->run(copies(in), all), want, donated->explain());
+  return e->info();
+}
+}  // namespace donated
+}  // namespace bora::compile_tests

@@ -2,15 +2,13 @@
 #include <gtest/gtest.h>
 #include "bora/config/braces.h"
 #include "config/sample.h"
+#include "support/throws.h"
 
 using namespace bora;
 using namespace bora::sample;
 namespace {
 std::string error(const std::string& yaml, const std::vector<std::string>& items = {}) {
-  try {
-    read_all(yaml, items);
-  } catch (const ConfigError& e) { return e.what(); }
-  return "no error";
+  return test::error_of<ConfigError>([&] { read_all(yaml, items); });
 }
 }  // namespace
 

@@ -6,24 +6,20 @@
 #include <zstd.h>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
 #include "bora/base/error.h"
 #include "data/records.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace bora::data {
 struct Corpus : testing::Test {
-  std::filesystem::path folder = std::filesystem::temp_directory_path() / ("bora_corpus_" + std::to_string(::getpid()));
-  Corpus() { std::filesystem::remove_all(folder), std::filesystem::create_directories(folder); }
-  ~Corpus() override { std::filesystem::remove_all(folder); }
+  test::TempFolder temp;
+  std::filesystem::path folder = temp.path();
   /// Writes a file; returns its path.
-  std::string write(const std::string& name, const std::string& bytes) const {
-    std::filesystem::create_directories((folder / name).parent_path());
-    std::ofstream(folder / name, std::ios::binary) << bytes;
-    return (folder / name).string();
-  }
+  std::string write(const std::string& name, const std::string& bytes) const { return temp.write(name, bytes); }
   SourceFile file(const std::string& name, const std::string& bytes) const {
     return {write(name, bytes), static_cast<std::int64_t>(bytes.size())};
   }
@@ -78,12 +74,7 @@ inline std::vector<Seen> records(const SourceFile& file, Format format, Position
     } catch (const ConfigError& e) { seen.push_back({e.what(), -1, reader.position()}); }
   }
 }
-template <class E> std::string error_of(const auto& call) {
-  try {
-    call();
-  } catch (const E& e) { return e.what(); }
-  return "no error";
-}
+using bora::test::error_of;
 /// A random text of some parts.
 inline std::string random_text(std::mt19937& random, const std::vector<std::string>& parts, int n) {
   std::string s;

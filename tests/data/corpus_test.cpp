@@ -11,6 +11,8 @@
 #include "bora/shard/mesh.h"
 #include "data/source.h"
 #include "data/task.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace fs = std::filesystem;
 namespace corpus_test {
@@ -66,7 +68,8 @@ std::vector<Sample> samples() {
   return all;
 }
 struct Corpora : testing::Test {
-  std::string folder = (fs::temp_directory_path() / ("bora_corpora_" + std::to_string(::getpid()))).string();
+  test::TempFolder temp;
+  std::string folder = temp.path();
   Corpora() {
     fs::create_directories(folder + "/texts/deep");
     auto file = [&](const std::string& name) { return std::ofstream(folder + "/" + name, std::ios::binary); };
@@ -85,7 +88,6 @@ struct Corpora : testing::Test {
       file("texts/" + std::string(i % 2 ? "deep/" : "") + n) << "file " << n << " is short";
     }
   }
-  ~Corpora() override { fs::remove_all(folder); }
   config::Choice<Data> settings(const std::string& yaml) const {
     auto text = yaml;
     for (std::size_t at; (at = text.find("FOLDER")) != text.npos;) text.replace(at, 6, folder);
@@ -117,12 +119,7 @@ Rows rows_of(const Datasets& d, std::int64_t step, std::int64_t batch, std::int6
              std::int64_t seed) {
   return training_rows(d.train, d.shape, step, batch, begin, end, seed);
 }
-std::string error_of(const auto& call) {
-  try {
-    call();
-  } catch (const Error& e) { return e.what(); }
-  return "no error";
-}
+using bora::test::error_of;
 }  // namespace
 
 TEST_F(Corpora, EveryTypeHasASample) {

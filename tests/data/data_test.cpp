@@ -2,7 +2,6 @@
 #include <atomic>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <numeric>
 #include <set>
 #include <sstream>
@@ -12,6 +11,8 @@
 #include "bora/data/prefetch.h"
 #include "bora/data/windows.h"
 #include "bora/ops/transform.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace fs = std::filesystem;
 namespace data_test {
@@ -19,14 +20,9 @@ using namespace bora;
 using namespace bora::data;
 namespace {
 struct Folder {
-  fs::path path = fs::temp_directory_path() / ("bora_data_" + std::to_string(::getpid()));
-  Folder() { fs::remove_all(path), fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-  std::string write(const std::string& name, const std::string& text) const {
-    fs::create_directories((path / name).parent_path());
-    std::ofstream(path / name, std::ios::binary) << text;
-    return (path / name).string();
-  }
+  test::TempFolder temp;
+  fs::path path = temp.path();
+  std::string write(const std::string& name, const std::string& text) const { return temp.write(name, text); }
 };
 std::string all_of(const Stream& s) {
   std::string r(static_cast<std::size_t>(s.size()), '\0');
@@ -126,24 +122,20 @@ TEST(Text, FoldersAreReadInOrderWithoutIndexFiles) {
 }
 TEST(Text, ErrorsNameThePath) {
   Folder f;
-  auto text_of = [](auto call) {
-    try {
-      call();
-    } catch (const ConfigError& e) { return std::string(e.what()); }
-    return std::string("no error");
-  };
-  EXPECT_EQ(text_of([] { check_text("/no/such/file", 0.1, 1); }), "data: no file or folder at /no/such/file");
+  EXPECT_EQ(test::error_of<ConfigError>([] { check_text("/no/such/file", 0.1, 1); }),
+            "data: no file or folder at /no/such/file");
   auto empty = f.write("empty.txt", "");
-  EXPECT_EQ(text_of([&] { open_text(empty, 0.1); }), "data: " + empty + " is empty");
+  EXPECT_EQ(test::error_of<ConfigError>([&] { open_text(empty, 0.1); }), "data: " + empty + " is empty");
   fs::create_directories(f.path / "none");
-  EXPECT_EQ(text_of([&] { open_text((f.path / "none").string(), 0.1); }),
+  EXPECT_EQ(test::error_of<ConfigError>([&] { open_text((f.path / "none").string(), 0.1); }),
             "data: no text files in the folder " + (f.path / "none").string());
   // What is stored in another form would be trained on as it is stored.
   for (auto name : {"t.gz", "t.txt.zst", "t.parquet", "t.xz", "t.tar.gz"}) {
     auto packed = f.write(name, std::string(500, 'x'));
     for (auto& path : {packed, f.path.string()}) {
-      EXPECT_TRUE(text_of([&] { open_text(path, 0.1); }).starts_with("data: " + packed)) << packed;
-      EXPECT_TRUE(text_of([&] { check_text(path, 0.1, 1); }).starts_with("data: " + packed)) << packed;
+      EXPECT_TRUE(test::error_of<ConfigError>([&] { open_text(path, 0.1); }).starts_with("data: " + packed)) << packed;
+      EXPECT_TRUE(test::error_of<ConfigError>([&] { check_text(path, 0.1, 1); }).starts_with("data: " + packed))
+          << packed;
     }
     fs::remove(packed);
   }
@@ -203,14 +195,10 @@ TEST(Text, TwoWindowsAreEnough) {
       EXPECT_EQ(t.held_out.size(), 33);
     }
   }
-  try {
-    open_text((f.path / "t").string(), 0.05, 34);
-    ADD_FAILURE() << "no error";
-  } catch (const ConfigError& e) {
-    EXPECT_EQ(std::string(e.what()), "data: " + (f.path / "t").string() +
-                                         " has 66 bytes; the text to train on and the text held out (hold_out=0.05) "
-                                         "need a window of 34 bytes each (model.positions + 1)");
-  }
+  EXPECT_EQ(test::error_of<ConfigError>([&] { open_text((f.path / "t").string(), 0.05, 34); }),
+            "data: " + (f.path / "t").string() +
+                " has 66 bytes; the text to train on and the text held out (hold_out=0.05) "
+                "need a window of 34 bytes each (model.positions + 1)");
 }
 TEST(Text, AShrunkFileIsAnError) {
   Folder f;

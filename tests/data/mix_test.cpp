@@ -7,7 +7,8 @@
 #include "bora/base/error.h"
 #include "bora/data/mix.h"
 #include "bora/data/pack.h"
-#include "golden.h"
+#include "support/golden.h"
+#include "support/throws.h"
 
 namespace mix_test {
 using namespace bora;
@@ -19,12 +20,7 @@ std::vector<double> reals(const std::string& text) {
   for (auto& part : parts(text)) result.push_back(std::stod(part));
   return result;
 }
-std::string error_of(const auto& call) {
-  try {
-    call();
-  } catch (const Error& e) { return e.text(); }
-  return "no error";
-}
+using bora::test::error_of;
 }  // namespace
 
 TEST(Mix, EqualsGrain) {

@@ -8,7 +8,8 @@
 #include <numeric>
 #include <thread>
 #include "bora/data/sequence.h"
-#include "golden.h"
+#include "support/golden.h"
+#include "support/throws.h"
 
 namespace sequence_test {
 namespace {
@@ -83,12 +84,7 @@ std::vector<std::int32_t> tokens_of(std::int64_t n, std::int64_t more) {
   std::iota(result.begin(), result.end(), static_cast<std::int32_t>(1000 * n));
   return result;
 }
-std::string error_of(const auto& call) {
-  try {
-    call();
-  } catch (const Error& e) { return e.text(); }
-  return "no error";
-}
+using bora::test::error_of;
 }  // namespace
 
 TEST(Sequence, EqualsGrain) {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include "bora/base/error.h"
 #include "bora/data/spans.h"
-#include "golden.h"
+#include "support/golden.h"
 
 namespace spans_test {
 using namespace bora;

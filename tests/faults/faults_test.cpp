@@ -22,16 +22,17 @@
 #include <thread>
 #include <vector>
 #include "fail_nth.h"
+#include "support/files.h"
+#include "support/processes.h"
+#include "support/temp_folder.h"
 
 namespace fs = std::filesystem;
 using namespace bora::faults;
 namespace {
 constexpr auto kBound = std::chrono::seconds(90);  // alone a run takes a third of a second
-std::string slurp(const std::string& path) {
-  std::stringstream s;
-  s << std::ifstream(path).rdbuf();
-  return s.str();
-}
+constexpr int kNoEnd = -1000;  // the code of a run that did not end within it
+using bora::test::Result;
+using bora::test::slurp;
 constexpr int kShort = 0;  // no error: one byte is moved
 /// The errors of the counted functions when the system is short of a resource, or a signal comes.
 std::vector<int> errors_of(const std::string& call) {
@@ -56,18 +57,12 @@ std::vector<int> errors_of(const std::string& call) {
       {"getrandom", {EINTR, ENOSYS}}, {"dup2", {EMFILE}}, {"socketpair", {EMFILE}}, {"execvp", {ENOMEM}}};
   return known.at(call);
 }
-struct Result {
-  int code = 0;  // or minus the signal; -1000: it did not end
-  std::string out, err;
-};
 struct FaultsTest : testing::Test {
-  std::string folder = (fs::temp_directory_path() / ("bora_faults_" + std::to_string(::getpid()))).string(),
-              text = folder + "/text";
+  bora::test::TempFolder temp;
+  std::string folder = temp.path(), text = folder + "/text";
   Counts* counts = nullptr;
   int runs = 0;
   FaultsTest() {
-    fs::remove_all(folder);
-    fs::create_directories(folder);
     std::ofstream file(text);
     for (int i = 0; i < 400; ++i) file << "The wind number " << i * i << " blows over the hills.\n%\n";
     std::ofstream(folder + "/tiny.yaml")
@@ -79,10 +74,7 @@ struct FaultsTest : testing::Test {
     counts = static_cast<Counts*>(::mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
     ::close(fd);
   }
-  ~FaultsTest() override {
-    ::munmap(counts, sizeof(Counts));
-    fs::remove_all(folder);
-  }
+  ~FaultsTest() override { ::munmap(counts, sizeof(Counts)); }
   struct Rank {
     pid_t pid;
     std::string said;
@@ -94,8 +86,7 @@ struct FaultsTest : testing::Test {
     auto said = folder + "/said-" + std::to_string(++runs);
     auto pid = ::fork();
     if (pid != 0) return {pid, said};
-    for (auto [name, fd] : {std::pair{".out", 1}, {".err", 2}})
-      ::dup2(::open((said + name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666), fd);
+    bora::test::print_into(said);
     for (auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
     ::setenv("GOMP_SPINCOUNT", "0", 1);
     ::close_range(3, ~0U, 0);  // what whoever started the tests left open
@@ -112,10 +103,7 @@ struct FaultsTest : testing::Test {
     while ((ended = ::waitpid(r.pid, &status, WNOHANG)) == 0 && std::chrono::steady_clock::now() < end)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     if (ended == 0) ::kill(r.pid, SIGKILL), ::waitpid(r.pid, &status, 0);
-    return {ended == 0          ? -1000
-            : WIFEXITED(status) ? WEXITSTATUS(status)
-                                : -WTERMSIG(status),
-            slurp(r.said + ".out"), slurp(r.said + ".err")};
+    return {ended == 0 ? kNoEnd : bora::test::end_of(status), slurp(r.said + ".out"), slurp(r.said + ".err")};
   }
   /// A job of `size` ranks, `victim` with these variables.
   std::vector<Result> run(const std::string& out, int size, int victim, const Variables& faults,

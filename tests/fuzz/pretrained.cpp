@@ -1,11 +1,12 @@
 // Folders of Hugging Face's. The input is a config.json, a line ----, and model.safetensors; or an index and the shards
 // a, b .. that it may name, with such a line before each. A folder that is accepted gives a model with names and sizes
 // of its tensors, whose numbers can be read.
-#include <unistd.h>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include "bora/io/safetensors.h"
 #include "bora/models/pretrained.h"
+#include "support/temp_folder.h"
 
 using namespace bora;
 namespace fs = std::filesystem;
@@ -13,24 +14,17 @@ namespace {
 /// A folder of this process.
 class Folder {
  public:
-  Folder() : path_((fs::temp_directory_path() / ("bora_fuzz_" + std::to_string(::getpid()))).string()) { clear(); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code error;
-    fs::remove_all(path_, error);
-  }
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return temp_.path(); }
   void clear() const {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
+    fs::remove_all(path());
+    fs::create_directories(path());
   }
   void write(const std::string& name, std::string_view bytes) const {
-    std::ofstream(path_ + "/" + name, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    std::ofstream(temp_ / name, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
 
  private:
-  std::string path_;
+  test::TempFolder temp_;
 };
 std::vector<std::string_view> pieces_of(std::string_view bytes) {
   constexpr std::string_view line = "\n----\n";

@@ -1,11 +1,11 @@
 // A file of records; its first byte says which. Records do not depend on blocks nor on the place where reading begins.
-#include <unistd.h>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include "bora/base/error.h"
 #include "data/records.h"
+#include "support/temp_folder.h"
 
 using namespace bora;
 using namespace bora::data;
@@ -50,12 +50,11 @@ std::vector<Seen> read(const SourceFile& file, Format format, Position from, std
 }
 }  // namespace
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
-  static const auto base =
-      (std::filesystem::temp_directory_path() / ("bora_fuzz_records_" + std::to_string(::getpid()))).string();
+  static const test::TempFolder temp;
   if (n == 0) return 0;
   const char* endings[] = {"", ".gz", ".zst", ""};
   const Format formats[] = {Format::text, Format::jsonl, Format::csv, Format::jsonl};
-  SourceFile file{base + endings[data[0] / 4 % 4], static_cast<std::int64_t>(n) - 1};
+  SourceFile file{temp / "records" + endings[data[0] / 4 % 4], static_cast<std::int64_t>(n) - 1};
   std::ofstream(file.path, std::ios::binary).write(reinterpret_cast<const char*>(data + 1), file.bytes);
   auto format = formats[data[0] % 4];
   bool damaged = false;

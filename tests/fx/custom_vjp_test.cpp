@@ -9,23 +9,13 @@
 #include "bora/random/random.h"
 #include "bora/shard/mesh.h"
 #include "bora/shard/shard.h"
+#include "fx/forms.h"
+#include "support/throws.h"
 
 namespace custom_vjp_test {
 namespace {
 using namespace bora;
-void close(const Array& a, const Array& b) {
-  ASSERT_EQ(a.type(), b.type());
-  auto x = a.to_vector<float>(), y = b.to_vector<float>();
-  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], 1e-6F * (1 + std::abs(y[i]))) << "element " << i;
-}
-template <class F> std::string trace_error(F f) {
-  try {
-    f();
-  } catch (const TraceError& e) {
-    return e.text();
-  }
-  return "nothing was thrown";
-}
+using forms_tests::close;
 Array c() { return array({2., 3., 5.}); }
 /// x^3, whose gradient is c x^2 by decree: bwd closes over c, over a number array and over what integers take.
 auto cube(const Array& c) {
@@ -103,11 +93,11 @@ TEST(CustomVjpConstants, OnAMesh) {
 }
 TEST(CustomVjpConstants, WhatIsDifferentiatedIsAnErrorThatSaysWhatToDo) {
   auto by_constant = [](const Array& k) { return sum(cube(k)(x())); };
-  auto said = trace_error([&] { (void)grad(by_constant)(c()); });
+  auto said = test::error_of<TraceError>([&] { (void)grad(by_constant)(c()); });
   EXPECT_NE(said.find("custom_vjp: f, fwd or bwd closes over f32[3], which is being differentiated"), said.npos)
       << said;
   EXPECT_NE(said.find("pass it as an argument, or close over stop_gradient of it"), said.npos) << said;
-  said = trace_error([&] { (void)jit(grad(by_constant))(c()); });
+  said = test::error_of<TraceError>([&] { (void)jit(grad(by_constant))(c()); });
   EXPECT_NE(said.find("pass it as an argument"), said.npos) << said;
   auto stopped = [](const Array& k) { return sum(cube(stop_gradient(k))(x()) * k); };
   close(grad(stopped)(c()), x() * x() * x());
@@ -120,7 +110,7 @@ TEST(CustomVjpConstants, AValueLeftBehindByFwdIsAnError) {
                         return std::pair{v * v, none};
                       },
                       [&](const std::nullopt_t&, const Array& ct) { return ct * 2 * saved; });
-  auto said = trace_error([&] { (void)grad([&](const Array& v) { return sum(f(v)); })(x()); });
+  auto said = test::error_of<TraceError>([&] { (void)grad([&](const Array& v) { return sum(f(v)); })(x()); });
   EXPECT_NE(said.find("custom_vjp: bwd uses a value of fwd"), said.npos) << said;
   EXPECT_NE(said.find("return it from fwd as a residual"), said.npos) << said;
 }

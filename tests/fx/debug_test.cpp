@@ -6,6 +6,7 @@
 #include "bora/shard/mesh.h"
 #include "bora/shard/shard.h"
 #include "fx/forms.h"
+#include "support/throws.h"
 
 namespace debug_test {
 namespace {
@@ -70,7 +71,7 @@ TEST(DebugPrint, WritesLinesWithNumbers) {
   });
   close(f(array({1., 2.})), array({5., 7.}));
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "a = [2., 4.] and b = 3.\n");
-  SAYS(ValueError, debug::print("{} {}", array(1.)), "debug::print: '{} {}' has 2 {} but is given 1 value");
+  EXPECT_MESSAGE(ValueError, debug::print("{} {}", array(1.)), "debug::print: '{} {}' has 2 {} but is given 1 value");
 }
 struct Nans {
   Nans() { debug::nans(true); }
@@ -81,22 +82,22 @@ TEST(DebugNans, NamesTheOperationThatGaveTheFirst) {
   auto f = [](const Array& v) { return exp(log(v) + 1) * 2; };
   (void)f(x);
   Nans on;
-  SAYS(ValueError, f(x), "log gives NaN at [1] of f32[2], from f32[2] (debug::nans is on)");
-  SAYS(ValueError, f(x), "debug_test.cpp");
-  SAYS(ValueError, jit(f)(x), "log gives NaN at [1] of f32[2]");
-  SAYS(ValueError, jit(grad([](const Array& v) { return sum(sqrt(v * 0.0) * 0.0); }))(x), "gives NaN");
+  EXPECT_MESSAGE(ValueError, f(x), "log gives NaN at [1] of f32[2], from f32[2] (debug::nans is on)");
+  test::says_with_line<ValueError>([&] { (void)f(x); }, "debug_test.cpp");
+  EXPECT_MESSAGE(ValueError, jit(f)(x), "log gives NaN at [1] of f32[2]");
+  EXPECT_MESSAGE(ValueError, jit(grad([](const Array& v) { return sum(sqrt(v * 0.0) * 0.0); }))(x), "gives NaN");
   close(jit(f)(abs(x)), f(abs(x)));
   auto loop = [](const Array& v) {
     return scan([](const Array& c, const Array& s) { return std::pair{c - 1, sqrt(c) * s}; }, v, ones({3})).second;
   };
-  SAYS(ValueError, loop(array(0.5)), "sqrt gives NaN at [] of f32[]");
-  SAYS(ValueError, jit(loop)(array(0.5)), "sqrt gives NaN at [] of f32[]");
+  EXPECT_MESSAGE(ValueError, loop(array(0.5)), "sqrt gives NaN at [] of f32[]");
+  EXPECT_MESSAGE(ValueError, jit(loop)(array(0.5)), "sqrt gives NaN at [] of f32[]");
   close(jit(loop)(array(2.)), array({std::sqrt(2.), 1., 0.}));
   auto until = [](const Array& v) {
     return while_loop([](const Array& c) { return c > -2; }, [](const Array& c) { return c - 1 + sqrt(c) * 0; }, v);
   };
-  SAYS(ValueError, jit(until)(array(0.5)), "sqrt gives NaN at [] of f32[]");
-  SAYS(ValueError,
+  EXPECT_MESSAGE(ValueError, jit(until)(array(0.5)), "sqrt gives NaN at [] of f32[]");
+  EXPECT_MESSAGE(ValueError,
        cond(
            array(true), [](const Array& v) { return log(v); }, [](const Array& v) { return v; }, -abs(x)),
        "log gives NaN at [0] of f32[2]");
@@ -110,7 +111,7 @@ TEST(DebugNans, OnAMeshEveryRankRunsTheSame) {
                             auto x = with_sharding_constraint(array({1., 2., 3., 4.}), Spec{"data"});
                             close(gather(jit(f)(x)), full({4}, std::log(10.F)));
                             said[static_cast<std::size_t>(mesh.rank())] =
-                                forms_tests::message<ValueError>([&] { (void)jit(f)(-x); });
+                                test::error_of<ValueError>([&] { (void)jit(f)(-x); });
                             (void)jit(f)(-x);
                           }),
                Error);

@@ -5,6 +5,7 @@
 #include "bora/ops/linalg.h"
 #include "bora/ops/ops.h"
 #include "fx/forms.h"
+#include "support/throws.h"
 
 namespace derivative_forms_test {
 namespace {
@@ -41,7 +42,8 @@ TEST(Linearize, TracesTheFunctionOnce) {
   close(push({Array(), Array()}).n, array(0.));
   auto all = vmap(push)(Params{stack({params().b, params().b * 2}), stack({params().w, params().w * 2})});
   close(view(all.y, 1), view(all.y, 0) * 2);
-  SAYS(ShapeError, push({array(1.), params().w}), "linearize: tangent: value 0 has type f32[2] but is given f32[]");
+  EXPECT_MESSAGE(ShapeError, push({array(1.), params().w}),
+                 "linearize: tangent: value 0 has type f32[2] but is given f32[]");
 }
 TEST(LinearTranspose, IsTheTransposeOfLinearFunctionsOnly) {
   auto m = array({{1., 2., 3.}, {4., 5., 6.}});
@@ -58,10 +60,12 @@ TEST(LinearTranspose, IsTheTransposeOfLinearFunctionsOnly) {
   };
   close(linear_transpose(steps, array(1.))(std::pair{array(1.), array({1., 1.})}),
         array(std::exp(3.) + 1 + std::exp(1.)), 1e-5F);
-  SAYS(TraceError, linear_transpose([](const Array& x) { return x * x; }, array(1.)), "f is not linear");
-  SAYS(TraceError, linear_transpose([](const Array& x) { return where(x > 0, x, 0); }, array(1.)), "f is not linear");
-  SAYS(DtypeError, linear_transpose([](const Array& x) { return x * 2; }, array(1)), "an argument is i32[]");
-  SAYS(ShapeError, back(array(1.)), "linear_transpose: cotangent: value 0 has type f32[2] but is given f32[]");
+  EXPECT_MESSAGE(TraceError, linear_transpose([](const Array& x) { return x * x; }, array(1.)), "f is not linear");
+  EXPECT_MESSAGE(TraceError, linear_transpose([](const Array& x) { return where(x > 0, x, 0); }, array(1.)),
+                 "f is not linear");
+  EXPECT_MESSAGE(DtypeError, linear_transpose([](const Array& x) { return x * 2; }, array(1)), "an argument is i32[]");
+  EXPECT_MESSAGE(ShapeError, back(array(1.)),
+                 "linear_transpose: cotangent: value 0 has type f32[2] but is given f32[]");
 }
 TEST(HasAux, RidesAlong) {
   auto f = has_aux([](const Array& x) { return std::pair{sin(x), std::pair{x * 2, array(7)}}; });
@@ -110,15 +114,17 @@ TEST(Jacobian, HasABlockForEachPairOfLeaves) {  // the numbers of JAX
   close(flat(v.w), array({0.26151586F, 0.52585053F, -0.52303171F, -1.05170107F, 0.13075793F, 0.26292527F}), 3e-6F);
   auto counted = jacrev([](const std::pair<Array, Array>& p) { return p.first * 2; })(std::pair{xs(), array(3)});
   EXPECT_FALSE(counted.second.defined()) << "an integer has no derivative";
-  SAYS(DtypeError, jacrev([](const Array& a) { return a > 0; })(xs()), "a Jacobian needs floating values, got bool[3]");
-  SAYS(DtypeError, jacfwd([](const Array& a) { return a; })(array(1)), "a Jacobian needs floating values, got i32[]");
+  EXPECT_MESSAGE(DtypeError, jacrev([](const Array& a) { return a > 0; })(xs()),
+                 "a Jacobian needs floating values, got bool[3]");
+  EXPECT_MESSAGE(DtypeError, jacfwd([](const Array& a) { return a; })(array(1)),
+                 "a Jacobian needs floating values, got i32[]");
   auto turned = [](const Array& a) { return complex(cos(a), sin(a * a)); };
   auto j = jit(jacfwd(turned))(xs());  // a real argument, a complex result
   close(real(j), diag(-sin(xs())));
   close(imag(j), diag(2 * xs() * cos(xs() * xs())));
-  SAYS(DtypeError, jacrev(turned)(xs()), "got complex64[3]; jacfwd takes complex results");
-  SAYS(DtypeError, jacfwd([](const Array& a) { return a; })(complex(xs(), xs())),
-       "got complex64[3]; split it into real and imaginary parts, or use jvp");
+  EXPECT_MESSAGE(DtypeError, jacrev(turned)(xs()), "got complex64[3]; jacfwd takes complex results");
+  EXPECT_MESSAGE(DtypeError, jacfwd([](const Array& a) { return a; })(complex(xs(), xs())),
+                 "got complex64[3]; split it into real and imaginary parts, or use jvp");
 }
 TEST(Argnums, AreTemplateArguments) {
   auto f = [](const Array& a, const std::pair<Array, Array>& b, const Array& c) {
@@ -142,8 +148,8 @@ TEST(Argnums, AreTemplateArguments) {
   auto with_aux = grad<1>([](const Array& x, const Array& y) { return std::pair{sum(x * y), y}; })(a, c);
   close(with_aux.first, a);
   close(with_aux.second, c);
-  SAYS(DtypeError, grad<1>([](const Array& x, const Array& i) { return sum(x * i); })(a, array({1, 2})),
-       "no floating leaves to differentiate with respect to in argument 1 (i32[2])");
+  EXPECT_MESSAGE(DtypeError, grad<1>([](const Array& x, const Array& i) { return sum(x * i); })(a, array({1, 2})),
+                 "no floating leaves to differentiate with respect to in argument 1 (i32[2])");
 }
 TEST(CustomJvp, ServesBothDirectionsAndAnyOrder) {
   auto cube = custom_jvp([](const Array& x) { return x * x * x; },
@@ -181,16 +187,16 @@ TEST(CustomJvp, SaysWhatIsWrongWithARule) {
   auto f = [](const Array& x) { return x * 2; };
   auto call = [&](auto rule) { return [=] { (void)custom_jvp(f, rule)(array({1., 2.})); }; };
   auto wrong =
-      forms_tests::message<ShapeError>(call([](const Array& x, const Array& dx) { return std::pair{x * 2, sum(dx)}; }));
+      test::error_of<ShapeError>(call([](const Array& x, const Array& dx) { return std::pair{x * 2, sum(dx)}; }));
   EXPECT_NE(wrong.find("custom_jvp: the tangent of the value has type f32[] but the result has f32[2]"),
             std::string::npos)
       << wrong;
   wrong =
-      forms_tests::message<TraceError>(call([](const Array& x, const Array& dx) { return std::pair{x * 2, dx * dx}; }));
+      test::error_of<TraceError>(call([](const Array& x, const Array& dx) { return std::pair{x * 2, dx * dx}; }));
   EXPECT_NE(wrong.find("custom_jvp: the rule must be linear in the tangents"), std::string::npos) << wrong;
-  wrong = forms_tests::message<TraceError>(call([](const Array& x, const Array& dx) { return std::pair{x + dx, dx}; }));
+  wrong = test::error_of<TraceError>(call([](const Array& x, const Array& dx) { return std::pair{x + dx, dx}; }));
   EXPECT_NE(wrong.find("result 0 depends on them"), std::string::npos) << wrong;
-  wrong = forms_tests::message<ShapeError>(
+  wrong = test::error_of<ShapeError>(
       call([](const Array& x, const Array& dx) { return std::pair{sum(x), sum(dx)}; }));
   EXPECT_NE(wrong.find("custom_jvp: the rule must give what f gives"), std::string::npos) << wrong;
 }
@@ -200,7 +206,7 @@ TEST(EvalShape, TakesItsOwnResults) {
   EXPECT_EQ(shapes.y.type(), (Type{{2}, f32}));
   auto again = eval_shape([](const Out& o) { return outer(o.y, o.y); }, shapes);
   EXPECT_EQ(again.type(), (Type{{2, 2}, f32}));
-  SAYS(TraceError, again.to_vector<float>(), "it comes from eval_shape");
+  EXPECT_MESSAGE(TraceError, again.to_vector<float>(), "it comes from eval_shape");
 }
 TEST(ClosureConvert, HandsOutWhatIsCaptured) {
   auto x = array({1., 2.});
@@ -237,7 +243,7 @@ TEST(CustomRoot, HasTheDerivativeOfTheEquation) {  // the numbers of JAX
                        [](const auto& g, const Array& y) { return solved(jacfwd(g)(y), y); });
   };
   close(jacrev(plane)(array({1., 2.})), array({{0.5, -1. / 6}, {0., 1. / 3}}));
-  SAYS(ShapeError,
+  EXPECT_MESSAGE(ShapeError,
        custom_root([](const Array& x) { return sum(x); }, zeros({2}), [](const auto&, const Array& x) { return x; },
                    [](const auto&, const Array& x) { return x; }),
        "custom_root: f must give a value like the guess");
@@ -268,10 +274,10 @@ TEST(CustomLinearSolve, HasTheDerivativesOfTheEquation) {
                                [](const auto&, const Array& y) { return y / 2; });
   };
   close(forward_only(b), b / 2);
-  SAYS(TraceError, grad([&](const Array& v) { return sum(forward_only(v)); })(b),
-       "a derivative needs .transpose_solve");
-  SAYS(ShapeError, custom_linear_solve([](const Array& x) { return sum(x); }, b, solve, {}),
-       "custom_linear_solve: matvec must give a value like b");
+  EXPECT_MESSAGE(TraceError, grad([&](const Array& v) { return sum(forward_only(v)); })(b),
+                 "a derivative needs .transpose_solve");
+  EXPECT_MESSAGE(ShapeError, custom_linear_solve([](const Array& x) { return sum(x); }, b, solve, {}),
+                 "custom_linear_solve: matvec must give a value like b");
 }
 }  // namespace
 }  // namespace derivative_forms_test

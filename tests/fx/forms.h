@@ -11,15 +11,4 @@ inline void close(const Array& a, const Array& b, float tolerance = 1e-6F) {
   for (std::size_t i = 0; i < x.size(); ++i)
     ASSERT_NEAR(x[i], y[i], tolerance * (1 + std::abs(y[i]))) << "element " << i;
 }
-template <class E, class F> std::string message(F f) {
-  try {
-    f();
-  } catch (const E& e) { return e.what(); }
-  return "nothing of this type was thrown";
-}
 }  // namespace bora::forms_tests
-#define SAYS(error, expression, part)                                           \
-  do {                                                                          \
-    auto text = bora::forms_tests::message<error>([&] { (void)(expression); }); \
-    EXPECT_NE(text.find(part), std::string::npos) << text;                      \
-  } while (false)

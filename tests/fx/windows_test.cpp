@@ -1,11 +1,11 @@
 // jit = eager, bit for bit, for random functions of slices, pads, concatenations and elementwise operations: values,
 // gradients, batches of both, loops.
 #include <gtest/gtest.h>
-#include <cstring>
 #include <random>
 #include "bora/fx/transforms.h"
 #include "bora/ops/ops.h"
 #include "bora/ops/transform.h"
+#include "compile/testing.h"
 
 namespace windows_test {
 namespace {
@@ -17,14 +17,7 @@ Array numbers(const Shape& s, unsigned seed, Dtype d) {
   for (auto& x : v) x = static_cast<double>(random() % 4001) / 1000 - 2;
   return asarray(v, s).astype(d);
 }
-void same_bits(const Arrays& got, const Arrays& want) {
-  ASSERT_EQ(got.size(), want.size());
-  for (std::size_t k = 0; k < got.size(); ++k) {
-    ASSERT_EQ(got[k].type(), want[k].type());
-    EXPECT_EQ(std::memcmp(got[k].bytes(), want[k].bytes(), got[k].type().nbytes()), 0)
-        << "output " << k << "\n" << got[k] << "\n" << want[k];
-  }
-}
+using bora::compile_tests::same_bits;
 /// A random function of arrays of one shape that gives an array of that shape.
 struct Stencil {
   unsigned seed;

@@ -223,6 +223,15 @@ cases = {
     "settings_adagrad": settings(optax.scale_by_rss()),
     "settings_adamax": settings(optax.scale_by_adamax()),
     "settings_muon": muon_settings(),
+    "settings_amsgrad": settings(optax.scale_by_amsgrad()),
+    "settings_adabelief": settings(optax.scale_by_belief()),
+    "settings_yogi": settings(optax.scale_by_yogi()),
+    "settings_radam": settings(optax.scale_by_radam()),
+    "settings_adadelta": settings(optax.scale_by_adadelta()),
+    "settings_sign_sgd": settings(optax.scale_by_sign()),
+    "settings_lars": settings(optax.scale_by_trust_ratio(trust_coefficient=1e-3), after=[optax.trace(0.9)]),
+    "settings_schedule_free": optax.chain(optax.clip_by_global_norm(1),
+                                          optax.contrib.schedule_free_adamw(0.1, warmup_steps=3)),
 }
 print(f"# updates of {STEPS} steps; jax {jax.__version__}, optax {optax.__version__}, numpy {np.__version__}; "
       "tests/golden/make_optim.py")

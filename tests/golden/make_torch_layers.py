@@ -124,8 +124,8 @@ case("deep_mlp", lambda x, w: torch.sigmoid(torch.tanh(torch.tanh(x @ w + operan
 case("dense_general", lambda x, w: torch.einsum("bhi,hio->bho", x, w) + operand(2, 3, 5), operand(0, 2, 3, 4),
      operand(1, 3, 4, 5))
 x = 4 * operand(0, 1, 24)[0]
-for name, f in {"identity": lambda v: v, "relu": F.relu, "gelu": lambda v: F.gelu(v, approximate="tanh"),
-                "gelu_exact": F.gelu, "silu": F.silu, "tanh": torch.tanh, "sigmoid": torch.sigmoid, "elu": F.elu,
+for name, f in {"identity": lambda v: v, "relu": F.relu, "gelu_new": lambda v: F.gelu(v, approximate="tanh"),
+                "gelu": F.gelu, "silu": F.silu, "tanh": torch.tanh, "sigmoid": torch.sigmoid, "elu": F.elu,
                 "celu": F.celu, "selu": F.selu, "leaky_relu": F.leaky_relu, "relu6": F.relu6,
                 "relu_squared": lambda v: F.relu(v) ** 2, "softplus": F.softplus, "soft_sign": F.softsign,
                 "squareplus": lambda v: (v + torch.sqrt(v * v + 4)) / 2, "mish": F.mish,

@@ -6,25 +6,18 @@
 #include <xtensor/xstrided_view.hpp>
 #include "bora/bora.h"
 #include "bora/ops/element_views.h"
+#include "support/numbers.h"
+#include "support/throws.h"
 
 namespace xtensor_operation_test {
 namespace {
 using namespace bora;
-Array numbers(const Shape& shape, double step = 0.37) {
-  std::vector<double> v(static_cast<std::size_t>(volume(shape)));
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = std::sin(1 + step * static_cast<double>(i));
-  return asarray(v, shape).astype(f32);
-}
+Array numbers(const Shape& shape, double step = 0.37) { return test::sines(shape, 1, step).astype(f32); }
 void near(const Array& a, const Array& b, double tolerance = 1e-6) {
   ASSERT_EQ(a.type(), b.type());
   EXPECT_TRUE(allclose(a, b, tolerance, tolerance));
 }
-template <class E, class F> void says(const F& f, const std::string& words) {
-  try {
-    (void)f();
-    ADD_FAILURE() << "no error: " << words;
-  } catch (const E& e) { EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what(); }
-}
+using bora::test::says;
 auto sine() {
   return xt_operation("sine", [](auto x, auto y) { return xt::sin(x) * y + 1; },
                       [](auto x, auto y) { return xt::cos(x) * y; }, [](auto x, auto) { return xt::sin(x); });

@@ -7,6 +7,7 @@
 #include <functional>
 #include "bora/base/crc32c.h"
 #include "io/manifest.h"
+#include "support/temp_folder.h"
 
 namespace fs = std::filesystem;
 namespace manifest_test {
@@ -26,10 +27,7 @@ Manifest two_leaves() {
            {"none", {{0, 3}, f32}, {}}}};
 }
 std::string problem_of(const Manifest& m) {
-  try {
-    parse_manifest(manifest_bytes(m));
-  } catch (const CheckpointError& e) { return e.what(); }
-  return "no error";
+  return error_of<CheckpointError>([&] { parse_manifest(manifest_bytes(m)); });
 }
 std::string problem_after(const std::function<void(Manifest&)>& change) {
   auto m = two_leaves();
@@ -118,28 +116,18 @@ TEST(Manifest, CountsAreCheckedBeforeMemoryIsTaken) {
   EXPECT_THROW(parse_manifest(longer), CheckpointError);
   auto dtype = bytes;
   dtype.replace(dtype.find("f32"), 3, "f31");
-  try {
-    parse_manifest(with_checksum(dtype));
-    ADD_FAILURE();
-  } catch (const CheckpointError& e) {
-    EXPECT_TRUE(std::string(e.what()).starts_with("leaf 'w': no dtype named 'f31'")) << e.what();
-  }
+  auto problem = error_of<CheckpointError>([&] { parse_manifest(with_checksum(dtype)); });
+  EXPECT_TRUE(problem.starts_with("leaf 'w': no dtype named 'f31'")) << problem;
 }
 TEST(Manifest, WhatIsNoFileIsRefusedAndNotWaitedFor) {
-  auto folder = (fs::temp_directory_path() / ("bora_manifest_" + std::to_string(::getpid()))).string();
-  fs::create_directories(folder);
+  bora::test::TempFolder temp;
+  auto folder = temp.path();
   ASSERT_EQ(::mkfifo((folder + "/manifest").c_str(), 0600), 0);
-  try {
-    read_manifest(folder);
-    ADD_FAILURE();
-  } catch (const CheckpointError& e) {
-    EXPECT_EQ(std::string(e.what()),
-              "no checkpoint at " + folder + ": cannot read " + folder + "/manifest: it is a FIFO, a file is expected");
-  }
+  EXPECT_EQ(error_of<CheckpointError>([&] { read_manifest(folder); }),
+            "no checkpoint at " + folder + ": cannot read " + folder + "/manifest: it is a FIFO, a file is expected");
   fs::remove(folder + "/manifest");
   std::ofstream(folder + "/manifest").close();
   fs::resize_file(folder + "/manifest", std::uintmax_t{1} << 40);  // of no bytes on the disk
   EXPECT_THROW(read_manifest(folder), CheckpointError);
-  fs::remove_all(folder);
 }
 }  // namespace manifest_test

@@ -6,6 +6,9 @@
 #include <limits>
 #include "bora/io/npy.h"
 #include "bora/ops/creation.h"
+#include "support/files.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace npz_test {
 namespace {
@@ -29,16 +32,10 @@ void check_numbers(const std::map<std::string, Array>& m) {
   EXPECT_EQ(m.at("flags").to_vector<bool>(), (std::vector<bool>{true, false}));
   EXPECT_EQ(m.at("nothing").shape(), (Shape{0, 3}));
 }
-std::string error_of(const std::string& file, const LoadNpzOptions& options = {}) {
-  try {
-    (void)load_npz(file, options);
-    return "no error";
-  } catch (const Error& e) { return e.text(); }
+std::string problem_of(const std::string& file, const LoadNpzOptions& options = {}) {
+  return test::error_of([&] { (void)load_npz(file, options); });
 }
-std::string slurp(const std::string& file) {
-  std::ifstream f(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(f), {}};
-}
+using test::slurp;
 }  // namespace
 
 TEST(Npz, WhatNumPyCompressed) {
@@ -60,37 +57,36 @@ TEST(Npz, OddEntriesAreNamedWhenTheyAreAskedFor) {
   EXPECT_EQ(m.at("unsigned").dtype(), u64);
   EXPECT_EQ(m.at("complex").to_vector<std::complex<float>>(), (std::vector<std::complex<float>>{{1, 2}}));
   check_numbers(m);
-  EXPECT_EQ(error_of(file, {.only = {"flags"}}), "no error");
-  EXPECT_TRUE(error_of(file, {.only = {"flags", "names"}})
+  EXPECT_EQ(problem_of(file, {.only = {"flags"}}), "no error");
+  EXPECT_TRUE(problem_of(file, {.only = {"flags", "names"}})
                   .starts_with(file + ": names.npy holds '<U6', which has no dtype here"));
   for (std::string odd : {"records", "dates"})
-    EXPECT_TRUE(error_of(file, {.only = {odd}}).starts_with(file + ": " + odd + ".npy holds "))
-        << error_of(file, {.only = {odd}});
-  EXPECT_TRUE(error_of(file, {.only = {"name"}}).starts_with(file + " has no array 'name'; it has fortran, big_f4"))
-      << error_of(file, {.only = {"name"}});
-  EXPECT_TRUE(error_of(golden + "odd.npz").find("names.npy holds '<U6'") != std::string::npos)
-      << error_of(golden + "odd.npz");
+    EXPECT_TRUE(problem_of(file, {.only = {odd}}).starts_with(file + ": " + odd + ".npy holds "))
+        << problem_of(file, {.only = {odd}});
+  EXPECT_TRUE(problem_of(file, {.only = {"name"}}).starts_with(file + " has no array 'name'; it has fortran, big_f4"))
+      << problem_of(file, {.only = {"name"}});
+  EXPECT_TRUE(problem_of(golden + "odd.npz").find("names.npy holds '<U6'") != std::string::npos)
+      << problem_of(golden + "odd.npz");
 }
 TEST(Npz, DamageAnywhereIsFound) {
-  auto whole = slurp(golden + "compressed.npz"),
-       file = testing::TempDir() + "/bora_npz_" + std::to_string(::getpid()) + ".npz";
+  test::TempFolder temp;
+  auto whole = slurp(golden + "compressed.npz"), file = temp / "x.npz";
   auto table = whole.find("PK\x01\x02");
   int found = 0, tried = 0;
   for (std::size_t at = 0; at < table; at += 7, ++tried) {
     auto bytes = whole;
     bytes[at] = static_cast<char>(bytes[at] ^ 0x5a);
     std::ofstream(file, std::ios::binary) << bytes;
-    found += error_of(file) != "no error";
+    found += problem_of(file) != "no error";
   }
   EXPECT_GT(10 * found, 7 * tried);  // what is left are fields of the local headers that nobody reads
   auto sizes = whole;  // a member that says it is 2 GiB large
   for (int i = 0; i < 4; ++i) sizes[table + 24 + static_cast<std::size_t>(i)] = i == 3 ? 0x7f : static_cast<char>(0xff);
   std::ofstream(file, std::ios::binary) << sizes;
-  EXPECT_NE(error_of(file).find("its sizes are damaged"), std::string::npos) << error_of(file);
+  EXPECT_NE(problem_of(file).find("its sizes are damaged"), std::string::npos) << problem_of(file);
   for (std::size_t n = 0; n < whole.size(); n += 97) {
     std::ofstream(file, std::ios::binary) << whole.substr(0, n);
-    EXPECT_NE(error_of(file), "no error") << n;
+    EXPECT_NE(problem_of(file), "no error") << n;
   }
-  ::remove(file.c_str());
 }
 }  // namespace npz_test

@@ -45,7 +45,7 @@ TEST(Checkpoint, AnOldOneThatCannotBeRemovedIsAWarning) {
   bool root = ::geteuid() == 0;  // nothing is forbidden to root
   if (root) {
     for (auto& e : fs::recursive_directory_iterator(f.path)) ASSERT_EQ(::lchown(e.path().c_str(), 65534, 65534), 0);
-    ASSERT_EQ(::chown(f.path.c_str(), 65534, 65534), 0);
+    for (auto& path : {f.path, f.temp.path()}) ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
     ASSERT_EQ(::seteuid(65534), 0);
   }
   for (int step : {15, 20}) {

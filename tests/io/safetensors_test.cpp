@@ -8,21 +8,16 @@
 #include "bora/random/random.h"
 #include "bora/shard/shard.h"
 #include "io/safetensors_format.h"
+#include "support/throws.h"
 #include "testing.h"
 
 namespace safetensors_test {
 using namespace bora;
-using io::edit, io::Folder;
+using io::edit, io::Folder, test::error_of;
 namespace {
 const std::string golden = BORA_SOURCE_DIR "/tests/golden/safetensors";
-template <class F> std::string message(const F& f) {
-  try {
-    f();
-    return "no error";
-  } catch (const Error& e) { return e.text(); }
-}
 std::string opening(const std::string& path) {
-  return message([&] { (void)Safetensors::open(path); });
+  return error_of([&] { (void)Safetensors::open(path); });
 }
 std::vector<double> counting(int n, double from = 0) {
   std::vector<double> r(static_cast<std::size_t>(n));
@@ -91,9 +86,9 @@ TEST(Safetensors, ReadsEveryDtypeOfHuggingFaceFiles) {
   EXPECT_TRUE(std::signbit(halves[4]));
   EXPECT_EQ(f.read("empty").shape(), (Shape{0, 3}));
   EXPECT_EQ(f.read("scalar").item<float>(), 7);
-  EXPECT_EQ(message([&] { (void)f.read("float8_e4m3fn"); }),
+  EXPECT_EQ(error_of([&] { (void)f.read("float8_e4m3fn"); }),
             golden + "/dtypes.safetensors: float8_e4m3fn: its dtype F8_E4M3 has no counterpart here; convert it first");
-  EXPECT_EQ(message([&] { (void)f.read("x\ny"); }), golden + "/dtypes.safetensors: x\\ny: there is no such tensor");
+  EXPECT_EQ(error_of([&] { (void)f.read("x\ny"); }), golden + "/dtypes.safetensors: x\\ny: there is no such tensor");
 }
 TEST(Safetensors, ReadsPartsInOtherOrders) {
   auto f = Safetensors::open(golden);
@@ -113,7 +108,7 @@ TEST(Safetensors, ReadsPartsInOtherOrders) {
            {{.name = "embed", .order = {0, 0}}, "the order [0, 0] is no permutation of its 2 dimensions"},
            {{.name = "embed", .end = {7}},
             "begin, end and order need as many numbers as its view [7, 5] has dimensions"}})
-    EXPECT_EQ(message([&] { (void)f.read(wrong); }), golden + "/model-00001-of-00002.safetensors: embed: " + why);
+    EXPECT_EQ(error_of([&] { (void)f.read(wrong); }), golden + "/model-00001-of-00002.safetensors: embed: " + why);
 }
 TEST(Safetensors, FillsTreesAndStacksLayersOnMeshes) {
   auto from = [](const std::string& path, const Type& type) -> std::vector<TensorPart> {
@@ -145,11 +140,11 @@ TEST(Safetensors, FillsTreesAndStacksLayersOnMeshes) {
       EXPECT_EQ(turned.to_vector<double>(), transpose(reshape(arange(35), {7, 5})).to_vector<double>());
     });
   auto f = Safetensors::open(golden);
-  EXPECT_EQ(message([&] { (void)load_safetensors(f, like); }), golden + ": weights: there is no such tensor");
-  EXPECT_EQ(message([&] { (void)load_safetensors(f, std::map<std::string, Array>{{"embed", zeros({7, 5})}}); }),
+  EXPECT_EQ(error_of([&] { (void)load_safetensors(f, like); }), golden + ": weights: there is no such tensor");
+  EXPECT_EQ(error_of([&] { (void)load_safetensors(f, std::map<std::string, Array>{{"embed", zeros({7, 5})}}); }),
             golden + "/model-00001-of-00002.safetensors: layers.0.weight: no leaf takes this tensor");
   auto only = [&](const Array& x) {
-    return message([&] { (void)load_safetensors(f, std::map<std::string, Array>{{"embed", x}}, {.others = true}); });
+    return error_of([&] { (void)load_safetensors(f, std::map<std::string, Array>{{"embed", x}}, {.others = true}); });
   };
   EXPECT_EQ(only(zeros({7, 5})), "no error");
   EXPECT_EQ(only(zeros({5, 7})), golden +
@@ -167,7 +162,7 @@ TEST(Safetensors, EveryPairOfDtypesIsReadOrRefused) {
   for (auto have : {boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64})
     for (auto want : {boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64}) {
       save_safetensors(path, std::map<std::string, Array>{{"w", ones({37}, have)}});
-      auto text = message([&] {
+      auto text = error_of([&] {
         auto r = load_safetensors(Safetensors::open(path), std::map<std::string, Array>{{"w", zeros({37}, want)}});
         EXPECT_EQ(r.at("w").astype(f64).to_vector<double>(), std::vector<double>(37, 1)) << have << " as " << want;
       });
@@ -221,7 +216,7 @@ TEST(Safetensors, AFolderIsReplacedAsAWhole) {
   EXPECT_EQ(contents(folder.path).size(), 4u);
   auto before = contents(folder.path);
   auto saving = [&](const std::map<std::string, Array>& x, const SaveSafetensorsOptions& o = {}, std::string to = "") {
-    return message([&] { save_safetensors(folder.path + to, x, o); });
+    return error_of([&] { save_safetensors(folder.path + to, x, o); });
   };
   EXPECT_EQ(saving({{"__metadata__", ones({2})}}), "save_safetensors: no tensor can be named '__metadata__'");
   EXPECT_TRUE(saving({{"\xff", ones({2})}}).starts_with("save_safetensors: a name or a text of metadata is not UTF-8"));

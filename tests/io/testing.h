@@ -9,13 +9,14 @@
 #include <fstream>
 #include <functional>
 #include <thread>
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace fs = std::filesystem;
 namespace bora::io {
 struct Folder {
-  std::string path = (fs::temp_directory_path() / ("bora_io_" + std::to_string(::getpid()))).string();
-  Folder() { fs::remove_all(path); }
-  ~Folder() { fs::remove_all(path); }
+  test::TempFolder temp;
+  std::string path = temp / "io";
 };
 inline MeshShape mesh_of(int data, int model) { return {{{AxisName("data"), data}, {AxisName("model"), model}}}; }
 
@@ -97,12 +98,7 @@ inline bool holds_expected(const Shapes& types, const Place& place, const State&
               });
   return ok;
 }
-template <class E> std::string error_of(const auto& call) {
-  try {
-    call();
-  } catch (const E& e) { return e.what(); }
-  return "no error";
-}
+using bora::test::error_of;
 inline void save_on(const MeshShape& mesh, const std::string& root, std::int64_t step, const Shapes& types = shapes()) {
   run_ranks(mesh, [&](const Place& place) {
     auto s = make_state(types, place, true);

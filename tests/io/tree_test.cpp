@@ -10,6 +10,8 @@
 #include "bora/ops/shape.h"
 #include "bora/ops/sharding.h"
 #include "bora/random/random.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace fs = std::filesystem;
 namespace tree_test {
@@ -49,17 +51,10 @@ void expect_same(const Model& a, const Model& b) {
   }
 }
 struct TreeFiles : testing::Test {
-  std::string folder = (fs::temp_directory_path() / ("bora_tree_" + std::to_string(::getpid()))).string(),
-              at = folder + "/weights";
-  TreeFiles() { fs::remove_all(folder); }
-  ~TreeFiles() override { fs::remove_all(folder); }
+  test::TempFolder temp;
+  std::string folder = temp / "trees", at = folder + "/weights";
 };
-template <class F> std::string error_of(const F& f) {
-  try {
-    f();
-    return "no error";
-  } catch (const Error& e) { return e.text(); }
-}
+using bora::test::error_of;
 }  // namespace
 
 TEST_F(TreeFiles, OneLineThereAndOneBack) {

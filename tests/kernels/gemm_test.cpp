@@ -14,10 +14,10 @@
 #include "bora/kernels/memory.h"
 #include "kernels/gemm/bf16.h"
 #include "kernels/gemm/block.h"
+#include "kernels/numbers.h"
 
 namespace bora::kernels::gemm_test {
 namespace {
-using I = std::int64_t;
 struct Case {
   I batch = 1, m = 1, n = 1, k = 1;
   bool ta = false, tb = false;
@@ -25,15 +25,6 @@ struct Case {
   bool share_b = false;  // batch stride of b is 0
   Into into = Into::set;
 };
-template <class T> std::vector<T> numbers(I n, unsigned seed) {
-  std::mt19937 rng(seed);
-  std::vector<T> x(static_cast<std::size_t>(n));
-  for (auto& v : x) {
-    if constexpr (std::is_integral_v<T>) v = static_cast<T>(rng());
-    else v = static_cast<T>(std::uniform_real_distribution<float>(-1, 1)(rng));
-  }
-  return x;
-}
 template <class T> struct Product {
   Case s;
   std::vector<T> a, b, c0;
@@ -41,9 +32,9 @@ template <class T> struct Product {
   explicit Product(Case s) : s(s) {
     I lda = (s.ta ? s.m : s.k) + s.pad, ldb = (s.tb ? s.k : s.n) + s.pad, ldc = s.n + s.pad;
     I size_a = lda * (s.ta ? s.k : s.m), size_b = ldb * (s.tb ? s.n : s.k);
-    a = numbers<T>(s.batch * size_a, 1);
-    b = numbers<T>(s.batch * size_b, 2);
-    c0 = numbers<T>(s.batch * ldc * s.m, 3);
+    a = numbers<T>(s.batch * size_a, 1, 1);
+    b = numbers<T>(s.batch * size_b, 2, 1);
+    c0 = numbers<T>(s.batch * ldc * s.m, 3, 1);
     g = {.dtype = dtype_of<T>,
          .batch = s.batch,
          .m = s.m,

@@ -8,20 +8,10 @@
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/compile/program.h"
+#include "kernels/numbers.h"
 
 namespace bora::kernels::index_test {
 namespace {
-using I = std::int64_t;
-std::size_t u(I i) { return static_cast<std::size_t>(i); }
-template <class T> std::vector<T> numbers(I n, unsigned seed) {
-  std::mt19937 rng(seed);
-  std::vector<T> x(u(n));
-  for (auto& v : x) {
-    if constexpr (std::is_integral_v<T>) v = static_cast<T>(rng());
-    else v = static_cast<T>(std::uniform_real_distribution<float>(-2, 2)(rng));
-  }
-  return x;
-}
 std::vector<std::int32_t> positions(I m, I n) {
   std::mt19937 rng(3);
   std::vector<std::int32_t> x(u(m));

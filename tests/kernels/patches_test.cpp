@@ -9,15 +9,10 @@
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "kernels/gemm/unfolded.h"
+#include "kernels/numbers.h"
 
 namespace bora::kernels::patches_test {
 namespace {
-using I = std::int64_t;
-template <class T> std::vector<T> numbers(I n, std::mt19937& rng) {
-  std::vector<T> x(static_cast<std::size_t>(n));
-  for (auto& v : x) v = static_cast<T>(std::uniform_real_distribution<float>(-9, 9)(rng));
-  return x;
-}
 /// Windows of random places, sizes and numbers of dimensions, some of them on nothing; groups of channels or all.
 struct Random {
   std::mt19937 rng;
@@ -45,19 +40,19 @@ template <class T> void compare(unsigned seed) {
   const I rows = p.windows(), columns = p.elements(), m = p.turned ? columns : rows, k = p.turned ? rows : columns,
           n = r.pick(0, 2) ? r.pick(1, 20) : r.pick(30, 90);
   SCOPED_TRACE(testing::Message() << "seed " << seed << ": " << m << " " << k << " " << n);
-  const auto x = numbers<T>(r.image, r.rng);
+  const auto x = numbers<T>(r.image, r.rng, 9);
   Gemm g{.dtype = dtype_of<T>, .m = m, .n = n, .k = k, .a = x.data(), .ldc = n + r.pick(0, 3)};
   // b as it is, or in parts that are transposed and in any order
   const bool parts = !p.turned && r.pick(0, 1);
   std::vector<I> begin;
-  const auto b = numbers<T>(k * n, r.rng);
+  const auto b = numbers<T>(k * n, r.rng, 9);
   g.b = b.data(), g.b_row = n, g.b_col = 1;
   if (parts) {
     for (I i = 0; i < k / p.channels; ++i) begin.push_back(i * p.channels * n);
     std::shuffle(begin.begin(), begin.end(), r.rng);
     if (r.pick(0, 1)) g.b_row = 1, g.b_col = p.channels;
   }
-  const auto c0 = numbers<T>(m * g.ldc, r.rng);
+  const auto c0 = numbers<T>(m * g.ldc, r.rng, 9);
   auto want = c0;
   g.c = want.data();
   gemm_unfolded(g, p, parts ? begin.data() : nullptr, p.channels);

@@ -14,6 +14,7 @@
 #include "base/cores.h"
 #include "bora/base/parallel.h"
 #include "bora/compile/program.h"
+#include "support/temp_folder.h"
 
 namespace cores_test {
 namespace {
@@ -29,9 +30,8 @@ template <class F> void apart(F&& f) { std::thread(f).join(); }
 namespace fs = std::filesystem;
 /// A machine's /sys and /proc, as far as we read them.
 struct Machine {
-  std::string root = (fs::temp_directory_path() / ("bora_cores_" + std::to_string(::getpid()))).string();
-  Machine() { fs::remove_all(root); }
-  ~Machine() { fs::remove_all(root); }
+  bora::test::TempFolder temp;
+  std::string root = temp / "root";
   void write(const std::string& path, const std::string& text) const {
     fs::create_directories(fs::path(root + path).parent_path());
     std::ofstream(root + path) << text << '\n';

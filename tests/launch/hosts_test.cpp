@@ -5,16 +5,14 @@
 #include "launch/allocation.h"
 #include "launch/remote.h"
 #include "bora/base/error.h"
+#include "support/throws.h"
 
 namespace hosts_test {
 using namespace bora;
 using namespace bora::launch;
 namespace {
-std::string error_of(const std::string& text) {
-  try {
-    parse_hosts(text, "hosts");
-  } catch (const ConfigError& e) { return e.what(); }
-  return "no error";
+std::string problem_with(const std::string& text) {
+  return test::error_of<ConfigError>([&] { parse_hosts(text, "hosts"); });
 }
 }  // namespace
 
@@ -40,7 +38,7 @@ TEST(Hosts, Lines) {
 }
 TEST(Hosts, ErrorsNameTheLine) {
   auto begins = [](const std::string& text, const std::string& words) {
-    EXPECT_TRUE(error_of(text).starts_with(words)) << error_of(text);
+    EXPECT_TRUE(problem_with(text).starts_with(words)) << problem_with(text);
   };
   begins("", "hosts: no hosts in it; a line is: host slots=N iface=NAME");
   begins("# nobody\n", "hosts: no hosts in it");

@@ -1,9 +1,7 @@
 // The launcher, with small shell commands as ranks.
 #include "launch/launch.h"
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <chrono>
@@ -15,61 +13,28 @@
 #include <thread>
 #include "bora/base/error.h"
 #include "bora/compile/program.h"
+#include "support/files.h"
+#include "support/processes.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace fs = std::filesystem;
 namespace launch_test {
 using namespace bora;
 using namespace bora::launch;
 namespace {
-struct Result {
-  int code = 0;
-  std::string out, err;
-  double seconds = 0;
-};
-std::string slurp(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream s;
-  s << file.rdbuf();
-  return s.str();
-}
+using bora::test::Result;
+using bora::test::slurp;
 std::string folder() {  // the same in forked children
-  static const auto path = (fs::temp_directory_path() / ("bora_launch_" + std::to_string(::getpid()))).string();
-  return path;
+  static const bora::test::TempFolder temp;
+  return temp.path();
 }
 struct LaunchTest : testing::Test {
   LaunchTest() { fs::remove_all(folder()), fs::create_directories(folder()); }
-  ~LaunchTest() override { fs::remove_all(folder()); }
   /// launch() in a process of its own, as the command runs it; `meanwhile` gets its pid.
   static Result run(Options options, const std::string& script, const std::function<void(pid_t)>& meanwhile = {}) {
     options.command = {"/bin/sh", "-c", script};
-    auto begin = std::chrono::steady_clock::now();
-    std::fflush(nullptr);  // the child must not write it again
-    auto pid = ::fork();
-    if (pid == 0) {
-      auto to = [](const std::string& name, int fd) { ::dup2(::creat((folder() + name).c_str(), 0666), fd); };
-      to("/out", 1), to("/err", 2);
-      ::_exit(launch::run(options));
-    }
-    if (meanwhile) meanwhile(pid);
-    int status = 0;
-    ::waitpid(pid, &status, 0);
-    Result r{WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(folder() + "/out"),
-             slurp(folder() + "/err")};
-    r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return r;
-  }
-  static int processes(const std::string& word) {  // whose command line has this word
-    int n = 0;
-    for (auto& p : fs::directory_iterator("/proc")) {
-      auto line = slurp(p.path() / "cmdline");
-      auto state = slurp(p.path() / "stat");
-      n += line.find(word) != std::string::npos && state.find(") Z") == std::string::npos;
-    }
-    return n;
-  }
-  static int left(const std::string& word) {  // those killed take a moment to go
-    for (int i = 0; i < 200 && processes(word) > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    return processes(word);
+    return bora::test::run_apart(folder() + "/said", [&] { return launch::run(options); }, meanwhile);
   }
   static void wait_for(const std::string& file) {
     for (int i = 0; i < 500 && !fs::exists(file); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -100,7 +65,7 @@ TEST_F(LaunchTest, AKilledRankIsNamedAndNobodyStays) {
   EXPECT_EQ(r.err, "bora: rank 1 lost: killed by signal 9 (Killed)\n");
   EXPECT_LT(r.seconds, 2.5);
   EXPECT_GE(r.seconds, 1.5);  // survivors had their time
-  EXPECT_EQ(left("4711"), 0);
+  EXPECT_EQ(bora::test::left("4711"), 0);
 }
 TEST_F(LaunchTest, SurvivorsThatEndBecauseOfAnotherAreNotTheCause) {
   auto r = run({.ranks = 3},
@@ -146,7 +111,7 @@ TEST_F(LaunchTest, SignalsStopInOrder) {
   r = run({.ranks = 2}, "touch " + folder() + "/ready$BORA_RANK; exec sleep 4712",
           stop(SIGINT));  // no handler: ends all the same
   EXPECT_EQ(r.code, 130);
-  EXPECT_EQ(left("4712"), 0);
+  EXPECT_EQ(bora::test::left("4712"), 0);
 }
 TEST_F(LaunchTest, ASecondSignalEndsTheRanks) {
   auto r = run({.ranks = 2}, "trap '' TERM; touch " + folder() + "/ready$BORA_RANK; while :; do sleep 0.05; done",
@@ -165,7 +130,7 @@ TEST_F(LaunchTest, RanksDieWithTheLauncher) {
     ::kill(launcher, SIGKILL);
   });
   EXPECT_EQ(r.code, -SIGKILL);
-  EXPECT_EQ(left("4713"), 0);
+  EXPECT_EQ(bora::test::left("4713"), 0);
 }
 TEST_F(LaunchTest, LogsHaveEverything) {
   auto logs = folder() + "/logs/deep";
@@ -296,23 +261,13 @@ TEST_F(LaunchTest, RankZeroInheritsASocketOfItsPort) {
   EXPECT_EQ(r.out.find("[rank 1] socket:["), std::string::npos) << r.out;
 }
 TEST_F(LaunchTest, ATakenPortIsFoundBeforeRanksStart) {
-  int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-  ::sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ::socklen_t size = sizeof address;
-  ASSERT_EQ(::bind(fd, reinterpret_cast<::sockaddr*>(&address), size), 0);
-  ASSERT_EQ(::listen(fd, 1), 0);
-  ::getsockname(fd, reinterpret_cast<::sockaddr*>(&address), &size);
-  auto root = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-  try {
-    launch::run({.ranks = 2, .command = {"touch", folder() + "/started"}, .root = root});
-    ADD_FAILURE() << "no error";
-  } catch (const ConfigError& e) {
-    EXPECT_EQ(std::string(e.what()), "cannot listen on " + root + ": the port is in use");
-  }
+  bora::test::TakenPort taken;
+  auto& root = taken.address();
+  EXPECT_EQ(bora::test::error_of<ConfigError>([&] {
+              launch::run({.ranks = 2, .command = {"touch", folder() + "/started"}, .root = root});
+            }),
+            "cannot listen on " + root + ": the port is in use");
   EXPECT_FALSE(fs::exists(folder() + "/started"));
-  ::close(fd);
   for (auto root : {"nowhere", "::1", "fd77::1:29650", "127.0.0.1:0", "no host:29650"})
     EXPECT_THROW(launch::run({.ranks = 2, .command = {"true"}, .root = root}), ConfigError) << root;
   EXPECT_THROW(launch::run({.ranks = 0, .command = {"true"}}), ConfigError);

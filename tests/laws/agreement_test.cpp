@@ -1,10 +1,9 @@
 // Ranks that compute with arrays of other global shapes, dtypes or Specs are told so, all of them, with both sides
 // quoted.
-#include <arpa/inet.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "laws/laws.h"
+#include "support/processes.h"
 
 namespace bora::laws::agreement_test {
 namespace {
@@ -177,20 +176,9 @@ TEST(Agreement, DISABLED_RankOfAJob) {
   } catch (const Error& e) { what = e.what(); }
   for (auto& q : kBoth) EXPECT_NE(what.find(q), std::string::npos) << what;
 }
-std::string free_address() {
-  int s = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in a{};
-  a.sin_family = AF_INET;
-  a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t n = sizeof a;
-  EXPECT_EQ(::bind(s, reinterpret_cast<sockaddr*>(&a), n), 0);
-  EXPECT_EQ(::getsockname(s, reinterpret_cast<sockaddr*>(&a), &n), 0);
-  ::close(s);
-  return "127.0.0.1:" + std::to_string(ntohs(a.sin_port));
-}
 TEST(Agreement, BetweenProcesses) {
   for (bool staged : {false, true}) {
-    auto root = free_address();
+    auto root = test::TakenPort().address();  // it is free again
     std::vector<pid_t> ranks;
     for (int r = 0; r < 2; ++r) {
       std::vector<std::string> words{"BORA_RANK=" + std::to_string(r), "BORA_SIZE=2", "BORA_ROOT=" + root};
@@ -213,7 +201,7 @@ TEST(Agreement, BetweenProcesses) {
     for (auto pid : ranks) {
       int status = 0;
       EXPECT_EQ(::waitpid(pid, &status, 0), pid);
-      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << (staged ? "staged" : "eager") << " " << status;
+      EXPECT_EQ(test::end_of(status), 0) << (staged ? "staged" : "eager");
     }
   }
 }

@@ -1,15 +1,13 @@
 // Factorisations of complex matrices: the equations that define them, their bits, JAX's and SciPy's numbers.
 #include "bora/base/parallel.h"
 #include "laws/complex_table.h"
+#include "support/matrices.h"
 
 namespace bora::laws::complex_linalg_test {
 namespace {
-Array turned(const Array& x) { return swapaxes(conj(x), -1, -2); }
-double largest(const Array& x) { return x.size() == 0 ? 0 : amax(abs(x)).astype(f64).item<double>(); }
-Array draw(int seed, const Shape& shape, Dtype dtype) {
-  auto part = [&](int s) { return random::normal(random::key(s), shape, real_dtype(dtype)); };
-  return is_complex(dtype) ? complex(part(seed), part(seed + 100)) : part(seed);
-}
+using test::draw;
+using test::largest;
+using test::turned;
 /// As weighed() of make_complex.py.
 Array weighed(const Array& x) {
   auto w = cos(reshape(arange(x.size()).astype(f64), x.shape()) * 1.3 + 0.7);

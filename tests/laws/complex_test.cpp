@@ -6,6 +6,7 @@
 #include <random>
 #include "bora/base/parallel.h"
 #include "laws/complex_table.h"
+#include "support/temp_folder.h"
 
 namespace bora::laws::complex_test {
 namespace {
@@ -160,10 +161,10 @@ TEST(Complex, NumbersAreReadAndWritten) {
   EXPECT_EQ(array({1., 2.}).to_vector<C>()[1], C(2));
   EXPECT_EQ(to_string(x), "[1.+2.j, 3.-4.j]");
   EXPECT_EQ(to_string(x.type()), "complex64[2]");
-  auto path = std::filesystem::temp_directory_path() / ("bora_complex_" + std::to_string(getpid()) + ".npz");
+  test::TempFolder temp;
+  auto path = temp / "x.npz";
   save_npz(path, {{"x", x}, {"y", some({2, 3}, 4)}});
   auto back = load_npz(path);
-  std::filesystem::remove(path);
   close({back["x"], back["y"]}, {x, some({2, 3}, 4)}, 0, "npz");
 }
 /// An operation that means nothing for complex numbers says so where it is called, also when staged.

@@ -1,21 +1,18 @@
 // Eigenvalues, Schur's and Hessenberg's form of matrices of every kind: the equations that define them, with the same
 // bits for every number of threads; known eigenvalues; NumPy's.
 #include <cmath>
-#include <fstream>
-#include <sstream>
 #include "bora/base/parallel.h"
 #include "bora/ops/linalg_scipy.h"
 #include "laws/laws.h"
+#include "support/golden.h"
+#include "support/matrices.h"
 
 namespace bora::laws::eig_test {
 namespace {
+using test::draw;
+using test::largest;
+using test::turned;
 using Index = std::int64_t;
-Array turned(const Array& x) { return swapaxes(conj(x), -1, -2); }
-double largest(const Array& x) { return x.size() == 0 ? 0 : amax(abs(x)).astype(f64).item<double>(); }
-Array draw(int seed, const Shape& shape, Dtype dtype) {
-  auto part = [&](int s) { return random::normal(random::key(s), shape, real_dtype(dtype)); };
-  return is_complex(dtype) ? complex(part(seed), part(seed + 100)) : part(seed);
-}
 Array shifted(Index n, Index k, Dtype dtype) {
   return (expand_dims(iota({n}, 0), -1) + static_cast<int>(k) == expand_dims(iota({n}, 0), 0)).astype(dtype);
 }
@@ -134,18 +131,12 @@ TEST(Eig, AnyNumberThatIsNotFiniteGivesNan) {
     }
 }
 TEST(Eig, NumpysEigenvalues) {
-  std::ifstream in(BORA_SOURCE_DIR "/tests/golden/eig.txt");
-  std::string line;
   int cases = 0;
-  while (std::getline(in, line)) {
-    if (line[0] == '#') continue;
-    std::istringstream words(line);
-    int n = 0, kind = 0;
-    std::string colon;
-    words >> n >> kind >> colon;
-    std::vector<double> numbers(static_cast<std::size_t>(2 * n));
-    for (auto& x : numbers) words >> x;
-    ASSERT_TRUE(words) << line.substr(0, 20);
+  for (auto& line : test::golden_lines("eig.txt")) {
+    int n = std::stoi(line.name), kind = std::stoi(line.parameters[0]);
+    std::vector<double> numbers;
+    for (auto& word : line.values) numbers.push_back(std::stod(word));
+    ASSERT_EQ(numbers.size(), static_cast<std::size_t>(2 * n)) << line.text;
     auto i = expand_dims(iota({n}, 0), -1), j = expand_dims(iota({n}, 0), 0);
     auto part = [&](const Array& x, int p) { return (remainder(x, p) - p / 2).astype(f64) / 4.0; };
     auto a = part(7 * i + 13 * j + i * j + 3 * i * i, 11);

@@ -1,9 +1,8 @@
 // golden.h -- inputs and results of functions in files of tests/golden.
 #pragma once
 #include <complex>
-#include <fstream>
-#include <sstream>
 #include "laws/laws.h"
+#include "support/golden.h"
 
 namespace bora::laws {
 struct Golden {
@@ -12,17 +11,14 @@ struct Golden {
 using GoldenCases = std::vector<std::pair<std::string, Golden>>;
 /// Appends the cases of a file in their order. Lines "name in|out dtype shape : numbers"; a complex number is two.
 inline void read_golden(const std::string& file_name, GoldenCases& r) {
-  std::ifstream file(std::string(BORA_SOURCE_DIR) + "/tests/golden/" + file_name);
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    std::istringstream s(line);
-    std::string name, role, dtype, sizes, word;
-    s >> name >> role >> dtype >> sizes >> word;
+  for (auto& line : test::golden_lines(file_name)) {
+    auto& name = line.name;
+    auto& role = line.parameters[0];
+    auto& dtype = line.parameters[1];
     Shape shape;
-    std::istringstream numbers(sizes == "-" ? "" : sizes);
-    for (std::string n; std::getline(numbers, n, ',');) shape.push_back(std::stoll(n));
+    for (auto n : test::numbers(line.parameters[2])) shape.push_back(n);
     std::vector<double> v;
-    while (s >> word) v.push_back(std::strtod(word.c_str(), nullptr));
+    for (auto& word : line.values) v.push_back(std::strtod(word.c_str(), nullptr));
     Array x;
     if (is_complex(parse_dtype(dtype))) {
       std::vector<std::complex<double>> z;

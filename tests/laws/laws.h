@@ -9,23 +9,15 @@
 #include "bora/compile/program.h"
 #include "bora/fx/core.h"
 #include "laws/effort.h"
+#include "support/numbers.h"
 
 namespace bora::laws {
 /// Of Specs, by the effort.
 inline std::size_t combinations() {
   return effort() == Effort::full ? 600 : effort() == Effort::thin ? 4 : 6;
 }
-/// Fixed pseudo-random numbers in [lo, hi), f64.
-inline Array values(const Shape& shape, double lo, double hi, int seed) {
-  std::vector<double> v(static_cast<std::size_t>(volume(shape)));
-  std::uint64_t s = static_cast<std::uint64_t>(seed) * 0x9e3779b97f4a7c15ull + 12345;
-  for (auto& x : v) {
-    s = s * 6364136223846793005ull + 1442695040888963407ull;
-    x = lo + (hi - lo) * static_cast<double>(s >> 11) / 9007199254740992.0;
-  }
-  return asarray(v, shape);
-}
-inline Array rnd(const Shape& s, int seed) { return values(s, -1, 1, seed); }
+using test::rnd;
+using test::values;
 inline bool floating(const Array& a) { return a.defined() && is_inexact(a.dtype()); }
 /// Its numbers; of complex ones all real parts, then all imaginary ones.
 inline std::vector<double> numbers_of(const Array& a) {
@@ -108,6 +100,14 @@ inline Arrays gathered(const Arrays& a) {
 inline Arrays joined(Arrays a, const Arrays& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
+}
+/// {f(in), the gradients of its elements' weighted sum by each leaf of `in`}: f gives a NamedArray.
+template <class F, class In> Arrays with_gradients(const F& f, const In& in) {
+  auto loss = [&](const In& x) {
+    auto y = f(x).array();
+    return sum(y * rnd(y.shape(), 7).astype(y.dtype()));
+  };
+  return joined({f(in).array()}, tree::leaves(grad(loss)(in)));
 }
 /// f staged on these arguments and run as an inner jit.
 inline Arrays run_staged(const FlatFn& f, const Arrays& in) {

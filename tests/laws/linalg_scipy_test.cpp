@@ -2,16 +2,14 @@
 #include "bora/base/parallel.h"
 #include "bora/ops/linalg_scipy.h"
 #include "laws/complex_table.h"
+#include "support/matrices.h"
 
 namespace bora::laws::linalg_scipy_test {
 namespace {
+using test::draw;
+using test::largest;
+using test::turned;
 using namespace linalg;
-Array turned(const Array& x) { return swapaxes(conj(x), -1, -2); }
-double largest(const Array& x) { return x.size() == 0 ? 0 : amax(abs(x)).astype(f64).item<double>(); }
-Array draw(int seed, const Shape& shape, Dtype dtype) {
-  auto part = [&](int s) { return random::normal(random::key(s), shape, real_dtype(dtype)); };
-  return is_complex(dtype) ? complex(part(seed), part(seed + 100)) : part(seed);
-}
 double limit_of(Dtype d, std::int64_t n) { return (real_dtype(d) == f64 ? 1e-13 : 1e-4) * static_cast<double>(n + 3); }
 /// Staged and mapped, f gives what it gives.
 void transformed(const std::function<Arrays(const Array&)>& f, const Array& x, double limit) {

@@ -1,12 +1,15 @@
 // Small matrices: the bits of one do not depend on those beside it.
 #include <chrono>
 #include <cmath>
+#include <complex>
 #include "bora/base/parallel.h"
 #include "laws/laws.h"
+#include "support/matrices.h"
 
 namespace bora::laws::linalg_test {
 namespace {
-Array draw(int seed, const Shape& shape, Dtype dtype) { return random::normal(random::key(seed), shape, dtype); }
+using test::draw;
+using test::largest;
 TEST(Linalg, TheBatchGivesTheBitsOfEachMatrix) {
   constexpr std::int64_t count = 13;
   for (auto dtype : {f32, f64})
@@ -41,7 +44,6 @@ TEST(Linalg, TheBatchGivesTheBitsOfEachMatrix) {
         }
     }
 }
-double largest(const Array& x) { return x.size() == 0 ? 0 : amax(abs(x)).astype(f64).item<double>(); }
 /// Factors of matrices around the sizes at which algorithms change give the matrix back, with the same bits for every
 /// number of threads.
 TEST(Linalg, FactorsGiveTheMatrixBack) {

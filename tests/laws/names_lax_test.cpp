@@ -12,6 +12,7 @@
 #include "bora/ops/special_further.h"
 #include "bora/ops/special_matrices.h"
 #include "laws/names_table.h"
+#include "support/throws.h"
 
 namespace bora::laws::names_lax_test {
 namespace {
@@ -284,12 +285,7 @@ void add_further(NamedCases& cases) {
   BORA_CASE(smooth, "linalg::leslie", linalg::leslie(a, b));
 }
 
-template <class E, class F> void says(F&& f, const std::string& part) {
-  try {
-    (void)f();
-    ADD_FAILURE() << "nothing thrown; expected " << part;
-  } catch (const E& e) { EXPECT_NE(e.text().find(part), std::string::npos) << e.text(); }
-}
+using bora::test::says;
 TEST(NamesOfLax, MistakesAreNamed) {
   auto x = ones({2, 3}), i = zeros({2, 1}, i32);
   auto complex_x = x.astype(complex64);

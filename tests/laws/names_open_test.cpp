@@ -6,6 +6,7 @@
 #include "bora/random/gamma_grad.h"
 #include "bora/random/kde.h"
 #include "laws/names_table.h"
+#include "support/throws.h"
 
 namespace bora::laws::names_open_test {
 using stats::Bandwidth;
@@ -71,12 +72,7 @@ void add_open(NamedCases& cases) {
                                                           })(b)});
 }
 namespace {
-template <class E, class F> void says(F&& f, const std::string& text) {
-  try {
-    (void)f();
-    ADD_FAILURE() << "nothing thrown; expected " << text;
-  } catch (const E& e) { EXPECT_NE(e.text().find(text), std::string::npos) << e.text(); }
-}
+using bora::test::says;
 double at(const Array& y) { return y.astype(f64).item<double>(); }
 
 TEST(OpenNames, MistakesAreNamed) {

@@ -2,6 +2,7 @@
 // slices, sparse grids.
 #include "bora/ops/image.h"
 #include "laws/names_odd.h"
+#include "support/throws.h"
 
 namespace bora::laws::names_ports_test {
 namespace {
@@ -96,12 +97,7 @@ void add_ports(NamedCases& cases) {
   add_images(cases);
 }
 namespace {
-template <class E, class F> void says(F&& f, const std::string& part) {
-  try {
-    (void)f();
-    ADD_FAILURE() << "nothing thrown; expected " << part;
-  } catch (const E& e) { EXPECT_NE(e.text().find(part), std::string::npos) << e.text(); }
-}
+using bora::test::says;
 TEST(PortedNames, MistakesAreNamed) {
   auto x = ones({2, 3}), v = ones({3});
   says<ShapeError>([&] { return cross(ones({4}), v); },

@@ -1,5 +1,6 @@
 // Cases of stats.h.
 #include "laws/names_table.h"
+#include "support/throws.h"
 
 namespace bora::laws::names_stats_test {
 namespace {
@@ -114,12 +115,7 @@ void add_stats(NamedCases& cases) {
   BORA_CASE(steps, "stats::rankdata", stats::rankdata(a, Ties::average, 0));
 }
 namespace {
-template <class E, class F> void says(F&& f, const std::string& part) {
-  try {
-    (void)f();
-    ADD_FAILURE() << "nothing thrown; expected " << part;
-  } catch (const E& e) { EXPECT_NE(e.text().find(part), std::string::npos) << e.text(); }
-}
+using bora::test::says;
 TEST(Stats, MistakesAreNamed) {
   auto x = ones({2, 3}), v = ones({3});
   says<ShapeError>([&] { return stats::multivariate_normal::logpdf(x, v, ones({2, 2})); },

@@ -1,104 +1,43 @@
 // Laws of the functions with NumPy's names: each gives the numbers of NumPy or JAX, staged and mapped the same ones,
 // and its derivative equals differences.
-#include <fstream>
-#include <regex>
-#include <set>
-#include <sstream>
-#include "laws/golden.h"
+#include "laws/names_driver.h"
 #include "laws/names_odd.h"
-#include "laws/names_table.h"
+#include "support/throws.h"
 
 namespace bora::laws::names_test {
 namespace {
-/// The cases of all files in their order.
-const GoldenCases& golden() {
-  static const GoldenCases r = [] {
-    GoldenCases c;
-    read_golden("numpy_names.txt", c);
-    read_golden("special_names.txt", c);
-    read_golden("lax_names.txt", c);
-    read_golden("open_names.txt", c);
-    read_golden("odd_values.txt", c);
-    read_golden("forms_names.txt", c);
-    read_golden("ports_names.txt", c);
-    return c;
-  }();
-  return r;
+const NamesDriver& driver() {
+  static const NamesDriver all(
+      {"numpy_names.txt", "special_names.txt", "lax_names.txt", "open_names.txt", "odd_values.txt", "forms_names.txt",
+       "ports_names.txt"},
+      {names_statistics_test::add_statistics, names_numeric_test::add_numeric, names_arrange_test::add_arrange,
+       names_linalg_test::add_linalg, names_convolution_test::add_convolution, names_special_test::add_special,
+       names_stats_test::add_stats, names_activations_test::add_activations, names_lax_test::add_lax,
+       names_open_test::add_open, names_odd_test::add_odd, names_forms_test::add_forms, names_ports_test::add_ports});
+  return all;
 }
-const NamedCases& cases() {
-  static const NamedCases r = [] {
-    NamedCases c;
-    names_statistics_test::add_statistics(c);
-    names_numeric_test::add_numeric(c);
-    names_arrange_test::add_arrange(c);
-    names_linalg_test::add_linalg(c);
-    names_convolution_test::add_convolution(c);
-    names_special_test::add_special(c);
-    names_stats_test::add_stats(c);
-    names_activations_test::add_activations(c);
-    names_lax_test::add_lax(c);
-    names_open_test::add_open(c);
-    names_odd_test::add_odd(c);
-    names_forms_test::add_forms(c);
-    names_ports_test::add_ports(c);
-    return c;
-  }();
-  return r;
-}
-template <class F> void for_each_case(Takes least, F&& f) {
-  for (auto& [name, g] : golden()) {
-    auto found = cases().find(name);
-    if (found == cases().end() || found->second.takes < least) continue;
-    SCOPED_TRACE(name);
-    try {
-      f(name, found->second.f, g);
-    } catch (const std::exception& e) { ADD_FAILURE() << e.what(); }
-  }
-}
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
 double tolerance(const Arrays& out) {
   double t = 1e-12;
   for (auto& x : out)
     if (x.dtype() == f32) t = 1e-6;
   return t;
 }
-TEST(Names, EveryCaseIsInTheTableAndInTheFile) {
-  std::set<std::string> there;
-  for (auto& [name, g] : golden()) {
-    EXPECT_TRUE(cases().count(name)) << name << " is in the file only";
-    there.insert(name);
-  }
-  for (auto& [name, c] : cases()) EXPECT_TRUE(there.count(name)) << name << " is in the table only";
-}
+TEST(Names, EveryCaseIsInTheTableAndInTheFile) { driver().table_and_files_agree(); }
 TEST(Names, EveryFunctionHasACase) {
-  std::set<std::string> tried;
-  for (auto& [name, c] : cases()) tried.insert(name.substr(0, name.find('/')));
-  std::regex space("\nnamespace bora(\\S*) \\{"), declaration("\n(?:Array|Arrays|bool|[A-Z]\\w+) (\\w+)\\(");
-  for (auto* file : {"statistics", "sets", "numeric", "arrange", "linalg_functions", "convolution", "special", "stats",
-                     "activations", "arcs", "bits", "lax", "masked", "indexed", "positions", "polynomials",
-                     "special_further", "special_matrices", "forms", "image", "../random/kde",
-                     "../random/gamma_grad"}) {
-    std::ifstream in(std::string(BORA_SOURCE_DIR) + "/include/bora/ops/" + file + ".h");
-    std::stringstream s;
-    s << in.rdbuf();
-    auto text = s.str();
-    for (std::sregex_iterator i(text.begin(), text.end(), space), end; i != end; ++i) {
-      auto inside = (*i)[1].length() ? (*i)[1].str().substr(2) + "::" : "";
-      auto next = std::next(i);
-      auto part = text.substr(at(i->position()), next == end ? text.npos : at(next->position() - i->position()));
-      for (std::sregex_iterator d(part.begin(), part.end(), declaration); d != end; ++d)
-        EXPECT_TRUE(tried.count(inside + (*d)[1].str()) || (*d)[1] == "array_equiv")
-            << inside << (*d)[1] << " (" << file << ".h) has no case";
-    }
-  }
+  std::vector<std::string> headers{"random/kde", "random/gamma_grad"};
+  for (std::string of_ops : {"statistics", "sets", "numeric", "arrange", "linalg_functions", "convolution", "special",
+                             "stats", "activations", "arcs", "bits", "lax", "masked", "indexed", "positions",
+                             "polynomials", "special_further", "special_matrices", "forms", "image"})
+    headers.push_back("ops/" + of_ops);
+  driver().functions_have_cases(headers, "bool|[A-Z]\\w+", "array_equiv");
 }
 TEST(Names, NumbersAreNumPys) {
-  for_each_case(Takes::values,
-                [](auto& name, auto& f, const Golden& g) { close(f(g.in), g.out, tolerance(g.out), name); });
+  driver().each(Takes::values,
+                [](auto& name, auto& f, auto& g) { close(f(g.in), g.out, tolerance(g.out), name); });
 }
 /// Special functions keep their digits where values are tiny or huge, in both dtypes. The inputs are numbers of f32.
 TEST(Names, SpecialNumbersAreExact) {
-  for_each_case(Takes::values, [](auto& name, auto& f, const Golden& g) {
+  driver().each(Takes::values, [](auto& name, auto& f, auto& g) {
     if (name.substr(0, 9) != "special::") return;
     auto narrow = g.in;
     for (auto& x : narrow) x = x.astype(f32);
@@ -118,70 +57,14 @@ TEST(Names, SpecialNumbersAreExact) {
     }
   });
 }
-TEST(Names, StagedIsEager) {
-  for_each_case(Takes::steps, [](auto& name, auto& f, const Golden& g) {
-    if (g.in.empty()) return;
-    close(jit([&](const Arrays& in) { return f(in); })(g.in), f(g.in), 0, name);
-  });
-}
+TEST(Names, StagedIsEager) { driver().staged_is_eager(0); }
 TEST(Names, MappedIsALoop) {
-  for_each_case(Takes::steps, [](auto& name, auto& f, const Golden& g) {
-    if (g.in.empty()) return;
-    Arrays other = g.in, both;
-    for (auto& x : other) x = flip(x);
-    for (std::size_t i = 0; i < other.size(); ++i) both.push_back(stack({g.in[i], other[i]}));
-    auto check_rows = [&](const Arrays& mapped, const Arrays& second, const std::string& what) {
-      auto one = f(g.in), two = f(second);
-      Arrays rows;
-      for (std::size_t i = 0; i < one.size(); ++i) rows.push_back(stack({one[i], two[i]}));
-      close(mapped, rows, tolerance(one), name + what);
-    };
-    check_rows(vmap([&](const Arrays& in) { return f(in); })(both), other, ", all inputs mapped");
-    auto first = g.in;
-    first[0] = other[0];
-    auto alone = vmap([&](const Array& x) {
-      auto in = g.in;
-      in[0] = x;
-      return f(in);
-    })(both[0]);
-    check_rows(alone, first, ", the first input mapped");
-  });
+  driver().mapped_is_a_loop([](const Array& x) { return flip(x); }, tolerance);
 }
 TEST(Names, DerivativesEqualDifferences) {
-  int tested = 0;
-  for_each_case(Takes::smooth, [&](auto& name, auto& f, const Golden& g) {
-    for (std::size_t k = 0; k < g.in.size(); ++k) {
-      if (!floating(g.in[k]) || g.in[k].size() == 0) continue;
-      auto loss = [&](const Array& x) {
-        auto in = g.in;
-        in[k] = x;
-        auto total = array(0., f64);
-        int i = 1;
-        for (auto& y : f(in))
-          if (floating(y)) total = total + sum(y * rnd(y.shape(), i++));
-        return total;
-      };
-      auto v = g.in[k].template to_vector<double>(), want = v;
-      for (std::size_t i = 0; i < v.size(); ++i) {
-        auto moved = [&](double h) {
-          auto w = v;
-          w[i] += h;
-          return loss(asarray(w, g.in[k].shape())).template item<double>();
-        };
-        want[i] = (moved(1e-5) - moved(-1e-5)) / 2e-5;
-      }
-      close({grad(loss)(g.in[k])}, {asarray(want, g.in[k].shape())}, 1e-6, name + ", input " + std::to_string(k));
-      ++tested;
-    }
-  });
-  EXPECT_GT(tested, 100);
+  EXPECT_GT(driver().derivatives_equal_differences([](auto&) { return 1e-6; }), 100);
 }
-template <class E, class F> void says(F&& f, const std::string& part) {
-  try {
-    (void)f();
-    ADD_FAILURE() << "nothing thrown; expected " << part;
-  } catch (const E& e) { EXPECT_NE(e.text().find(part), std::string::npos) << e.text(); }
-}
+using bora::test::says;
 TEST(Names, MistakesAreNamed) {
   auto x = ones({2, 3}), v = ones({3});
   says<ValueError>([&] { return quantile(x, 1.5); }, "quantile: q = 1.5 does not lie in [0, 1]");

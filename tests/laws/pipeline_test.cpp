@@ -10,9 +10,12 @@
 #include "bora/ops/sharding.h"
 #include "compile/testing.h"
 #include "laws/laws.h"
+#include "support/text.h"
 
 namespace bora::laws::pipeline_test {
 namespace {
+using compile_tests::numbers;
+using compile_tests::same_bits;
 const MeshAxes kData{"data"};
 
 /// Bodies over three kinds of values: whole, split by rows, split by columns. Equal on every rank but for the sizes of
@@ -31,7 +34,7 @@ class Bodies {
     for (auto& t : types) {
       auto s = t.shape;
       if (length >= 0) s.insert(0, length);
-      r.push_back(testing::numbers(s, random_() + (t == whole() ? 0 : static_cast<std::uint64_t>(rank_))));
+      r.push_back(numbers(s, random_() + (t == whole() ? 0 : static_cast<std::uint64_t>(rank_))));
     }
     return r;
   }
@@ -118,7 +121,7 @@ Case random_case(std::uint64_t seed, int ranks, int rank, bool in_turn) {
   p->compile.pipeline = !in_turn;
   return {p, in};
 }
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+using test::has;
 
 TEST(Pipeline, GivesTheBitsOfCollectivesInTurn) {
   const std::uint64_t seeds = effort() == Effort::full ? 60 : 25;
@@ -138,8 +141,8 @@ TEST(Pipeline, GivesTheBitsOfCollectivesInTurn) {
             continue;
           }
           auto text = e->explain();
-          testing::same_bits(got, mine[seed], "seed " + std::to_string(seed) + "\n" + text);
-          testing::same_bits(e->run(in), got, text);  // in used memory
+          same_bits(got, mine[seed], "seed " + std::to_string(seed) + "\n" + text);
+          same_bits(e->run(in), got, text);  // in used memory
           if (mesh.rank() > 0) continue;
           early += has(text, "(next iteration) start");
           late += has(text, "(iteration before) wait");
@@ -180,7 +183,7 @@ TEST(Pipeline, OperandsAndResultsAreLeftAloneFromStartToWait) {
       auto [p, in] = random_case(seed, 1, 0, in_turn);
       auto e = executable(p);
       (in_turn ? want : got) = e->run(in);
-      if (!in_turn) testing::same_bits(got, want, "seed " + std::to_string(seed) + "\n" + e->explain());
+      if (!in_turn) same_bits(got, want, "seed " + std::to_string(seed) + "\n" + e->explain());
     }
   }
   here() = saved;
@@ -233,10 +236,10 @@ TEST(Pipeline, MoreCollectivesThanAreTaken) {
       auto p = local([&](const Arrays& a) { return call(ops::Scan{outer, 0, 1, 4, true}, a); }, {whole, scanned});
       p->compile.pipeline = !in_turn;
       auto e = executable(p);
-      auto got = e->run({testing::numbers(whole.shape, 1), testing::numbers(scanned.shape, 2)});
+      auto got = e->run({numbers(whole.shape, 1), numbers(scanned.shape, 2)});
       auto& mine = want[static_cast<std::size_t>(mesh.rank())];
       if (in_turn) mine = got;
-      else testing::same_bits(got, mine);
+      else same_bits(got, mine);
     });
   }
 }
@@ -263,15 +266,15 @@ TEST(Pipeline, LayersShardedOverTheBatchAxisWithCheckpoints) {
               },
               {.compile = {.pipeline = !in_turn}});
           Spec rows{none, "data"};
-          Layers p{with_sharding_constraint(testing::numbers({length, 7, 7}, 1), rows),
-                   with_sharding_constraint(testing::numbers({length, 7}, 2), rows)};
-          auto x = with_sharding_constraint(testing::numbers({6, 7}, 3), Spec{"data"});
+          Layers p{with_sharding_constraint(numbers({length, 7, 7}, 1), rows),
+                   with_sharding_constraint(numbers({length, 7}, 2), rows)};
+          auto x = with_sharding_constraint(numbers({6, 7}, 3), Spec{"data"});
           auto g = step(p, x);
           Arrays got{local_block(g.w).block, local_block(g.b).block};
           auto& mine = want[static_cast<std::size_t>(mesh.rank())];
           auto text = explain(step, p, x);
           if (in_turn) mine = got;
-          else testing::same_bits(got, mine, text);
+          else same_bits(got, mine, text);
           if (mesh.rank() > 0) return;
           bool pipelined = !in_turn && length > 1;
           EXPECT_EQ(has(text, "(next iteration) start all_gather"), pipelined) << text;

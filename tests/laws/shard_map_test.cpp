@@ -1,5 +1,6 @@
 // shard_map: values declared the same on all ranks must be so, as far as the operations show.
 #include "laws/laws.h"
+#include "support/throws.h"
 
 namespace bora::laws::shard_map_test {
 namespace {
@@ -100,14 +101,7 @@ TEST(Replicated, UnderTransformsAndByName) {
     };
     auto bad = map([](const Array& l) { return Out{sum(l * l), l}; });
     auto good = map([](const Array& l) { return Out{psum(sum(l * l), "data"), l}; });
-    auto named = [&](auto run) {
-      try {
-        run();
-        ADD_FAILURE() << "no error";
-      } catch (const ShardError& e) {
-        EXPECT_NE(std::string(e.what()).find("result 'loss' (f64[])"), std::string::npos) << e.what();
-      }
-    };
+    auto named = [&](auto run) { test::says<ShardError>(run, "result 'loss' (f64[])"); };
     named([&] { (void)bad(x); });
     named([&] { (void)jit([&](const Array& a) { return bad(a).loss; })(x); });
     named([&] { (void)grad([&](const Array& a) { return bad(a).loss; })(x); });

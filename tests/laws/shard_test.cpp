@@ -8,6 +8,7 @@
 #include "bora/ops/transform.h"
 #include "bora/optim/optim.h"
 #include "laws/laws.h"
+#include "support/throws.h"
 
 namespace bora::laws::shard_test {
 namespace {
@@ -218,10 +219,7 @@ TEST(ShardMap, ResultsAreArraysOfOneShapeOnEveryRank) {
     EXPECT_EQ(sums.shape(), (Shape{2}));
     close(gathered({sums}), {stack({sum(view(x, 0)), sum(view(x, range(1, 3)))})}, 1e-15, "a number a rank");
     auto bad = [&](auto f, const Spec& out, const std::string& why) {
-      try {
-        (void)shard_map(f, mesh, {Spec{"data"}}, out, {.check = false})(x);
-        ADD_FAILURE() << "no error, but " << why << " was expected";
-      } catch (const ShardError& e) { EXPECT_NE(std::string(e.what()).find(why), std::string::npos) << e.what(); }
+      test::says<ShardError>([&] { (void)shard_map(f, mesh, {Spec{"data"}}, out, {.check = false})(x); }, why);
     };
     bad([](const Array& l) { return l; }, Spec{}, "ranks that hold the same part of it");
     bad([](const Array& l) { return concatenate({l, l, l}, 0); }, Spec{"data"}, "not how an array of 9 is split");
@@ -337,13 +335,12 @@ TEST(Errors, AreErrorsOnEveryRankNotHangs) {
   throws([&](const Mesh&) { (void)with_sharding_constraint(x, Spec{"data", "data"}); });
   throws([&](const Mesh&) { (void)with_sharding_constraint(x, Spec{"nope"}); });
   throws([&](const Mesh&) { (void)psum(with_sharding_constraint(x, Spec{"data"}), "data"); });
-  std::string said;
-  try {
+  auto said = test::error_of([&] {
     local_mesh({{"data", 3}}, [&](const Mesh& m) {
       auto y = with_sharding_constraint(rnd({6, 2}, 1), Spec{"data", none});
       (void)jit([&](const Array& a) { return m.rank() == 1 ? sum(a) : tanh(sum(a)); })(y);
     });
-  } catch (const Error& e) { said = e.what(); }
+  });
   EXPECT_NE(said.find("programs differ: collective 0 is ["), std::string::npos) << said;
   EXPECT_NE(said.find("] on ranks 0, 2"), std::string::npos) << said;
   EXPECT_NE(said.find("] on rank 1"), std::string::npos) << said;

@@ -10,6 +10,8 @@
 
 namespace bora::laws::sink_absorb_test {
 namespace {
+using compile_tests::numbers;
+using compile_tests::same_bits;
 constexpr std::int64_t kRows = 64, kColumns = 1024;  // a slice of f32: 256 KiB
 constexpr std::size_t kSlice = kRows * kColumns * 4;
 
@@ -113,7 +115,7 @@ class Work {
 };
 Arrays inputs(const Types& types, std::uint64_t seed) {
   Arrays r;
-  for (auto& t : types) r.push_back(testing::numbers(t.shape, seed * 31 + r.size()));
+  for (auto& t : types) r.push_back(numbers(t.shape, seed * 31 + r.size()));
   return r;
 }
 
@@ -126,21 +128,21 @@ TEST(Absorb, GivesTheBitsOfWorkBehindTheScan) {
     auto plain = std::make_shared<Program>(*p);
     plain->compile.fuse = false;
     auto want = executable(plain)->run(inputs(types, seed));
-    testing::same_bits(interpret(*p, inputs(types, seed)), want, "eager, seed " + std::to_string(seed));
+    same_bits(interpret(*p, inputs(types, seed)), want, "eager, seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     Mask all(types.size(), true), some;
     for (std::size_t i = 0; i < types.size(); ++i) some.push_back(random() % 2);
     for (auto& donated : {Mask(types.size()), all, some}) {
       auto e = executable(p, donated);
       auto about = "seed " + std::to_string(seed) + "\n" + e->explain();
-      testing::same_bits(e->run(inputs(types, seed), donated), want, about);
-      testing::same_bits(e->run(inputs(types, seed), donated), want, "again, " + about);
+      same_bits(e->run(inputs(types, seed), donated), want, about);
+      same_bits(e->run(inputs(types, seed), donated), want, "again, " + about);
     }
     // Operands that may not be overwritten keep their values.
     auto kept = inputs(types, seed);
     auto e = executable(p);
     (void)e->run(kept);
-    testing::same_bits(kept, inputs(types, seed), "operands, seed " + std::to_string(seed) + "\n" + e->explain());
+    same_bits(kept, inputs(types, seed), "operands, seed " + std::to_string(seed) + "\n" + e->explain());
     auto flat = flatten(p);
     ++(exec::absorb(flat)->code.size() < flat->code.size() ? moved : stayed);
   }
@@ -161,11 +163,11 @@ TEST(Absorb, LongChainsAreFollowedOnce) {
     }
     return Arrays{y * number + old};
   };
-  Arrays in{testing::numbers(all.shape, 1), testing::numbers({}, 2)};
+  Arrays in{numbers(all.shape, 1), numbers({}, 2)};
   auto p = stage(f, types_of(in)).program;
   auto flat = flatten(p);
   EXPECT_LT(exec::absorb(flat)->code.size(), flat->code.size());
-  testing::same_bits(executable(p)->run(in), interpret(*p, in));
+  same_bits(executable(p)->run(in), interpret(*p, in));
 }
 
 /// Training of stacked layers: the gradients of all of them are never in memory at once, not even where parts of a
@@ -183,14 +185,14 @@ TEST(Absorb, GradientsOfLayersAreUsedOneByOne) {
       return scan(add, zeros_like(w), reshape(x, {2, x.shape()[0] / 2, n})).first;
     };
     auto optimizer = optim::adamw({.learning_rate = 1e-3, .weight_decay = 0.1});
-    auto w = testing::numbers({layers, n, n}, 1) * 0.1;
+    auto w = numbers({layers, n, n}, 1) * 0.1;
     auto state = optimizer.init(w);
     auto step = [&](const Array& w, const decltype(state)& s, const Array& x) {
       auto g = gradient(w, x);
       auto [updates, next] = optimizer.update(g, s, w);
       return std::tuple{optim::apply_updates(w, updates), next, optim::global_norm(g)};
     };
-    auto x = testing::numbers({8, n}, 2);
+    auto x = numbers({8, n}, 2);
     auto want = step(w, state, x);
     auto leaves = tree::leaves(std::tuple{w, state, x});
     auto p = stage([&](const Arrays& a) {
@@ -204,7 +206,7 @@ TEST(Absorb, GradientsOfLayersAreUsedOneByOne) {
     auto e = executable(p, donated);
     Arrays in;
     for (auto& a : leaves) in.push_back(from_bytes(a.type(), a.bytes()));
-    testing::same_bits(e->run(std::move(in), donated), tree::leaves(want), e->explain());
+    same_bits(e->run(std::move(in), donated), tree::leaves(want), e->explain());
     auto stacked = static_cast<std::size_t>(layers * n * n * 4), sum = parts ? stacked : 0;
     EXPECT_LT(e->info().slab_bytes, sum + stacked / 2) << e->explain();
     EXPECT_GE(e->info().donated_bytes, 3 * stacked) << e->explain();

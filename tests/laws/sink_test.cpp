@@ -7,12 +7,15 @@
 #include "bora/ops/sharding.h"
 #include "compile/testing.h"
 #include "laws/laws.h"
+#include "support/text.h"
 
 namespace bora::laws::sink_test {
 namespace {
+using compile_tests::numbers;
+using compile_tests::same_bits;
 const MeshAxes kData{"data"};
 constexpr std::int64_t kRows = 4, kColumns = 96;
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+using test::has;
 
 /// A scan with four stacked results, and random work on each of them up to a sum over ranks.
 class Sums {
@@ -91,7 +94,7 @@ TEST(Sink, GivesTheBitsOfSumsBehindTheScan) {
           Sums sums(seed * 7919 + static_cast<std::uint64_t>(ranks), ranks);
           Arrays in;
           for (auto& t : sums.in())
-            in.push_back(testing::numbers(t.shape, seed * 31 + in.size() + static_cast<std::uint64_t>(mesh.rank())));
+            in.push_back(numbers(t.shape, seed * 31 + in.size() + static_cast<std::uint64_t>(mesh.rank())));
           auto p = std::make_shared<Program>(*stage([&](const Arrays& a) { return sums(a); }, types_of(in)).program);
           p->local = true;
           p->compile.pipeline = !in_turn;
@@ -102,7 +105,7 @@ TEST(Sink, GivesTheBitsOfSumsBehindTheScan) {
             continue;
           }
           auto text = e->explain();
-          testing::same_bits(got, mine[seed], "seed " + std::to_string(seed) + "\n" + text);
+          same_bits(got, mine[seed], "seed " + std::to_string(seed) + "\n" + text);
           if (mesh.rank() > 0) continue;
           ++(has(text, "(iteration before) wait") ? moved : stayed);
         }
@@ -133,7 +136,6 @@ TEST(Sink, GradientsOfLayersAreSummedWhileOthersCompute) {
           local_mesh({{"data", 2}}, [&](const Mesh& mesh) {
             auto step = jit(
                 [&](const Layers& p, const Array& x, const Array& scale) {
-                  UseGradientWire use(wire, kData);
                   auto g = grad(loss)(p, x);
                   if (parts) {
                     auto other = grad(loss)(p, x * 0.5);
@@ -141,19 +143,19 @@ TEST(Sink, GradientsOfLayersAreSummedWhileOthersCompute) {
                   }
                   return tree::map(
                       [&](const Array& d, const Array& like) {
-                        return complete_gradient_like(d.astype(f32) / scale, like);
+                        return complete_gradient_like(d.astype(f32) / scale, like, {wire, kData});
                       },
                       g, p);
                 },
                 {.compile = {.pipeline = !in_turn}});
-            Layers p{testing::numbers({length, n, n}, 1).astype(dtype), testing::numbers({length, n}, 2).astype(dtype)};
-            auto x = with_sharding_constraint(testing::numbers({6, n}, 3), Spec{"data"});
+            Layers p{numbers({length, n, n}, 1).astype(dtype), numbers({length, n}, 2).astype(dtype)};
+            auto x = with_sharding_constraint(numbers({6, n}, 3), Spec{"data"});
             auto g = step(p, x, full_of({{}, f32}, 3));
             Arrays got{local_block(g.w).block, local_block(g.b).block};
             auto text = explain(step, p, x, full_of({{}, f32}, 3));
             auto& mine = want[static_cast<std::size_t>(mesh.rank())];
             if (in_turn) mine = got;
-            else testing::same_bits(got, mine, text);
+            else same_bits(got, mine, text);
             EXPECT_EQ(has(text, "(iteration before) wait all_reduce"), !in_turn) << text;
           });
       }

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include "bora/base/parallel.h"
 #include "laws/golden.h"
+#include "support/temp_folder.h"
 
 namespace bora::laws::stored_test {
 namespace {
@@ -199,8 +200,8 @@ TEST(Stored, IndicesAndKeysOfTheirDtypes) {
   EXPECT_GE(amin(r).item<int>(), -5);
 }
 TEST(Stored, FilesKeepThem) {
-  auto folder = std::filesystem::temp_directory_path() / ("bora_stored_" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
+  test::TempFolder temp;
+  std::filesystem::path folder = temp.path();
   for (auto d : kStored) {
     auto x = (values({3, 5}, 0, 120, 4)).astype(d);
     save_npy(folder / "x.npy", x);
@@ -210,7 +211,6 @@ TEST(Stored, FilesKeepThem) {
   }
   auto small = asarray(std::vector<std::int8_t>{-3, 5});
   save_safetensors(folder / "y.safetensors", {{"", small}});
-  std::filesystem::remove_all(folder);
 }
 }  // namespace
 }  // namespace bora::laws::stored_test

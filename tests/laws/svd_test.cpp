@@ -2,10 +2,11 @@
 #include <cmath>
 #include "bora/base/parallel.h"
 #include "laws/laws.h"
+#include "support/matrices.h"
 
 namespace bora::laws::svd_test {
 namespace {
-double largest(const Array& x) { return x.size() == 0 ? 0 : amax(abs(x)).astype(f64).item<double>(); }
+using test::largest;
 Array number(double x) { return full({}, x, f64); }
 Array ones_where(const Array& condition) { return condition.astype(f64); }
 /// Matrices [n, n] whose largest number is near 1.

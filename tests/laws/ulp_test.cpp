@@ -7,6 +7,7 @@
 #include <sstream>
 #include "bora/ops/creation.h"
 #include "laws/ulp_table.h"
+#include "support/golden.h"
 
 namespace bora::laws::ulp_test {
 namespace {
@@ -20,7 +21,7 @@ const Points& points() {
   static const Points r = [] {
     Points p;
     const char* named = std::getenv("BORA_ULP_POINTS");
-    std::ifstream file(named ? named : std::string(BORA_SOURCE_DIR) + "/tests/golden/special_ulp.txt");
+    std::ifstream file(named ? named : test::golden_path("special_ulp.txt"));
     for (std::string line; std::getline(file, line);) {
       if (line.empty() || line[0] == '#') continue;
       std::istringstream s(line);

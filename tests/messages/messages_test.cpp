@@ -1,15 +1,11 @@
 // What errors and warnings say: the operation, the values, and what to do.
 #include <bora/bora.h>
 #include <gtest/gtest.h>
+#include "support/throws.h"
 
 using namespace bora;
 namespace {
-template <class F> std::string error_of(const F& f) {
-  try {
-    f();
-    return "no error";
-  } catch (const Error& e) { return e.text(); }
-}
+using bora::test::error_of;
 struct Params {
   Array up;
   std::map<std::string, Array> more;

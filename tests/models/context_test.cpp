@@ -5,23 +5,21 @@
 #include "bora/nn/ring_attention.h"
 #include "bora/train/placement.h"
 #include "bora/train/plan.h"
+#include "bora/train/trainer.h"
+#include "models/small.h"
 
 namespace context_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
-constexpr std::int64_t kVocabulary = 13, kRows = 4, kPositions = 16;
+using bora::test::kVocabulary;
+constexpr std::int64_t kRows = 4, kPositions = 16;
 
 config::Choice<Model> make(const std::string& type, std::vector<std::string> items) {
   for (auto common : {"layers=2", "embed=16", "heads=4"}) items.emplace_back(common);
   if (std::none_of(items.begin(), items.end(), [](auto& i) { return i.starts_with("positions="); }))
     items.push_back("positions=" + std::to_string(kPositions));
-  auto d = config::parse_items(items);
-  d.at("type") = config::scalar(type);
-  config::Choice<Model> choice;
-  choice.read(d, "model", {});
-  choice.check("model");
-  return choice;
+  return test::model_of(type, items);
 }
 struct Kind {
   std::string name, type;
@@ -42,12 +40,11 @@ std::vector<Kind> kinds() {
 /// Rows of several documents if they are packed; some targets do not count.
 Batch batch(const Mesh& mesh, bool packed, std::int64_t positions = kPositions) {
   auto mine = rows_of_rank(kRows, mesh);
-  auto r = data::Rows::zeros(mine.begin, mine.end, {.positions = positions, .segments = packed, .places = packed});
+  data::RowShape shape{.positions = positions, .segments = packed, .places = packed};
+  auto r = test::rows_of_tokens(mine.begin, mine.end, shape);
   for (std::size_t i = 0; i < r.tokens.size(); ++i) {
     auto at = mine.begin * positions + static_cast<std::int64_t>(i), row = at / positions, place = at % positions;
-    r.tokens[i] = static_cast<std::int32_t>(at * 7 % kVocabulary);
-    r.targets[i] = static_cast<std::int32_t>((at + 1) * 7 % kVocabulary);
-    r.weights[i] = at % 5 == 4 ? 0 : 1 + static_cast<float>(at % 3);
+    r.weights[i] *= 1 + static_cast<float>(at % 3);
     if (!packed) continue;
     auto length = 3 + row;  // of a document
     r.segments[i] = static_cast<std::int32_t>(place / length);

@@ -5,8 +5,12 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include "bora/io/safetensors.h"
+#include "bora/models/lm.h"
 #include "bora/models/pretrained.h"
 #include "bora/optim/optim.h"
+#include "bora/train/trainer.h"
+#include "support/temp_folder.h"
 
 namespace fs = std::filesystem;
 namespace hugging_face_test {
@@ -44,11 +48,9 @@ std::map<std::string, std::string> bits_of(const std::string& path) {
   }
   return all;
 }
-/// A folder of its own for a test's files.
 struct Temporary {
-  std::string path = (fs::temp_directory_path() / ("bora_hf_" + std::to_string(::getpid()))).string();
-  Temporary() { fs::remove_all(path); }
-  ~Temporary() { fs::remove_all(path); }
+  test::TempFolder temp;
+  std::string path = temp / "files";
 };
 std::vector<std::string> at(const fs::path& folder) {
   std::vector<std::string> all;

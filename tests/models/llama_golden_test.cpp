@@ -6,14 +6,15 @@
 #include <sstream>
 #include "bora/models/lm.h"
 #include "bora/optim/config.h"
+#include "bora/train/trainer.h"
+#include "models/small.h"
 
 namespace llama_golden_test {
 using namespace bora;
 TEST(LlamaGolden, ThreeSteps) {
   constexpr std::int64_t batch = 3, positions = 8, vocabulary = 13;
-  config::Choice<models::Model> model("llama");
-  auto d = config::parse_items({"layers=2", "embed=16", "heads=4", "kv_heads=2", "hidden=24", "positions=8"});
-  model.read(d, "model", {});
+  auto model = test::model_of(
+      "llama", {"layers=2", "embed=16", "heads=4", "kv_heads=2", "hidden=24", "positions=8"});
   optim::AdamWConfig adamw{
       .lr = 1e-2, .clip = 0, .schedule = {.shape = optim::ScheduleConfig::Shape::constant, .warmup = 0}};
   auto rate = adamw.schedule.make(adamw.lr, 3);

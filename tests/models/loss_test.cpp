@@ -2,24 +2,18 @@
 #include "bora/models/loss.h"
 #include <gtest/gtest.h>
 #include <cmath>
-#include <fstream>
 #include "bora/models/lm.h"
 #include "bora/optim/config.h"
+#include "bora/train/trainer.h"
 #include "laws/effort.h"
+#include "models/small.h"
+#include "support/golden.h"
 
 namespace loss_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
-double golden(const std::string& name) {
-  std::ifstream file(BORA_SOURCE_DIR "/tests/golden/losses.txt");
-  std::string word;
-  double n = 0, x = std::nan("");
-  while (file >> word && word != name) std::getline(file, word);
-  file >> n >> x;
-  EXPECT_EQ(n, 1) << name;
-  return x;
-}
+double golden(const std::string& name) { return test::golden_numbers("losses.txt", name).at(0); }
 template <class T> NamedArray of(std::vector<T> v) {
   return named(asarray(v, Shape{2, 6}), {Axis{"batch", 2}, Axis{"position", 6}});
 }
@@ -54,7 +48,8 @@ TEST(LossSettings, NormalisingFactorsAreThoseOfT5X) {  // tests/golden/make_loss
 }
 
 namespace {
-constexpr std::int64_t kVocabulary = 13, kBatch = 12, kPositions = 8;
+using test::kVocabulary;
+constexpr std::int64_t kBatch = 12, kPositions = 8;
 /// Packed rows whose documents and weights differ from row to row.
 data::Rows rows(std::int64_t begin, std::int64_t end) {
   data::RowShape shape{.positions = kPositions, .segments = true, .places = true};
@@ -77,9 +72,7 @@ Numbers train(const LossSettings& loss, std::int64_t accumulate, const std::stri
   Numbers n;
   optim::AdamWConfig adamw{.lr = 1e-2, .schedule = {.warmup = 0}};
   auto rate = adamw.schedule.make(adamw.lr, 10);
-  config::Choice<Model> model("gpt2");
-  config::Document d = config::parse_items({"layers=1", "embed=8", "heads=2", "positions=8"});
-  model.read(d, "model", {});
+  auto model = test::model_of("gpt2", {"layers=1", "embed=8", "heads=2", "positions=8"});
   local_mesh({{"data", data}, {"model", parts}}, [&](const Mesh& mesh) {
     auto mappings = layout_mappings(parse_layout(layout), mesh.shape());
     UseMapping split(mappings.compute);

@@ -4,34 +4,28 @@
 #include <unistd.h>
 #include <filesystem>
 #include "bora/io/safetensors.h"
+#include "bora/models/lm.h"
 #include "bora/models/pretrained.h"
 #include "bora/optim/optim.h"
+#include "bora/train/trainer.h"
+#include "models/small.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace fs = std::filesystem;
 namespace mixtral_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
-constexpr std::int64_t kVocabulary = 13, kRows = 4, kPositions = 8;
+using bora::test::kVocabulary;
+constexpr std::int64_t kRows = 4, kPositions = 8;
 config::Choice<Model> small(std::vector<std::string> items) {
   for (auto common : {"layers=2", "embed=16", "heads=4", "positions=8", "hidden=12"}) items.emplace_back(common);
-  auto d = config::parse_items(items);
-  d.at("type") = config::scalar(std::string("mixtral"));
-  config::Choice<Model> choice;
-  choice.read(d, "model", {});
-  choice.check("model");
-  return choice;
+  return test::model_of("mixtral", items);
 }
 Batch batch(const Mesh& mesh) {
   auto mine = rows_of_rank(kRows, mesh);
-  auto r = data::Rows::zeros(mine.begin, mine.end, {.positions = kPositions});
-  for (std::size_t i = 0; i < r.tokens.size(); ++i) {
-    auto at = mine.begin * kPositions + static_cast<std::int64_t>(i);
-    r.tokens[i] = static_cast<std::int32_t>(at * 7 % kVocabulary);
-    r.targets[i] = static_cast<std::int32_t>((at + 1) * 7 % kVocabulary);
-    r.weights[i] = at % 5 == 4 ? 0 : 1;
-  }
-  return make_batch(r, kRows, mesh);
+  return make_batch(test::rows_of_tokens(mine.begin, mine.end, {.positions = kPositions}), kRows, mesh);
 }
 struct Split {
   std::vector<MeshAxis> mesh;
@@ -83,9 +77,9 @@ TEST(Mixtral, TheRoutersLossIsAddedInTraining) {
 }
 TEST(Mixtral, AnExpertThatIsMissingIsNamed) {
   auto golden = std::string(BORA_SOURCE_DIR "/tests/golden/models/mixtral");
-  auto folder = (fs::temp_directory_path() / ("bora_mixtral_" + std::to_string(::getpid()))).string();
-  fs::create_directories(folder);
-  fs::copy_file(golden + "/config.json", folder + "/config.json", fs::copy_options::overwrite_existing);
+  test::TempFolder temp;
+  auto folder = temp.path();
+  fs::copy_file(golden + "/config.json", folder + "/config.json");
   auto files = Safetensors::open(golden);
   std::map<std::string, Array> tensors;
   auto gone = "model.layers.1.block_sparse_moe.experts.2.w3.weight";
@@ -93,25 +87,16 @@ TEST(Mixtral, AnExpertThatIsMissingIsNamed) {
     if (name != gone) tensors[name] = files.read(name);
   save_safetensors(folder, tensors);
   auto p = Pretrained::open(folder);
-  try {
-    check_pretrained(folder, *p.model, p.vocabulary);
-    ADD_FAILURE() << "no error";
-  } catch (const CheckpointError& e) {
-    EXPECT_NE(std::string(e.what()).find(std::string(gone) + ": there is no such tensor"), std::string::npos)
-        << e.what();
-  }
-  fs::remove_all(folder);
+  test::says<CheckpointError>([&] { check_pretrained(folder, *p.model, p.vocabulary); },
+                              std::string(gone) + ": there is no such tensor");
 }
 TEST(Mixtral, SettingsAreChecked) {
   auto problem = [](const std::vector<std::string>& items) {
-    try {
-      (void)small(items);
-    } catch (const ConfigError& e) { return std::string(e.what()); }
-    return std::string();
+    return test::error_of<ConfigError>([&] { (void)small(items); });
   };
   EXPECT_NE(problem({"experts=2", "chosen=3"}).find("a token passes 3 of model.experts 2"), std::string::npos);
   EXPECT_NE(problem({"router_loss=-1"}).find("router_loss"), std::string::npos);
-  EXPECT_EQ(problem({"experts=1", "chosen=1"}), "");
+  EXPECT_EQ(problem({"experts=1", "chosen=1"}), "no error");
 }
 }  // namespace
 }  // namespace mixtral_test

@@ -7,14 +7,18 @@
 #include "bora/models/lm.h"
 #include "bora/nn/pipeline.h"
 #include "bora/optim/config.h"
+#include "bora/train/trainer.h"
 #include "laws/effort.h"
+#include "models/small.h"
+#include "support/temp_folder.h"
 
 namespace fs = std::filesystem;
 namespace model_laws_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
-constexpr std::int64_t kVocabulary = 13, kBatch = 4, kPositions = 8, kInputs = 5;
+using bora::test::kVocabulary;
+constexpr std::int64_t kBatch = 4, kPositions = 8, kInputs = 5;
 /// Small models of every type.
 std::vector<config::Choice<Model>> small() {
   std::vector<config::Choice<Model>> all;
@@ -51,12 +55,7 @@ std::vector<config::Choice<Model>> small() {
       for (auto common : {"layers=2", "embed=16", "positions=8"}) items.emplace_back(common);
       if (std::none_of(items.begin(), items.end(), [](auto& i) { return i.starts_with("heads="); }))
         items.emplace_back("heads=4");
-      auto d = config::parse_items(items);
-      d.at("type") = config::scalar(std::string(row.type));
-      config::Choice<Model> choice;
-      choice.read(d, "model", {});
-      choice.check("model");
-      all.push_back(choice);
+      all.push_back(test::model_of(row.type, items));
     }
   }
   return all;
@@ -81,17 +80,12 @@ template <class F> void each_model(F&& f) {
 std::int32_t input(std::int64_t row, std::int64_t i) { return static_cast<std::int32_t>((row * kInputs + i) * 5 % 13); }
 bool is_padding(std::int64_t row, std::int64_t i) { return row % 2 == 1 && i >= 3; }
 data::Rows rows(const Model& model, std::int64_t begin, std::int64_t end) {
-  auto r = data::Rows::zeros(begin, end, {.positions = kPositions, .inputs = model.decoder_start() ? kInputs : 0});
+  data::RowShape shape{.positions = kPositions, .inputs = model.decoder_start() ? kInputs : 0};
+  auto r = test::rows_of_tokens(begin, end, shape);
   for (std::size_t i = 0; i < r.inputs.size(); ++i) {
     auto at = static_cast<std::int64_t>(i), row = begin + at / kInputs;
     r.inputs[i] = input(row, at % kInputs);
     r.input_mask[i] = !is_padding(row, at % kInputs);
-  }
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(r.tokens.size()); ++i) {
-    auto at = begin * kPositions + i;
-    r.tokens[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(at * 7 % kVocabulary);
-    r.targets[static_cast<std::size_t>(i)] = static_cast<std::int32_t>((at + 1) * 7 % kVocabulary);
-    r.weights[static_cast<std::size_t>(i)] = at % 5 == 4 ? 0 : 1;
   }
   return r;
 }
@@ -114,8 +108,9 @@ Result train(const Model& model, const std::string& layout, int data, int parts,
   Result r;
   local_mesh({{"stage", stages}, {"data", data}, {"model", parts}}, [&](const Mesh& mesh) {
     UseMapping split(layout_mappings(parse_layout(layout), mesh.shape()).compute);
-    nn::UseMicrobatches cut(microbatches);
-    auto t = model.trainable(options(layout, mesh.shape()));
+    auto how = options(layout, mesh.shape());
+    how.microbatches = microbatches;
+    auto t = model.trainable(how);
     t->init(random::key(5));
     auto digest = parameter_digest(t->parameters(), mesh);
     if (!folder.empty()) io::restore_leaves(t->state(), folder, place_of(mesh));
@@ -175,7 +170,8 @@ TEST(ModelLaws, StagesTrainTheSameModel) {
   });
 }
 TEST(ModelLaws, ACheckpointContinuesBitForBit) {
-  auto folder = (fs::temp_directory_path() / ("bora_model_" + std::to_string(::getpid()))).string();
+  test::TempFolder temp;
+  auto folder = temp / "run";
   std::string_view before;
   auto all = small();
   for (auto& model : all) {
@@ -208,7 +204,6 @@ TEST(ModelLaws, ACheckpointContinuesBitForBit) {
     });
     if (another) { EXPECT_EQ(train(*model, "fsdp", 2, 1, saved).losses, want) << model->type(); }
   }
-  fs::remove_all(folder);
 }
 TEST(ModelLaws, PackedDocumentsDoNotSeeEachOther) {
   for (auto& model : small()) {

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include "bora/io/npy.h"
+#include "bora/models/lm.h"
 #include "bora/models/pretrained.h"
+#include "bora/train/trainer.h"
 
 namespace padding_test {
 using namespace bora;

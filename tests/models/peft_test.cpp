@@ -1,4 +1,6 @@
 // Adapters of PEFT (tests/golden/models/make_peft.py): read, used, differentiated and written.
+#include "bora/io/safetensors.h"
+#include "bora/models/lm.h"
 #include "bora/models/peft.h"
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,6 +8,10 @@
 #include <fstream>
 #include "bora/base/file.h"
 #include "bora/models/gpt2.h"
+#include "bora/models/pretrained.h"
+#include "bora/train/trainer.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace fs = std::filesystem;
 namespace peft_test {
@@ -37,16 +43,7 @@ std::pair<training::Example, double> example() {
   e.mask = row(mask);
   return {e, total};
 }
-std::string folder(const std::string& name) {
-  auto path = fs::temp_directory_path() / ("bora_peft_" + std::to_string(::getpid()) + "_" + name);
-  return path.string();
-}
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) { return e.text(); }
-  return "none";
-}
+using bora::test::error_of;
 }  // namespace
 
 TEST(Peft, GivesTheLossTheGradientsAndTheFilesOfPeft) {
@@ -55,7 +52,8 @@ TEST(Peft, GivesTheLossTheGradientsAndTheFilesOfPeft) {
   auto golden = Safetensors::open(kGolden + "peft_gpt2/golden.safetensors");
   auto theirs = Safetensors::open(kGolden + "peft_gpt2/adapter_model.safetensors");
   Tuning tuning{.lora = settings()};
-  auto written = folder("written"), gradients = folder("gradients");
+  test::TempFolder temp;
+  auto written = temp / "written", gradients = temp / "gradients";
   struct Case {
     std::string layout;
     int data, parts;
@@ -108,7 +106,8 @@ TEST(Peft, GivesTheLossTheGradientsAndTheFilesOfPeft) {
 TEST(Peft, RefusesWhatDoesNotFit) {
   auto p = Pretrained::open(kGolden + "gpt2_plain");
   auto config = *p.model.as<Gpt2Config>();
-  auto made = folder("refused");
+  test::TempFolder temp;
+  auto made = temp / "refused";
   fs::create_directories(made);
   auto with = [&](const LoraSettings& s, const std::string& at) {
     return error_of([&] {
@@ -118,7 +117,7 @@ TEST(Peft, RefusesWhatDoesNotFit) {
   };
   auto s = settings();
   auto at = kGolden + "peft_gpt2";
-  EXPECT_EQ(with(s, at), "none");
+  EXPECT_EQ(with(s, at), "no error");
   EXPECT_NE(with({.rank = 3, .alpha = 5, .rslora = true}, at).find("blocks.layer.attn.q is a part of the tensor"),
             std::string::npos);
   auto other = s;
@@ -149,8 +148,7 @@ TEST(Peft, RefusesWhatDoesNotFit) {
   };
   for (std::string how : {"pissa", "pissa_niter_4", "olora", "corda", "loftq"})
     EXPECT_NE(begun(how).find("init_lora_weights"), std::string::npos) << how;
-  EXPECT_EQ(begun("gaussian"), "none");
-  EXPECT_EQ(changed("\"lora_alpha\": 5", "\"lora_alpha\": 5.0"), "none");
-  fs::remove_all(made);
+  EXPECT_EQ(begun("gaussian"), "no error");
+  EXPECT_EQ(changed("\"lora_alpha\": 5", "\"lora_alpha\": 5.0"), "no error");
 }
 }  // namespace peft_test

@@ -1,43 +1,37 @@
 // Models on every preset and under own rules: the same initial bits and losses, checkpoints that go on under others.
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <filesystem>
 #include "bora/models/lm.h"
+#include "bora/models/pretrained.h"
 #include "bora/optim/config.h"
+#include "bora/train/trainer.h"
 #include "laws/effort.h"
+#include "models/small.h"
+#include "support/temp_folder.h"
 
 namespace fs = std::filesystem;
 namespace placement_laws_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
-constexpr std::int64_t kVocabulary = 13, kRows = 4, kPositions = 8;
+using bora::test::kVocabulary;
+constexpr std::int64_t kRows = 4, kPositions = 8;
 using Settings = training::MeshSettings;
 
 config::Choice<Model> small(const std::string& type) {
   std::vector<std::string> items{"layers=2", "embed=16", "heads=4", "positions=8"};
   if (type == "llama") items = {"layers=2", "embed=16", "heads=8", "kv_heads=4", "hidden=12", "positions=8"};
-  auto d = config::parse_items(items);
-  d.at("type") = config::scalar(type);
-  config::Choice<Model> choice;
-  choice.read(d, "model", {});
-  return choice;
+  return test::model_of(type, items);
 }
 data::RowShape shape_for(const Model& model) {
   return {.positions = kPositions, .inputs = model.decoder_start() ? 5 : 0};
 }
 Batch batch(const Model& model, const Mesh& mesh) {
   auto mine = rows_of_rank(kRows, mesh);
-  auto r = data::Rows::zeros(mine.begin, mine.end, shape_for(model));
+  auto r = test::rows_of_tokens(mine.begin, mine.end, shape_for(model));
   for (std::size_t i = 0; i < r.inputs.size(); ++i) {
     r.inputs[i] = static_cast<std::int32_t>((mine.begin * 5 + static_cast<std::int64_t>(i)) * 3 % kVocabulary);
     r.input_mask[i] = i % 5 < 4;
-  }
-  for (std::size_t i = 0; i < r.tokens.size(); ++i) {
-    auto at = mine.begin * kPositions + static_cast<std::int64_t>(i);
-    r.tokens[i] = static_cast<std::int32_t>(at * 7 % kVocabulary);
-    r.targets[i] = static_cast<std::int32_t>((at + 1) * 7 % kVocabulary);
-    r.weights[i] = at % 5 == 4 ? 0 : 1;
   }
   return make_batch(r, kRows, mesh);
 }
@@ -110,7 +104,8 @@ TEST(PlacementLaws, TheSameInitialBitsAndLossesUnderAllRules) {
   }
 }
 TEST(PlacementLaws, ACheckpointGoesOnUnderOtherRules) {
-  auto folder = (fs::temp_directory_path() / ("bora_placement_" + std::to_string(::getpid()))).string();
+  test::TempFolder temp;
+  auto folder = temp / "run";
   Settings none_split{.axes = "data=1"}, both{.axes = "data=2,model=2", .activation_dims = 1, .parameter_dims = 2},
       wide{.axes = "model=2", .activation_dims = 2, .parameter_dims = 1},
       own{.axes = "replica=2,data=2", .rules = several};
@@ -128,7 +123,6 @@ TEST(PlacementLaws, ACheckpointGoesOnUnderOtherRules) {
         EXPECT_NEAR(got[i], want[i], 1e-5) << type << " " << name_of(before) << ", then " << name_of(after);
     }
   }
-  fs::remove_all(folder);
 }
 /// A rule of the settings may name every axis that a model has.
 TEST(PlacementLaws, AxesOfModelsAreKnown) {

@@ -1,5 +1,7 @@
 // Folders of Hugging Face's that differ from those which bora writes: other names, more or fewer tensors, more tokens,
 // fields that are not supported.
+#include "bora/io/safetensors.h"
+#include "bora/models/lm.h"
 #include "bora/models/pretrained.h"
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,6 +12,9 @@
 #include "bora/ops/functions.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
+#include "bora/train/trainer.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace fs = std::filesystem;
 namespace pretrained_test {
@@ -17,23 +22,16 @@ using namespace bora;
 using namespace bora::models;
 namespace {
 const std::string kFolders = BORA_SOURCE_DIR "/tests/golden/models", kFolder = kFolders + "/gpt2_plain";
-template <class F> std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& e) { return e.text(); }
-  return "no error";
-}
+using bora::test::error_of;
 struct PretrainedTest : testing::Test {
-  std::string folder = (fs::temp_directory_path() / ("bora_pretrained_" + std::to_string(::getpid()))).string();
+  test::TempFolder temp;
+  std::string folder = temp.path();
   std::map<std::string, Array> tensors;
   PretrainedTest() {
-    fs::remove_all(folder);
-    fs::create_directories(folder);
     fs::copy_file(kFolder + "/config.json", folder + "/config.json");
     auto files = Safetensors::open(kFolder);
     for (auto& name : files.names()) tensors[name] = files.read(name);
   }
-  ~PretrainedTest() override { fs::remove_all(folder); }
   void save() const { save_safetensors(folder, tensors); }
   /// Replaces a part of config.json.
   void edit(const std::string& from, const std::string& to) const {
@@ -169,9 +167,9 @@ TEST_F(PretrainedTest, NewTokensAreTheMeanOfTheOthers) {
 }
 TEST_F(PretrainedTest, FieldsThatAreNotSupportedAreNamed) {
   save();
-  EXPECT_EQ(config_error("\"gelu_new\"", "\"mish\""),
-            "DIR/config.json: activation_function: mish is not supported; relu, gelu, gelu_new, gelu_pytorch_tanh and "
-            "silu are");
+  EXPECT_EQ(config_error("\"gelu_new\"", "\"gelu_10\""),
+            "DIR/config.json: activation_function: gelu_10 is not supported; relu, gelu, gelu_new, silu, tanh, "
+            "sigmoid, leaky_relu, relu6, mish, quick_gelu, linear, gelu_fast, gelu_pytorch_tanh, swish and relu2 are");
   EXPECT_EQ(config_error("\"add_cross_attention\": false", "\"add_cross_attention\": true"),
             "DIR/config.json: add_cross_attention: true is not supported; only false is");
   EXPECT_EQ(config_error("\"n_embd\": 16", "\"n_embd\": 16, \"rotary_dim\": 4"),

@@ -147,7 +147,7 @@ TEST(RotaryDecoder, RefusesWhatItDoesNotCompute) {
   refused("llama", R"("rope_scaling": {"type": "linear"})", "rope_scaling.factor");
   refused("llama", R"("rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5})",
           "partial_rotary_factor: 0.5 is not supported");
-  refused("llama", R"("hidden_act": "relu6")", "hidden_act: relu6 is not supported");
+  refused("llama", R"("hidden_act": "gelu_10")", "hidden_act: gelu_10 is not supported");
   refused("llama", R"("sliding_window": 4)", "sliding_window: 4 is not supported");
   refused("mistral", R"("mlp_bias": true)", "mlp_bias: true is not supported");
   refused("qwen2", R"("layer_types": ["full_attention", "sliding_attention", "full_attention", "full_attention"])",

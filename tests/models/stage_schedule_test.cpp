@@ -2,12 +2,15 @@
 // layers can be stages.
 #include "bora/models/lm.h"
 #include "bora/nn/pipeline.h"
+#include "bora/train/trainer.h"
 #include "laws/laws.h"
+#include "models/small.h"
 
 namespace bora::laws::stage_schedule_test {
 namespace {
 using models::Model;
-constexpr std::int64_t kRows = 16, kPositions = 8, kVocabulary = 13;
+using test::kVocabulary;
+constexpr std::int64_t kRows = 16, kPositions = 8;
 std::vector<config::Choice<Model>> in_stages() {
   std::vector<config::Choice<Model>> all;
   for (auto& row : config::rows<Model>()) {
@@ -17,12 +20,7 @@ std::vector<config::Choice<Model>> in_stages() {
     if (row.type == "mixtral")
       for (auto more : {"kv_heads=2", "hidden=10", "experts=4", "router_loss=0.1", "router_z_loss=0.01"})
         items.emplace_back(more);
-    auto d = config::parse_items(items);
-    d.at("type") = config::scalar(std::string(row.type));
-    config::Choice<Model> choice;
-    choice.read(d, "model", {});
-    choice.check("model");
-    all.push_back(choice);
+    all.push_back(test::model_of(row.type, items));
   }
   return all;
 }
@@ -48,13 +46,13 @@ Result after_step(const Model& model, const std::vector<MeshAxis>& axes, const s
   local_mesh(axes, [&](const Mesh& mesh) {
     auto mappings = layout_mappings(parse_layout(layout), mesh.shape());
     UseMapping split(mappings.compute);
-    nn::UseMicrobatches cut(microbatches);
-    nn::UseSchedule order(schedule);
     models::ModelOptions options{kVocabulary,
                                  {f64, f64, f64},
                                  StepOptions{.optimizer = optim::sgd({.learning_rate = 1.0}),
                                              .learning_rate = 1.0,
                                              .storage = mappings.storage}};
+    options.microbatches = microbatches;
+    options.schedule = schedule;
     auto t = model.trainable(options);
     t->init(random::key(5));
     auto mine = rows_of_rank(kRows, mesh);

@@ -20,8 +20,10 @@ training::Example example() {
   return e;
 }
 /// The scores, and the gradients of all parameters.
-Arrays result_of(const Gpt2& model, const std::optional<Array>& key) {
-  auto scores = [&](const Gpt2& m) { return m.head()(m.hidden(example(), key)).array(); };
+Arrays result_of(const Gpt2& model, const std::optional<Array>& key, std::int64_t microbatches = 0) {
+  auto scores = [&](const Gpt2& m) {
+    return m.head()(m.hidden(example(), key, {.microbatches = microbatches})).array();
+  };
   auto loss = [&](const Gpt2& m) { return mean(square(scores(m) - 1.0)); };
   return joined({scores(model)}, tree::leaves(grad(loss)(model)));
 }
@@ -46,8 +48,7 @@ TEST(Stages, AreALayoutOfTheSameModel) {
         if (dropout > 0 && parts > 1) continue;  // each part has draws of its own
         local_mesh(c.mesh, [&](const Mesh&) {
           UseMapping split(c.compute);
-          nn::UseMicrobatches cut(parts);
-          auto f = jit([&](const Gpt2& m) { return result_of(m, key); });
+          auto f = jit([&](const Gpt2& m) { return result_of(m, key, parts); });
           close(gathered(f(sharded(model, c.storage))), want, 1e-5,
                 name(c.mesh) + ", microbatches " + std::to_string(parts) + (key ? ", dropout" : ""));
         });
@@ -66,8 +67,9 @@ TEST(Stages, MicrobatchesHaveDrawsOfTheirOwn) {
   local_mesh({{"stage", 2}}, [&](const Mesh&) {
     UseMapping split({{nn::kLayers, "stage"}});
     for (std::int64_t parts : {2, 4, 8}) {
-      nn::UseMicrobatches cut(parts);
-      auto scores = [&](const Gpt2& m) { return reshape(m.head()(m.hidden(e, none)).array(), {8, -1}); };
+      auto scores = [&](const Gpt2& m) {
+        return reshape(m.head()(m.hidden(e, none, {.microbatches = parts})).array(), {8, -1});
+      };
       auto rows = gathered({jit(scores)(model)})[0];
       for (std::int64_t i = 0; i + 1 < parts; ++i)
         EXPECT_FALSE(array_equal(view(rows, i), view(rows, i + 1))) << "rows " << i << " of " << parts;

@@ -1,8 +1,11 @@
 // T5 beyond the laws of models: padding on either side of the inputs, packed inputs, distances, dropout.
 #include <gtest/gtest.h>
+#include "bora/models/lm.h"
 #include "bora/nn/dropout.h"
 #include "bora/nn/relative_bias.h"
 #include "bora/optim/config.h"
+#include "bora/train/trainer.h"
+#include "models/small.h"
 #include "models/t5.h"
 
 namespace t5_test {
@@ -14,9 +17,7 @@ using Ids = std::vector<std::int32_t>;
 std::unique_ptr<Trainable> small(const std::vector<std::string>& more) {
   std::vector<std::string> items{"layers=2", "embed=16", "heads=4", "buckets=8", "max_distance=6"};
   items.insert(items.end(), more.begin(), more.end());
-  config::Choice<Model> model("t5");
-  model.read(config::parse_items(items), "model", {});
-  model.check("model");
+  auto model = test::model_of("t5", items);
   optim::AdamWConfig adamw;
   auto rate = adamw.schedule.make(adamw.lr, 10);
   auto t = model->trainable({kVocabulary, {}, StepOptions{.optimizer = adamw.make(rate), .learning_rate = rate}});

@@ -5,37 +5,30 @@
 #include <filesystem>
 #include <set>
 #include "bora/compile/executable.h"
+#include "bora/models/gpt2.h"
+#include "bora/models/lm.h"
 #include "bora/models/peft.h"
 #include "bora/optim/config.h"
+#include "bora/train/trainer.h"
 #include "laws/effort.h"
+#include "models/small.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 #include "train/resume.h"
 
-namespace fs = std::filesystem;
 namespace tuning_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
-constexpr std::int64_t kVocabulary = 13, kBatch = 12, kPositions = 8;
+using test::kVocabulary;
+constexpr std::int64_t kBatch = 12, kPositions = 8;
 config::Choice<Model> small(const std::string& type) {
   std::vector<std::string> items{"layers=2", "embed=16", "heads=4", "positions=8"};
   if (type == "llama") items.emplace_back("kv_heads=2");
-  auto d = config::parse_items(items);
-  d.at("type") = config::scalar(type);
-  config::Choice<Model> choice;
-  choice.read(d, "model", {});
-  return choice;
+  return test::model_of(type, items);
 }
 const std::vector<std::string> kTypes{"gpt2", "llama"};
-data::Rows rows(std::int64_t begin, std::int64_t end) {
-  auto r = data::Rows::zeros(begin, end, {kPositions});
-  for (std::size_t i = 0; i < r.tokens.size(); ++i) {
-    auto at = begin * kPositions + static_cast<std::int64_t>(i);
-    r.tokens[i] = static_cast<std::int32_t>(at * 7 % kVocabulary);
-    r.targets[i] = static_cast<std::int32_t>((at + 1) * 7 % kVocabulary);
-    r.weights[i] = at % 5 == 4 ? 0 : 1;
-  }
-  return r;
-}
+data::Rows rows(std::int64_t begin, std::int64_t end) { return test::rows_of_tokens(begin, end, {kPositions}); }
 using Values = std::map<std::string, std::vector<float>>;
 /// The numbers of all leaves, whole.
 Values values(tree::Node t, const std::string& below = "") {
@@ -96,12 +89,7 @@ void expect_near(const Values& got, const Values& want, double tolerance, const 
       ASSERT_NEAR(got.at(path)[i], v[i], tolerance) << what << " " << path << " " << i;
   }
 }
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const ConfigError& e) { return e.text(); }
-  return "none";
-}
+using bora::test::error_of;
 }  // namespace
 
 TEST(Freeze, FrozenParametersKeepTheirBitsOnEveryLayoutAndCostNothing) {
@@ -138,13 +126,13 @@ TEST(Freeze, FrozenParametersKeepTheirBitsOnEveryLayoutAndCostNothing) {
 }
 TEST(Freeze, PatternsThatMatchNothingNameWhatIsNear) {
   auto wrong = [](std::vector<std::string> patterns) {
-    return error_of([&] { train("gpt2", {.freeze = std::move(patterns)}); });
+    return error_of<ConfigError>([&] { train("gpt2", {.freeze = std::move(patterns)}); });
   };
   auto e = wrong({"wte", "block.atn.*"});
   EXPECT_TRUE(e.starts_with("freeze: nothing matches 'block.atn.*'; near it are ")) << e;
   EXPECT_NE(e.find("blocks.layer.attn.q.weight"), e.npos) << e;
   EXPECT_NE(wrong({"*"}).find("nothing is left to train"), e.npos);
-  EXPECT_EQ(wrong({"*.bias", "blocks.layer.ln_1", "wpe"}), "none");
+  EXPECT_EQ(wrong({"*.bias", "blocks.layer.ln_1", "wpe"}), "no error");
 }
 
 TEST(Lora, OnlyAdaptersAreTrainedAndStoredOnEveryLayout) {
@@ -245,7 +233,7 @@ TEST(Lora, DropoutIsOfTrainingAndOfItsOwnKeyInEachStep) {
 }
 TEST(Lora, BadSettings) {
   auto wrong = [](const LoraSettings& lora, std::vector<std::string> freeze = {}) {
-    return error_of([&] {
+    return error_of<ConfigError>([&] {
       lora.check();
       train("llama", {.freeze = std::move(freeze), .lora = lora});
     });
@@ -257,11 +245,11 @@ TEST(Lora, BadSettings) {
   EXPECT_TRUE(wrong({.rank = 2, .layers = {"*.qq"}}).starts_with("lora.layers: nothing matches '*.qq'; near it are "));
   EXPECT_TRUE(wrong({.rank = 2, .layers = {"lm_head"}}).starts_with("lora.layers: lm_head gives the scores"));
   EXPECT_NE(wrong({.rank = 2}, {"*.lora.*"}).find("nothing is left to train"), std::string::npos);
-  EXPECT_EQ(wrong({.rank = 2}, {"*.lora.a", "wte"}), "none");
+  EXPECT_EQ(wrong({.rank = 2}, {"*.lora.a", "wte"}), "no error");
 }
 TEST(Lora, ACheckpointKnowsItsBaseAndContinuesBitForBit) {
-  auto folder = (fs::temp_directory_path() / ("bora_lora_" + std::to_string(::getpid()))).string();
-  fs::remove_all(folder);
+  test::TempFolder temp;
+  auto folder = temp / "run";
   Tuning tuning{.lora = {.rank = 2, .dropout = 0.1}};
   optim::AdamWConfig adamw{.lr = 1e-2};
   auto rate = adamw.schedule.make(adamw.lr, 10);
@@ -304,12 +292,11 @@ TEST(Lora, ACheckpointKnowsItsBaseAndContinuesBitForBit) {
   for (auto& leaf : io::read_manifest(saved).leaves) EXPECT_EQ(leaf.path.find("wte"), leaf.path.npos) << leaf.path;
   local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh& mesh) {  // any mesh
     auto refused = [&](std::int64_t seed, const Tuning& how) -> std::string {
-      try {
+      return error_of<CheckpointError>([&] {
         training::check_base(mesh, saved, training::base_digest(make(mesh, seed, how)->base(), mesh));
-      } catch (const CheckpointError& e) { return e.text(); }
-      return "";
+      });
     };
-    EXPECT_EQ(refused(5, tuning), "");
+    EXPECT_EQ(refused(5, tuning), "no error");
     EXPECT_NE(refused(6, tuning).find("was trained beside another model"), std::string::npos);
     EXPECT_NE(refused(5, {}).find("holds adapters only"), std::string::npos);
   });
@@ -332,6 +319,5 @@ TEST(Lora, ACheckpointKnowsItsBaseAndContinuesBitForBit) {
     auto want_loss = cross_entropy(scores, array(row.targets.back())).item<float>();
     EXPECT_NEAR(loss, want_loss, 1e-5);
   });
-  fs::remove_all(folder);
 }
 }  // namespace tuning_test

@@ -2,20 +2,13 @@
 #include <gtest/gtest.h>
 #include "bora/named/axes.h"
 #include "bora/named/named.h"
+#include "support/throws.h"
 
 namespace bora::axes_test {
 namespace {
+using bora::test::says_line;
 using List = std::vector<Axis>;
 const Axis H{"H", 3}, W{"W", 4}, C{"C", 5};
-template <class E = AxisError, class F> void says(F f, const std::string& words) {
-  try {
-    (void)f();
-    ADD_FAILURE() << "no error: " << words;
-  } catch (const E& e) {
-    EXPECT_NE(e.text().find(words), std::string::npos) << e.text();
-    EXPECT_EQ(e.text().find('\n'), std::string::npos) << "one line: " << e.text();
-  }
-}
 TEST(Axes, AlgebraOfLists) {
   EXPECT_EQ(make_axes({{"H", 3}, {"W", 4}}), (List{H, W}));
   EXPECT_EQ(eliminate_axes({H, W}, H), List{W});
@@ -55,26 +48,29 @@ TEST(Axes, OrdersOfWhichOnlyAPartIsGiven) {
   EXPECT_EQ(order({"apple", "...", "banana", "...", "cherry", "..."}, {banana, orange, cherry, apple, grape}),
             (List{apple, banana, orange, cherry, grape}));
   EXPECT_EQ(order({"cherry", "apple", "banana"}, fruit), (List{cherry, apple, banana}));
-  says([&] { return order({"apple", "banana"}, fruit); }, "does not name all axes");
-  says([&] { return order({"apple", "apple", "..."}, fruit); }, "named twice");
-  says([&] { return order({"pear", "..."}, fruit); }, "no axis 'pear'");
+  says_line<AxisError>([&] { return order({"apple", "banana"}, fruit); }, "does not name all axes");
+  says_line<AxisError>([&] { return order({"apple", "apple", "..."}, fruit); }, "named twice");
+  says_line<AxisError>([&] { return order({"pear", "..."}, fruit); }, "no axis 'pear'");
   auto x = zeros({banana, apple, cherry});
   EXPECT_EQ(rearrange(x, {"cherry", "..."}).axes(), (List{cherry, banana, apple}));
 }
 TEST(Axes, BadListsSayWhatIsWrong) {
-  says([] { return make_axes({{"H", 3}, {"H", 3}}); }, "make_axes: axis 'H' is named twice");
-  says([] { return make_axes({{"H", -3}}); }, "axis 'H' has size -3");
-  says([] { return eliminate_axes({H, W}, C); }, "eliminate_axes: no axis 'C' among {H:3, W:4}");
-  says([] { return eliminate_axes({H, W}, H.resize(2)); }, "axis 'H' has size 3 in {H:3, W:4} and 2 as given");
-  says([] { return without_axes({H, W}, H.resize(2)); }, "axis 'H' has size 3 and size 2");
-  says([] { return concat_axes({H}, {H}); }, "axis 'H' is in both");
-  says([] { return union_axes({H}, {H.resize(2)}); }, "union_axes: axis 'H' has size 3 and size 2");
-  says([] { return replace_axis({H, W}, "C", W); }, "no axis 'C'");
-  says([] { return replace_axis({H, W}, "H", W); }, "there is an axis 'W' already");
-  says([] { return resolve_axis({Axis{"embed", 3}, W}, "embde"); }, "among {embed:3, W:4}; did you mean 'embed'?");
-  says([] { return check_shape({3, 4}, {H, C}); }, "axis 'C' has size 5, but its dimension of [3, 4] has 4");
-  says([] { return check_shape({3}, {H, C}); }, "does not fit the shape [3]");
-  says([] { return zeros({H, W}).axis("h"); }, "no axis 'h' among {H:3, W:4}; did you mean 'H'?");
+  says_line<AxisError>([] { return make_axes({{"H", 3}, {"H", 3}}); }, "make_axes: axis 'H' is named twice");
+  says_line<AxisError>([] { return make_axes({{"H", -3}}); }, "axis 'H' has size -3");
+  says_line<AxisError>([] { return eliminate_axes({H, W}, C); }, "eliminate_axes: no axis 'C' among {H:3, W:4}");
+  says_line<AxisError>([] { return eliminate_axes({H, W}, H.resize(2)); },
+                       "axis 'H' has size 3 in {H:3, W:4} and 2 as given");
+  says_line<AxisError>([] { return without_axes({H, W}, H.resize(2)); }, "axis 'H' has size 3 and size 2");
+  says_line<AxisError>([] { return concat_axes({H}, {H}); }, "axis 'H' is in both");
+  says_line<AxisError>([] { return union_axes({H}, {H.resize(2)}); }, "union_axes: axis 'H' has size 3 and size 2");
+  says_line<AxisError>([] { return replace_axis({H, W}, "C", W); }, "no axis 'C'");
+  says_line<AxisError>([] { return replace_axis({H, W}, "H", W); }, "there is an axis 'W' already");
+  says_line<AxisError>([] { return resolve_axis({Axis{"embed", 3}, W}, "embde"); },
+                       "among {embed:3, W:4}; did you mean 'embed'?");
+  says_line<AxisError>([] { return check_shape({3, 4}, {H, C}); },
+                       "axis 'C' has size 5, but its dimension of [3, 4] has 4");
+  says_line<AxisError>([] { return check_shape({3}, {H, C}); }, "does not fit the shape [3]");
+  says_line<AxisError>([] { return zeros({H, W}).axis("h"); }, "no axis 'h' among {H:3, W:4}; did you mean 'H'?");
 }
 TEST(Axes, PatternsDescribeAxes) {
   List axes{{"batch", 2}, {"position", 3}, {"embed", 4}};
@@ -85,8 +81,8 @@ TEST(Axes, PatternsDescribeAxes) {
        {"batch embed position", "batch", "... position", "embed ...", "{embed batch}", "{embed vocab ...}", ""})
     EXPECT_FALSE(matches_axes(axes, no)) << no;
   EXPECT_TRUE(matches_axes(List{}, ""));
-  says<ValueError>([&] { return matches_axes(axes, "{batch"); }, "a brace is missing");
-  says<ValueError>([&] { return matches_axes(axes, "... x ..."); }, "more than one ...");
+  says_line<ValueError>([&] { return matches_axes(axes, "{batch"); }, "a brace is missing");
+  says_line<ValueError>([&] { return matches_axes(axes, "... x ..."); }, "more than one ...");
 }
 }  // namespace
 }  // namespace bora::axes_test

@@ -3,22 +3,15 @@
 #include "bora/bora.h"
 #include "bora/named/axes.h"
 #include "bora/named/shape.h"
+#include "support/throws.h"
 
 namespace bora::shape_test {
 namespace {
+using bora::test::says_line;
 using List = std::vector<Axis>;
 using F = std::vector<float>;
 const Axis A{"a", 2}, B{"b", 3}, C{"c", 4};
 NamedArray x() { return arange({A, B}, 0, 1, f32); }
-template <class E = AxisError, class G> void says(G f, const std::string& words) {
-  try {
-    (void)f();
-    ADD_FAILURE() << "no error: " << words;
-  } catch (const E& e) {
-    EXPECT_NE(e.text().find(words), std::string::npos) << e.text();
-    EXPECT_EQ(e.text().find('\n'), std::string::npos);
-  }
-}
 void equal(const NamedArray& got, const List& axes, const F& want) {
   EXPECT_EQ(got.axes(), axes);
   EXPECT_EQ(got.to_vector<float>(), want);
@@ -121,21 +114,24 @@ TEST(NamedShape, Comparisons) {
   equal(clip(x(), arange(B, 0, 1, f32), 3 * ones(A)), {A, B}, {0, 1, 2, 3, 3, 3});
 }
 TEST(NamedShape, BadArgumentsAreNamed) {
-  says([] { return split(x(), B, {Axis{"b", 1}}); }, "split: the parts {b:1} have 1 elements together, but axis 'b'");
-  says([] { return unbind(x(), "z"); }, "unbind: no axis 'z' among {a:2, b:3}");
-  says([] { return trace(x(), "a", "a"); }, "trace: axis 'a' is named twice");
-  says([] { return roll(x(), zeros(A, i32), B); }, "roll: the shift is one integer");
-  says([] { return pad(x(), {{"b", 1, 1}, {B, 1, 1}}); }, "pad: axis 'b' is named twice");
-  says<ValueError>([] { return pad(x(), {{"b", -1, 1}}); }, "axis 'b' gets -1 and 1 elements");
-  says([] { return pad_left(x(), B, Axis{"b", 2}); }, "pad_left: axis 'b' has size 3, more than the 2");
-  says([] { return broadcast_axis(x(), B.resize(9)); }, "broadcast_axis: axis 'b' has size 3 in the array and 9");
-  says([] { return broadcast_arrays({ones(A), ones(C)}); }, "neither operand has all axes of the other");
-  says([] { return repeat(x(), zeros(A, i32), B, 2); }, "repeat: the counts {a:2}");
-  says([] { return top_k(x(), "z", 1); }, "top_k: no axis 'z'");
-  says([] { return searchsorted(x(), x()); }, "searchsorted: the sorted array has one axis");
-  says([] { return x() + ones(B.resize(9)); }, "axis 'b' has size 3 on the left and 9 on the right");
-  says([] { return sum(x(), {"b", B}); }, "sum: axis 'b' is named twice");
-  says([] { return softmax(x(), "bb"); }, "did you mean 'b'?");
+  says_line<AxisError>([] { return split(x(), B, {Axis{"b", 1}}); },
+                       "split: the parts {b:1} have 1 elements together, but axis 'b'");
+  says_line<AxisError>([] { return unbind(x(), "z"); }, "unbind: no axis 'z' among {a:2, b:3}");
+  says_line<AxisError>([] { return trace(x(), "a", "a"); }, "trace: axis 'a' is named twice");
+  says_line<AxisError>([] { return roll(x(), zeros(A, i32), B); }, "roll: the shift is one integer");
+  says_line<AxisError>([] { return pad(x(), {{"b", 1, 1}, {B, 1, 1}}); }, "pad: axis 'b' is named twice");
+  says_line<ValueError>([] { return pad(x(), {{"b", -1, 1}}); }, "axis 'b' gets -1 and 1 elements");
+  says_line<AxisError>([] { return pad_left(x(), B, Axis{"b", 2}); }, "pad_left: axis 'b' has size 3, more than the 2");
+  says_line<AxisError>([] { return broadcast_axis(x(), B.resize(9)); },
+                       "broadcast_axis: axis 'b' has size 3 in the array and 9");
+  says_line<AxisError>([] { return broadcast_arrays({ones(A), ones(C)}); },
+                       "neither operand has all axes of the other");
+  says_line<AxisError>([] { return repeat(x(), zeros(A, i32), B, 2); }, "repeat: the counts {a:2}");
+  says_line<AxisError>([] { return top_k(x(), "z", 1); }, "top_k: no axis 'z'");
+  says_line<AxisError>([] { return searchsorted(x(), x()); }, "searchsorted: the sorted array has one axis");
+  says_line<AxisError>([] { return x() + ones(B.resize(9)); }, "axis 'b' has size 3 on the left and 9 on the right");
+  says_line<AxisError>([] { return sum(x(), {"b", B}); }, "sum: axis 'b' is named twice");
+  says_line<AxisError>([] { return softmax(x(), "bb"); }, "did you mean 'b'?");
 }
 }  // namespace
 }  // namespace bora::shape_test

@@ -6,6 +6,7 @@
 #include <memory>
 #include <thread>
 #include "../transport/jobs.h"
+#include "support/temp_folder.h"
 
 namespace bora::transport {
 namespace {
@@ -58,14 +59,14 @@ class Networks : public testing::Test {
 };
 /// A secret as a file that only its owner reads.
 struct SecretFile {
-  std::string path = "/tmp/bora_network_secret_" + std::to_string(getpid());
+  test::TempFolder temp;
+  std::string path = temp / "secret";
   SecretFile() {
     FILE* f = std::fopen(path.c_str(), "w");
     chmod(path.c_str(), 0600);
     std::fputs("a secret of some length\n", f);
     std::fclose(f);
   }
-  ~SecretFile() { unlink(path.c_str()); }
 };
 // A silent rank counts as lost after 1 s.
 const Environment kHasty = {{"TEST_HEARTBEAT", "0.1"}, {"BORA_INSECURE_PRIVATE_NETWORK", "1"}};

@@ -6,9 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <vector>
 #include "network.h"
+#include "support/files.h"
+#include "support/temp_folder.h"
 
 namespace bora {
 namespace {
@@ -25,11 +26,7 @@ std::string value(const std::string& text, const std::string& key, std::size_t f
   return at == std::string::npos ? ""
                                  : text.substr(at + key.size() + 3, text.find_first_of(",}", at) - at - key.size() - 3);
 }
-std::string slurp(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
+using bora::test::slurp;
 /// FSDP on two hosts with a link of 100 Mbit/s.
 Training train(const fs::path& folder, const std::string& run, const std::string& flag) {
   auto out = folder / run;
@@ -50,8 +47,8 @@ Training train(const fs::path& folder, const std::string& run, const std::string
 }
 TEST(Overlap, AStepHidesWhatItCan) {
   if (auto why = net::missing(); !why.empty()) GTEST_SKIP() << why;
-  auto folder = fs::temp_directory_path() / ("bora-overlap-" + std::to_string(::getpid()));
-  fs::create_directories(folder);
+  bora::test::TempFolder temp;
+  fs::path folder = temp.path();
   std::ofstream text(folder / "text");
   for (int i = 0; i < 4000; ++i) text << (i % 40 == 0 ? "%\n" : "words number ") << i * i % 977 << "\n";
   text.close();
@@ -66,7 +63,6 @@ TEST(Overlap, AStepHidesWhatItCan) {
                               << on.wait << " s";
   EXPECT_GT(on.hidden(), off.hidden());
   std::printf("hidden: %.2f, in turn %.2f\n", on.hidden(), off.hidden());
-  fs::remove_all(folder);
 }
 }  // namespace
 }  // namespace bora

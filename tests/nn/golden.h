@@ -2,27 +2,16 @@
 #pragma once
 #include <gtest/gtest.h>
 #include <cmath>
-#include <fstream>
 #include "bora/bora.h"
+#include "support/golden.h"
+#include "support/numbers.h"
 
 namespace bora {
-inline NamedArray operand(int k, const Axes& axes) {
-  auto shape = shape_of(axes.list());
-  std::vector<double> v(static_cast<std::size_t>(volume(shape)));
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = std::sin(k + 0.37 * static_cast<double>(i));
-  return named(asarray(v, shape), axes);
-}
+inline NamedArray operand(int k, const Axes& axes) { return named(test::sines(shape_of(axes.list()), k, 0.37), axes); }
 inline std::vector<double> golden(const std::string& name) {
   std::vector<double> want;
-  for (auto of : {"networks.txt", "torch_layers.txt", "quantization.txt"}) {
-    std::ifstream file(std::string(BORA_SOURCE_DIR "/tests/golden/") + of);
-    std::string word;
-    std::size_t n = 0;
-    while (file >> word && word != name) std::getline(file, word);
-    if (!(file >> n)) continue;
-    want.resize(n);
-    for (auto& w : want) file >> w;
-  }
+  for (auto file : {"networks.txt", "torch_layers.txt", "quantization.txt"})
+    if (auto found = test::golden_numbers(file, name); !found.empty()) want = found;
   EXPECT_FALSE(want.empty()) << name;
   return want;
 }

@@ -1,18 +1,12 @@
 // Layers against NumPy (tests/golden/make_layers.py).
 #include <gtest/gtest.h>
 #include <cmath>
-#include <fstream>
 #include "bora/bora.h"
+#include "nn/golden.h"
+#include "support/golden.h"
 
 namespace bora::golden_test {
 namespace {
-/// Operand k of a case.
-NamedArray operand(int k, const Axes& axes) {
-  auto shape = shape_of(axes.list());
-  std::vector<double> v(static_cast<std::size_t>(volume(shape)));
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = std::sin(k + 0.37 * static_cast<double>(i));
-  return named(asarray(v, shape), axes);
-}
 nn::Linear linear(int k, const Axes& in, const Axes& out) {
   auto l = nn::Linear::init(in, out, random::key(0), {.use_bias = false});
   l.weight = operand(k, Axes(l.weight.axes()));
@@ -22,22 +16,14 @@ nn::Linear linear(int k, const Axes& in, const Axes& out) {
 template <class F>
 void equals(const std::string& name, const Axes& axes, F f, const std::string& table = "layers.txt",
             double best = 1e-8) {
-  std::ifstream file(BORA_SOURCE_DIR "/tests/golden/" + table);
-  std::string word;
-  std::size_t n = 0;
-  while (file >> word && word != name) std::getline(file, word);
-  file >> n;
-  std::vector<double> want(n);
-  for (auto& w : want) file >> w;
-  ASSERT_GT(n, 0u) << name;
+  auto want = test::golden_numbers(table, name);
+  ASSERT_FALSE(want.empty()) << name;
   for (auto [dtype, tolerance] : {std::pair{f64, best}, {f32, 2e-5}}) {
     auto d = dtype;
     auto x = operand(0, axes);
     auto y = f([d](const auto& layer) { return tree::map([d](const Array& a) { return a.astype(d); }, layer); })(
         x.astype(d));
-    auto got = y.template to_vector<double>();
-    ASSERT_EQ(got.size(), n);
-    for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(got[i], want[i], tolerance * std::max(1.0, std::abs(want[i]))) << i;
+    near(y.template to_vector<double>(), want, tolerance, name);
   }
 }
 const Axis Rows{"batch", 2}, Position{"position", 5}, Heads{"heads", 2}, Embed{"embed", 8};

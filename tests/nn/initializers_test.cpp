@@ -2,10 +2,10 @@
 #include "bora/nn/initializers.h"
 #include <gtest/gtest.h>
 #include <cmath>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include "bora/bora.h"
+#include "support/golden.h"
+#include "support/throws.h"
 
 namespace bora::initializers_test {
 namespace {
@@ -47,30 +47,23 @@ const std::map<std::string, Initializer>& table() {
   return r;
 }
 TEST(Initializers, NumbersAreJaxs) {
-  std::ifstream file(std::string(BORA_SOURCE_DIR) + "/tests/golden/initializers.txt");
   std::map<std::string, int> seen;
-  for (std::string text; std::getline(file, text);) {
-    if (text.starts_with("#")) continue;
-    std::istringstream in(text);
-    std::string name, dtype, sizes, word;
-    in >> name >> dtype >> sizes >> word;
-    Dims shape;
-    std::istringstream numbers(sizes);
-    for (std::string n; std::getline(numbers, n, ',');) shape.push_back(std::stoll(n));
+  for (auto& line : test::golden_lines("initializers.txt")) {
+    auto& name = line.name;
+    auto& dtype = line.parameters[0];
+    auto shape = test::numbers(line.parameters[1]);
     ASSERT_TRUE(table().count(name)) << name;
     auto x = table().at(name)(random::key(7), Shape(shape), parse_dtype(dtype));
     EXPECT_EQ(x.dtype(), parse_dtype(dtype)) << name;
     auto got = x.to_vector<double>();
     bool same_bits = name.find("uniform") != name.npos || name == "conv" || name == "constant" || dtype == "bf16";
     bool matrix = name.find("orthogonal") != name.npos;
-    for (auto v : got) {
-      double want;
-      in >> word;
-      want = std::stod(word);
+    ASSERT_EQ(got.size(), line.values.size()) << line.text;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      double want = std::stod(line.values[i]);
       double t = same_bits ? 0 : dtype == "f64" ? 1e-14 : matrix ? 3e-7 : 1e-6 * std::abs(want);
-      EXPECT_NEAR(v, want, t) << text.substr(0, text.find(':'));
+      EXPECT_NEAR(got[i], want, t) << line.text;
     }
-    EXPECT_FALSE(in >> word) << name << ": more numbers than the shape has";
     ++seen[name];
   }
   for (auto& [name, f] : table()) EXPECT_TRUE(seen.count(name)) << name << " has no line";
@@ -91,12 +84,7 @@ TEST(Initializers, AreStagedAndTakeNothing) {
     EXPECT_EQ(f_of(random::key(0), none).shape(), none) << name;
   }
 }
-template <class E, class F> void says(F&& f, const std::string& part) {
-  try {
-    (void)f();
-    ADD_FAILURE() << "nothing thrown; expected " << part;
-  } catch (const E& e) { EXPECT_NE(e.text().find(part), std::string::npos) << e.text(); }
-}
+using bora::test::says;
 TEST(Initializers, MistakesAreNamed) {
   auto k = random::key(0);
   says<ShapeError>([&] { return init::he_normal()(k, {3}); }, "initializer: the shape [3] has no axis -2 of inputs");

@@ -1,25 +1,13 @@
 // 1F1B against layers one after another and the loss of all rows.
 #include "bora/fx/lower.h"
-#include "bora/nn/linear.h"
-#include "bora/nn/pipeline.h"
 #include "laws/laws.h"
+#include "nn/stages.h"
+#include "support/throws.h"
 
 namespace bora::laws::interleaved_test {
 namespace {
 using nn::PipelineOptions;
-const Axis kRows{nn::kBatch, 16}, kPlaces{nn::kPosition, 4}, kEmbed{nn::kEmbed, 6}, kLayers{nn::kLayers, 4};
-struct Block {
-  nn::Linear up;
-  static Block init(const Array& key) { return {nn::Linear::init(kEmbed, kEmbed.alias("out"), key)}; }
-  /// shift [batch]: of a row, scale: of a layer, gain: of all, noise: a key for draws.
-  NamedArray operator()(const NamedArray& x, const NamedArray& shift, const std::optional<Array>& scale,
-                        const NamedArray& gain, const std::optional<Array>& key) const {
-    auto y = rename(tanh(up(auto_sharded(x))), {{"out", nn::kEmbed}}) * gain;
-    if (scale) y = y * NamedArray(*scale, {});
-    if (key) y = y * NamedArray(random::uniform(*key, shape_of(y.axes())).astype(y.dtype()), y.axes());
-    return auto_sharded(x + y + shift);
-  }
-};
+const Axis kRows{nn::kBatch, 16}, kPlaces{nn::kPosition, 4};
 struct Inputs {
   nn::Stacked<Block> blocks;
   NamedArray x, shift;
@@ -27,8 +15,7 @@ struct Inputs {
   NamedArray gain, head, weights;  // [embed], [embed], [batch, position]
 };
 Inputs inputs(Dtype dtype = f64, Axis rows = kRows) {
-  auto blocks = nn::Stacked<Block>::init(kLayers, nn::per_layer(random::split(random::key(3), kLayers.size)));
-  Inputs in{blocks,
+  Inputs in{Block::layers(),
             {rnd({4, rows.size, 6}, 1), {kPlaces, rows, kEmbed}},
             {rnd({rows.size}, 2), {rows}},
             rnd({4}, 4) + 1.5,
@@ -40,7 +27,7 @@ Inputs inputs(Dtype dtype = f64, Axis rows = kRows) {
 auto layer() {
   return [](const Block& b, const NamedArray& x, const std::optional<Array>& part, const NamedArray& shift,
             const std::optional<Array>& scale, const NamedArray& gain, const std::optional<Array>& key) {
-    return b(x, shift, scale, gain, nn::key_of_part(key, part));
+    return b(x, shift, scale, nn::key_of_part(key, part), gain);
   };
 }
 /// It closes over head.
@@ -61,7 +48,7 @@ NamedArray after_all(const Inputs& in, const PipelineOptions& o, const std::opti
   return loss.of(y, loss.rows);
 }
 /// {the loss, its gradients}: a third of the loss is differentiated, and its square.
-template <class F> Arrays with_gradients(const F& f, const Inputs& in) {
+template <class F> Arrays loss_with_gradients(const F& f, const Inputs& in) {
   auto g = grad([&](const Inputs& x) {
     auto loss = f(x).array();
     return loss * constant(1.0 / 3, loss.dtype()) + square(loss);
@@ -69,42 +56,25 @@ template <class F> Arrays with_gradients(const F& f, const Inputs& in) {
   return joined({f(in).array()}, tree::leaves(g(in)));
 }
 Arrays wanted(const Inputs& in) {
-  return with_gradients([](const Inputs& x) { return after_all(x, {.microbatches = 1, .stages = 1}); }, in);
-}
-struct Layout {
-  std::vector<MeshAxis> mesh;
-  AxisMapping storage, compute;
-};
-std::vector<Layout> layouts() {
-  Rule layers{nn::kLayers, "stage"}, rows{nn::kBatch, "data"}, both{nn::kBatch, {"data", "stage"}};
-  return {{{{"stage", 1}}, {layers}, {layers}},
-          {{{"stage", 2}}, {layers}, {layers}},
-          {{{"stage", 4}}, {layers}, {layers, both}},
-          {{{"stage", 2}, {"data", 2}}, {layers, {nn::kEmbed, "data"}}, {layers, both}},
-          {{{"stage", 2}, {"data", 2}}, {layers}, {layers, rows}},
-          {{{"stage", 2}, {"model", 2}}, {layers, {nn::kEmbed, "model"}}, {layers, {"out", "model"}, both}}};
+  return loss_with_gradients([](const Inputs& x) { return after_all(x, {.microbatches = 1, .stages = 1}); }, in);
 }
 TEST(Interleaved, IsTheLossOfAllRows) {
   auto in = inputs();
   auto want = wanted(in);
-  for (auto& layout : layouts()) {
+  for (auto& layout : stage_layouts()) {
     auto stages = static_cast<std::int64_t>(layout.mesh[0].size);
     // Where other axes split too, two numbers of parts, unless BORA_LAWS=full.
     auto numbers = layout.mesh.size() == 1 || effort() == Effort::full
                        ? std::vector{std::int64_t{1}, stages, 2 * stages, 4 * stages}
                        : std::vector{stages, 2 * stages};
-    for (auto parts : numbers)
+    for (auto parts : numbers) {
+      auto f = [&](const Inputs& x) {
+        return loss_with_gradients([&](const Inputs& y) { return in_order(y, {.microbatches = parts}); }, x);
+      };
       for (bool staged : {false, true})
-        local_mesh(layout.mesh, [&](const Mesh&) {
-          if (!staged && parts > stages) return;
-          UseMapping split(layout.compute);
-          auto f = [&](const Inputs& x) {
-            return with_gradients([&](const Inputs& y) { return in_order(y, {.microbatches = parts}); }, x);
-          };
-          auto mine = sharded(in, layout.storage);
-          close(gathered(staged ? jit(f)(mine) : f(mine)), want, 1e-12,
-                name(layout.mesh) + ", microbatches " + std::to_string(parts) + (staged ? ", staged" : ""));
-        });
+        if (staged || parts <= stages)
+          holds_on(layout, f, in, staged, want, std::to_string(parts) + " microbatches");
+    }
   }
 }
 TEST(Interleaved, AnyNumberOfStagesAndPartsInOneProcess) {
@@ -117,13 +87,13 @@ TEST(Interleaved, AnyNumberOfStagesAndPartsInOneProcess) {
         if (!both && (remat == remat::everything) == (stages < 4)) continue;
         PipelineOptions o{.microbatches = parts, .stages = stages, .checkpoint = remat};
         auto f = jit([&](const Inputs& x) {
-          return with_gradients([&](const Inputs& y) { return in_order(y, o); }, x);
+          return loss_with_gradients([&](const Inputs& y) { return in_order(y, o); }, x);
         });
         close(f(in), want, 1e-12, std::to_string(stages) + " stages, " + std::to_string(parts) + " parts");
       }
   local_mesh({{"stage", 2}}, [&](const Mesh&) {  // two stages on each rank
     auto f = jit([&](const Inputs& x) {
-      return with_gradients([&](const Inputs& y) { return in_order(y, {.microbatches = 4, .stages = 4}); }, x);
+      return loss_with_gradients([&](const Inputs& y) { return in_order(y, {.microbatches = 4, .stages = 4}); }, x);
     });
     close(gathered(f(in)), want, 1e-12, "four stages on two ranks");
   });
@@ -134,11 +104,11 @@ TEST(Interleaved, DrawsAsGpipeDoes) {
   for (std::int64_t parts : {1, 4, 8}) {
     PipelineOptions o{.microbatches = parts, .stages = 4};
     if (parts == 4) o.checkpoint = remat::everything;  // what was drawn is kept
-    auto want = with_gradients([&](const Inputs& x) { return after_all(x, o, keys); }, in);
+    auto want = loss_with_gradients([&](const Inputs& x) { return after_all(x, o, keys); }, in);
     local_mesh({{"stage", 4}}, [&](const Mesh&) {
       UseMapping split({{nn::kLayers, "stage"}});
       auto f = jit([&](const Inputs& x) {
-        return with_gradients([&](const Inputs& y) { return in_order(y, o, keys); }, x);
+        return loss_with_gradients([&](const Inputs& y) { return in_order(y, o, keys); }, x);
       });
       close(gathered(f(sharded(in, current_mapping()))), want, 1e-12, std::to_string(parts) + " parts");
     });
@@ -149,7 +119,8 @@ TEST(Interleaved, HalvesAreSummedInF32) {
   auto in = inputs(bf16);
   auto error = [&](const std::function<NamedArray(const Inputs&, const PipelineOptions&)>& f) {
     auto got = jit([&](const Inputs& x) {
-      return with_gradients([&](const Inputs& y) { return f(y, PipelineOptions{.microbatches = 16, .stages = 2}); }, x);
+      PipelineOptions o{.microbatches = 16, .stages = 2};
+      return loss_with_gradients([&](const Inputs& y) { return f(y, o); }, x);
     })(in);
     double sum = 0;
     for (std::size_t i = 1; i < got.size(); ++i) {
@@ -227,11 +198,11 @@ TEST(Interleaved, ATickPassesOneMicrobatchEachWay) {
 TEST(Interleaved, ErrorsNameWhatIsWrong) {
   auto in = inputs();
   auto says = [&](const nn::RowsLoss& loss, const std::string& words) {
-    try {
+    auto call = [&] {
       (void)nn::pipeline_loss(in.blocks, layer(), in.x, loss, {.microbatches = 2, .stages = 2})(
           in.shift, nn::per_layer(std::optional(in.scale)), in.gain, nn::per_layer(std::optional<Array>()));
-      ADD_FAILURE() << words;
-    } catch (const Error& e) { EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what(); }
+    };
+    test::says(call, words);
   };
   auto loss = loss_of(in);
   says({loss.of, {in.head}}, "pipeline_loss: rows 0 are");

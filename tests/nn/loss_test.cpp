@@ -2,10 +2,11 @@
 #include "bora/nn/loss.h"
 #include <gtest/gtest.h>
 #include <cmath>
-#include <fstream>
 #include <functional>
 #include <sstream>
 #include "bora/bora.h"
+#include "nn/golden.h"
+#include "support/golden.h"
 
 namespace bora::loss_test {
 namespace {
@@ -134,17 +135,7 @@ TEST(LinearCrossEntropy, ScoresAreNeverWholeAndNoProductIsComputedTwice) {
   EXPECT_EQ(products, 3U) << text;
 }
 // ---- T5X's terms (tests/golden/make_losses.py) ----------------------------------------------------------------------
-std::vector<double> golden(const std::string& name) {
-  std::ifstream file(BORA_SOURCE_DIR "/tests/golden/losses.txt");
-  std::string word;
-  std::size_t n = 0;
-  while (file >> word && word != name) std::getline(file, word);
-  file >> n;
-  std::vector<double> v(n);
-  for (auto& x : v) file >> x;
-  EXPECT_GT(n, 0U) << name;
-  return v;
-}
+std::vector<double> t5x(const std::string& name) { return test::golden_numbers("losses.txt", name); }
 const Axis kRows{"batch", 2}, kPlaces{"position", 6}, kTokens{"vocab", 7};
 NamedArray filled(const Axes& axes, const std::function<double(std::size_t)>& f) {
   std::vector<double> v(static_cast<std::size_t>(volume(shape_of(axes.list()))));
@@ -163,11 +154,7 @@ NamedArray golden_weights() {
   });
 }
 void expect_golden(const std::string& name, const NamedArray& got, double tolerance) {
-  auto want = golden(name);
-  auto g = got.to_vector<double>();
-  ASSERT_EQ(g.size(), want.size()) << name;
-  for (std::size_t i = 0; i < g.size(); ++i)
-    EXPECT_NEAR(g[i], want[i], tolerance * std::max(1.0, std::abs(want[i]))) << name << " " << i;
+  near(got.to_vector<double>(), t5x(name), tolerance, name);
 }
 struct NamedTerms {
   std::string name;
@@ -213,7 +200,7 @@ TEST(LinearCrossEntropy, HasTheTermsOfT5XInBlocksOfEveryLength) {
       };
       auto [loss, g] = value_and_grad(f)(x);
       expect_golden(name + ".gradient", g, 2e-6);
-      auto each = golden(name + ".loss"), w = golden_weights().to_vector<double>();
+      auto each = t5x(name + ".loss"), w = golden_weights().to_vector<double>();
       double want = 0;
       for (std::size_t i = 0; i < each.size(); ++i) want += each[i] * w[i];
       EXPECT_NEAR(loss.item<float>(), want, 1e-5) << name << " block " << block;

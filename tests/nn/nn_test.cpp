@@ -5,6 +5,7 @@
 #include "bora/nn/loss.h"
 #include "bora/nn/policy.h"
 #include "bora/nn/stacked.h"
+#include "support/throws.h"
 
 namespace bora::nn_test {
 namespace {
@@ -25,21 +26,17 @@ TEST(Layers, LinearOverSeveralAxes) {
 }
 TEST(Layers, LinearKnowsItsAxes) {
   Axis heads{"heads", 2}, size{"head_size", 4};
-  auto says = [](const auto& f, const std::string& words) {
-    try {
-      (void)f();
-      ADD_FAILURE() << "no error: " << words;
-    } catch (const AxisError& e) { EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what(); }
-  };
   for (bool bias : {true, false}) {
     auto l = nn::Linear::init(Embed, {heads, size}, random::key(0), {.use_bias = bias});
-    says([&] { return l(zeros(Axis{"other", 3})); },
+    test::says<AxisError>([&] { return l(zeros(Axis{"other", 3})); },
          "Linear: the input {other:3} has no axis 'embed'; this layer maps {embed:8} to {heads:2, head_size:4}");
-    says([&] { return l(zeros({Batch, heads, Embed})); }, "has axis 'heads' already; this layer maps {embed:8}");
-    says([&] { return l(zeros({Batch, Axis{"embed", 5}})); },
-         "axis 'embed' has size 5 in {batch:2, embed:5} and 8 as given");
+    test::says<AxisError>([&] { return l(zeros({Batch, heads, Embed})); },
+                          "has axis 'heads' already; this layer maps {embed:8}");
+    test::says<AxisError>([&] { return l(zeros({Batch, Axis{"embed", 5}})); },
+                          "axis 'embed' has size 5 in {batch:2, embed:5} and 8 as given");
   }
-  says([&] { return nn::Linear::init(Embed, {heads, Embed}, random::key(0)); }, "Linear: axis 'embed' is named twice");
+  test::says<AxisError>([&] { return nn::Linear::init(Embed, {heads, Embed}, random::key(0)); },
+                        "Linear: axis 'embed' is named twice");
 }
 TEST(Layers, InitialValuesAreOfTheirDistribution) {
   Axis in{"in", 50}, out{"out", 400};
@@ -134,10 +131,8 @@ struct Matrix {
 };
 TEST(Stacked, AnErrorInFoldNamesTheParameter) {
   nn::Stacked<Matrix> stack{{zeros({Layers, Axis{"in", 7}, Axis{"out", 8}})}, Layers};
-  try {
-    (void)nn::fold(stack, input())();
-    ADD_FAILURE();
-  } catch (const ShapeError& e) { EXPECT_NE(std::string(e.what()).find("(weight, "), std::string::npos) << e.what(); }
+  auto text = test::error_and_line_of<ShapeError>([&] { (void)nn::fold(stack, input())(); });
+  EXPECT_NE(text.find("(weight, "), std::string::npos) << text;
 }
 TEST(Stacked, FoldIsALoopOverLayers) {
   auto keys = random::split(random::key(5), 3);

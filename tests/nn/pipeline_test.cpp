@@ -1,35 +1,20 @@
 // Layers in stages against the same layers one after another.
 #include "bora/nn/pipeline.h"
-#include "bora/nn/linear.h"
 #include "laws/laws.h"
+#include "nn/stages.h"
+#include "support/throws.h"
 
 namespace bora::laws::pipeline_test {
 namespace {
 using nn::PipelineOptions, nn::pipeline_bubble;
-const Axis kRows{nn::kBatch, 8}, kEmbed{nn::kEmbed, 6}, kLayers{nn::kLayers, 4};
-struct Block {
-  nn::Linear up;
-  static Block init(const Array& key) { return {nn::Linear::init(kEmbed, kEmbed.alias("out"), key)}; }
-  /// shift [batch]: of a row, scale: of a layer, noise: a key for draws.
-  NamedArray operator()(const NamedArray& x, const NamedArray& shift, const std::optional<Array>& scale,
-                        const std::optional<Array>& key) const {
-    auto y = rename(tanh(up(auto_sharded(x))), {{"out", nn::kEmbed}});
-    if (scale) y = y * NamedArray(*scale, {});
-    if (key) y = y * NamedArray(random::uniform(*key, shape_of(y.axes())).astype(y.dtype()), y.axes());
-    return auto_sharded(x + y + shift);
-  }
-};
+const Axis kRows{nn::kBatch, 8};
 struct Inputs {
   nn::Stacked<Block> blocks;
   NamedArray x, shift;
   Array scale;
 };
 Inputs inputs(Dtype dtype = f64) {
-  auto blocks = nn::Stacked<Block>::init(kLayers, nn::per_layer(random::split(random::key(3), kLayers.size)));
-  Inputs in{blocks,
-            {rnd({6, 8}, 1), {kEmbed, kRows}},
-            {rnd({8}, 2), {kRows}},
-            (rnd({4}, 4) + 1.5)};
+  Inputs in{Block::layers(), {rnd({6, 8}, 1), {kEmbed, kRows}}, {rnd({8}, 2), {kRows}}, rnd({4}, 4) + 1.5};
   return tree::map([&](const Array& a) { return a.astype(dtype); }, in);
 }
 NamedArray one_after_another(const Inputs& in, const remat::Policy& remat = remat::nothing) {
@@ -43,30 +28,10 @@ NamedArray in_stages(const Inputs& in, const PipelineOptions& o, const std::opti
   };
   return nn::pipeline(in.blocks, f, in.x, o)(in.shift, nn::per_layer(std::optional(in.scale)), nn::per_layer(keys));
 }
-template <class F> Arrays with_gradients(const F& f, const Inputs& in) {
-  auto loss = [&](const Inputs& x) {
-    auto y = f(x).array();
-    return sum(y * rnd(y.shape(), 7).astype(y.dtype()));
-  };
-  return joined({f(in).array()}, tree::leaves(grad(loss)(in)));
-}
-struct Layout {
-  std::vector<MeshAxis> mesh;
-  AxisMapping storage, compute;
-};
-std::vector<Layout> layouts() {
-  Rule layers{nn::kLayers, "stage"}, rows{nn::kBatch, "data"}, both{nn::kBatch, {"data", "stage"}};
-  return {{{{"stage", 1}}, {layers}, {layers}},
-          {{{"stage", 2}}, {layers}, {layers}},
-          {{{"stage", 4}}, {layers}, {layers, both}},
-          {{{"stage", 2}}, {}, {layers, both}},
-          {{{"stage", 2}, {"data", 2}}, {layers, {nn::kEmbed, "data"}}, {layers, both}},
-          {{{"stage", 2}, {"model", 2}}, {layers, {nn::kEmbed, "model"}}, {layers, {"out", "model"}, both}}};
-}
 /// Gradients of rows go between stages as they are, whatever the wire of parameters' gradients.
 TEST(Pipeline, RowsAreNoGradientsOfTheWire) {
   auto in = inputs(f32);
-  for (auto& layout : layouts())
+  for (auto& layout : stage_layouts())
     local_mesh(layout.mesh, [&](const Mesh& mesh) {
       UseMapping split(layout.compute);
       auto loss = [&](const std::pair<NamedArray, NamedArray>& rows) {
@@ -80,13 +45,13 @@ TEST(Pipeline, RowsAreNoGradientsOfTheWire) {
       MeshAxes over;
       for (auto& axis : mesh.shape().axes)
         if (axis.first.str() != "model") over.push_back(axis.first);
-      UseGradientWire wire(Wire::int4(), over);
+      UseMapping rounded(current_mapping().with_gradients({Wire::int4(), over}));
       close(gradients(), want, 0, name(layout.mesh));
     });
 }
 /// Those of parameters that stages gather (FSDP) do travel as it says, in halves too.
 TEST(Pipeline, ParametersOfStagesHaveTheWire) {
-  auto layout = layouts()[4];
+  auto layout = stage_layouts()[4];
   for (auto dtype : {f32, bf16, f16}) {
     auto in = inputs(dtype);
     local_mesh(layout.mesh, [&](const Mesh&) {
@@ -100,7 +65,7 @@ TEST(Pipeline, ParametersOfStagesHaveTheWire) {
       };
       auto weights = [&] { return gathered({jit(grad(loss))(mine).layer.up.weight.array()})[0]; };
       auto exact = weights();
-      UseGradientWire wire(Wire::int4(), {"data", "stage"});
+      UseMapping rounded(current_mapping().with_gradients({Wire::int4(), {"data", "stage"}}));
       EXPECT_FALSE(array_equal(weights(), exact)) << dtype_name(dtype);
     });
   }
@@ -108,18 +73,13 @@ TEST(Pipeline, ParametersOfStagesHaveTheWire) {
 TEST(Pipeline, IsTheLayersOneAfterAnother) {
   auto in = inputs();
   auto want = with_gradients([](const Inputs& x) { return one_after_another(x); }, in);
-  for (auto& layout : layouts())
-    for (std::int64_t parts : {1, 2, 4})
-      for (bool staged : {false, true})
-        local_mesh(layout.mesh, [&](const Mesh&) {
-          UseMapping split(layout.compute);
-          auto f = [&](const Inputs& x) {
-            return with_gradients([&](const Inputs& y) { return in_stages(y, {.microbatches = parts}); }, x);
-          };
-          auto mine = sharded(in, layout.storage);
-          close(gathered(staged ? jit(f)(mine) : f(mine)), want, 1e-12,
-                name(layout.mesh) + ", microbatches " + std::to_string(parts) + (staged ? ", staged" : ""));
-        });
+  for (auto& layout : stage_layouts())
+    for (std::int64_t parts : {1, 2, 4}) {
+      auto f = [&](const Inputs& x) {
+        return with_gradients([&](const Inputs& y) { return in_stages(y, {.microbatches = parts}); }, x);
+      };
+      for (bool staged : {false, true}) holds_on(layout, f, in, staged, want, std::to_string(parts) + " microbatches");
+    }
 }
 TEST(Pipeline, AnyNumberOfStagesAndPartsInOneProcess) {
   auto in = inputs();
@@ -183,8 +143,8 @@ TEST(Pipeline, ThroughFollowsTheMapping) {
   local_mesh({{"stage", 2}}, [&](const Mesh&) {
     close({nn::through(in.blocks, f, in.x)(in.shift).array()}, {plain.array()}, 0, "no rule");
     UseMapping split({{nn::kLayers, "stage"}});
-    nn::UseMicrobatches parts(2);
-    close({gather(nn::through(in.blocks, f, in.x)(in.shift).array())}, {twice.array()}, 1e-12, "a rule");
+    auto through = nn::through(in.blocks, f, in.x, {.microbatches = 2});
+    close({gather(through(in.shift).array())}, {twice.array()}, 1e-12, "a rule");
   });
 }
 /// Of each layer: a sum over the rows for every place of a vector, and a number.
@@ -212,7 +172,10 @@ TEST(Pipeline, ValuesOfLayersAreSumsOverAllRows) {
     };
     return joined(all(run)(x), tree::leaves(grad(loss)(x)));
   };
-  auto plain = [&](const Inputs& x) { return nn::through_reported(x.blocks, f, x.x)(x.shift); };
+  auto through = [&](const PipelineOptions& o) {
+    return [&f, o](const Inputs& x) { return nn::through_reported(x.blocks, f, x.x, o)(x.shift); };
+  };
+  auto plain = through({});
   auto want = with_gradients(plain, in);
   EXPECT_EQ(want[1].shape(), (Shape{4, 6}));
   for (std::int64_t stages : {1, 2, 4})
@@ -221,17 +184,15 @@ TEST(Pipeline, ValuesOfLayersAreSumsOverAllRows) {
       auto run = [&](const Inputs& x) { return nn::pipeline_reported(x.blocks, f, x.x, o)(x.shift); };
       close(with_gradients(run, in), want, 1e-12, std::to_string(stages) + " stages, " + std::to_string(parts));
     }
-  for (auto& layout : layouts())
+  for (auto& layout : stage_layouts())
     local_mesh(layout.mesh, [&](const Mesh&) {
       UseMapping split(layout.compute);
-      nn::UseMicrobatches parts(4);
-      auto g = [&](const Inputs& x) { return with_gradients(plain, x); };
+      auto g = [&](const Inputs& x) { return with_gradients(through({.microbatches = 4}), x); };
       close(gathered(jit(g)(sharded(in, layout.storage))), want, 1e-12, name(layout.mesh));
     });
   local_mesh({{"stage", 2}}, [&](const Mesh&) {
     UseMapping split({{nn::kLayers, "stage"}});
-    nn::UseSchedule order(nn::Schedule::one_forward_one_backward);
-    EXPECT_THROW((void)plain(in), ValueError);
+    EXPECT_THROW((void)through({.schedule = nn::Schedule::one_forward_one_backward})(in), ValueError);
   });
 }
 TEST(Pipeline, BubbleAndDefaultParts) {
@@ -250,16 +211,12 @@ TEST(Pipeline, BubbleAndDefaultParts) {
 TEST(Pipeline, ErrorsNameTheSizes) {
   auto in = inputs();
   auto says = [&](const PipelineOptions& o, const std::string& words) {
-    try {
-      (void)in_stages(in, o);
-      ADD_FAILURE() << words;
-    } catch (const ValueError& e) { EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what(); }
+    test::says<ValueError>([&] { (void)in_stages(in, o); }, words);
   };
   says({.stages = 3}, "pipeline: 4 layers cannot be cut into 3 equal stages");
   says({.microbatches = 3}, "pipeline: 8 rows cannot be cut into 3 equal microbatches");
   says({.microbatches = -1}, "they must be 1 or more");
   EXPECT_THROW((void)in_stages(in, {.axis = "embed"}), AxisError);
-  EXPECT_THROW(nn::UseMicrobatches(-2), ValueError);
   EXPECT_THROW((void)pipeline_bubble(0, 1), ValueError);
   local_mesh({{"stage", 4}}, [&](const Mesh&) {
     says({.stages = 2}, "pipeline: 2 stages cannot be spread evenly over the 4 ranks of mesh axis 'stage'");

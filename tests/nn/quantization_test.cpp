@@ -1,9 +1,10 @@
 // Products of 8-bit numbers against Haliax (tests/golden/make_quantization.py), and state that gradients overwrite.
 #include "bora/nn/quantization.h"
-#include <filesystem>
 #include "bora/io/tree.h"
 #include "bora/optim/overwrite.h"
 #include "nn/golden.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace bora::quantization_test {
 namespace {
@@ -157,14 +158,7 @@ struct Block {
 using Stack = nn::Stacked<Block>;
 const Axis Layers{"layers", 3};
 Stack stack() { return Stack::init(Layers, nn::per_layer(random::split(random::key(0), 3))); }
-std::string error(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const ValueError& e) {
-    return e.text();
-  }
-  return "nothing was thrown";
-}
+using bora::test::error_of;
 TEST(QuantizeLinearLayers, Targets) {
   auto which = [](const nn::QuantizationTargets& targets) {
     auto q = nn::quantize_linear_layers(stack(), {.targets = targets, .amax_history_length = 7}).layer;
@@ -177,14 +171,15 @@ TEST(QuantizeLinearLayers, Targets) {
   EXPECT_EQ(which({"layer.d*"}), Both(false, true));
   EXPECT_EQ(which("layer.(up|left)"), Both(true, false));
   EXPECT_EQ(which("layer"), Both(true, true));
-  EXPECT_EQ(error([&] { which({"up", "left"}); }),
+  EXPECT_EQ(error_of<ValueError>([&] { which({"up", "left"}); }),
             "QuantizationTargets: no linear layer is 'left'; there are layer.up, layer.down");
-  EXPECT_EQ(error([&] { which("up"); }),
+  EXPECT_EQ(error_of<ValueError>([&] { which("up"); }),
             "QuantizationTargets: 'up' matches no linear layer; there are layer.up, layer.down");
-  EXPECT_EQ(error([&] { which("(up"); }), "QuantizationTargets: '(up' is no regular expression (ECMAScript)");
-  EXPECT_EQ(error([&] { nn::quantize_linear_layers(stack(), {.amax_history_length = 0}); }),
+  EXPECT_EQ(error_of<ValueError>([&] { which("(up"); }),
+            "QuantizationTargets: '(up' is no regular expression (ECMAScript)");
+  EXPECT_EQ(error_of<ValueError>([&] { nn::quantize_linear_layers(stack(), {.amax_history_length = 0}); }),
             "Fp8DotGeneralOp: amax_history_length must be 1 or more, got 0");
-  EXPECT_EQ(error([&] { (void)nn::quantize_linear_layers(operand(0, In)); }),
+  EXPECT_EQ(error_of<ValueError>([&] { (void)nn::quantize_linear_layers(operand(0, In)); }),
             "quantize_linear_layers: there is no linear layer");
 }
 TEST(QuantizeLinearLayers, AStackHasAStateForEachLayer) {
@@ -267,7 +262,7 @@ TEST(OverwriteWithGradient, PartsOfAModel) {
   EXPECT_EQ(tree::leaves(state).size(), 12u);
   EXPECT_EQ(tree::leaves(others).size(), 4u);
   for (auto& [name, a] : t.optimizer.entries) EXPECT_EQ(name.find("dot_general"), name.npos) << name;
-  EXPECT_EQ(error([&, &others = others] { (void)optim::apply_updates(t.model, others, others); }),
+  EXPECT_EQ(error_of<ValueError>([&, &others = others] { (void)optim::apply_updates(t.model, others, others); }),
             "apply_updates: no overwrite for 'layer.up.dot_general.input_scale', which its gradient replaces; give the "
             "first part of partition_for_grad_overwrite(gradients)");
 }
@@ -302,11 +297,11 @@ TEST(OverwriteWithGradient, OnAMeshAsOnOneRank) {
     });
 }
 TEST(OverwriteWithGradient, Checkpoints) {
-  auto folder = std::filesystem::temp_directory_path() / ("bora_quantization_" + std::to_string(::getpid()));
+  test::TempFolder temp;
+  auto folder = temp / "tree";
   auto t = trained(2, true);
-  save_tree(folder.string(), t);
-  same(load_tree(folder.string(), first()), t, 0);
-  std::filesystem::remove_all(folder);
+  save_tree(folder, t);
+  same(load_tree(folder, first()), t, 0);
 }
 }  // namespace
 }  // namespace bora::quantization_test

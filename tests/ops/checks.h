@@ -9,6 +9,7 @@
 #include "bora/compile/program.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/ops.h"
+#include "support/throws.h"
 
 namespace bora::test {
 inline std::vector<double> numbers(const Array& x) { return x.to_vector<double>(); }
@@ -26,23 +27,6 @@ inline ::testing::AssertionResult close(const Array& got, const Array& want, dou
   }
   return ::testing::AssertionSuccess();
 }
-/// The message of the error that f throws, with its type checked.
-template <class E, class F> std::string message(F&& f) {
-  try {
-    (void)f();
-  } catch (const E& e) { return e.text(); } catch (const std::exception& e) {
-    ADD_FAILURE() << "another error: " << e.what();
-    return {};
-  }
-  ADD_FAILURE() << "no error was thrown";
-  return {};
-}
-#define EXPECT_MESSAGE(Kind, expression, part)                                   \
-  do {                                                                           \
-    auto text = ::bora::test::message<Kind>([&] { return (expression); });       \
-    EXPECT_NE(text.find(part), std::string::npos) << "the message is: " << text; \
-  } while (false)
-
 class Recorder final : public Interpreter {
  public:
   Recorder() : Interpreter(current()) {}

@@ -51,17 +51,9 @@ TEST(Creation, ErrorsNameTheFunctionAndAdviseWhatWasNotDone) {
   EXPECT_MESSAGE(ShapeError, eye(-2), "eye: sizes must not be negative, got [-2, -2]");
   EXPECT_MESSAGE(ShapeError, tri(2, -2), "tri: sizes must not be negative, got [2, -2]");
   EXPECT_MESSAGE(DtypeError, zeros({2}, Dtype::key), "zeros: a random key is not a number");
-  auto says = [](auto f) {
-    try {
-      f();
-    } catch (const ValueError& e) {
-      return e.text();
-    }
-    return std::string();
-  };
-  EXPECT_EQ(says([] { (void)array({300}, u8); }), "array: 300 does not fit into u8");
-  EXPECT_EQ(says([] { (void)array({1, 300}, u8); }), "array: 300 does not fit into u8");
-  EXPECT_EQ(says([] { (void)arange(300, u8); }), "arange: 299 does not fit into u8");
+  EXPECT_EQ(error_of<ValueError>([] { (void)array({300}, u8); }), "array: 300 does not fit into u8");
+  EXPECT_EQ(error_of<ValueError>([] { (void)array({1, 300}, u8); }), "array: 300 does not fit into u8");
+  EXPECT_EQ(error_of<ValueError>([] { (void)arange(300, u8); }), "arange: 299 does not fit into u8");
 }
 TEST(Creation, RandomKeysAreNoNumbersAndTheErrorNamesTheOperation) {
   auto words = std::vector<std::uint32_t>{1, 2};

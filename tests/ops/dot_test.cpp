@@ -81,10 +81,8 @@ TEST(DotGeneral, PromotesAndSaysWhatIsWrong) {
   EXPECT_EQ(matmul(flags, flags).dtype(), boolean);
   expect_values(dot(flags, flags), {1, 0, 1, 1});
   expect_values(matmul(flags, array({1, 1})), {1, 2});
-  expect_says(message<ShapeError>([] {
-                (void)dot_general(numbers({2, 3}), numbers({2, 4}), {{0}, {0}, {1}, {1}});
-              }),
-              "contracted sizes differ: [2, 3] over [1] and [2, 4] over [1]");
+  says<ShapeError>([] { (void)dot_general(numbers({2, 3}), numbers({2, 4}), {{0}, {0}, {1}, {1}}); },
+                   "contracted sizes differ: [2, 3] over [1] and [2, 4] over [1]");
   EXPECT_THROW((void)dot_general(numbers({2, 3}), numbers({3, 3}), {{0}, {0}, {1}, {1}}), ShapeError);
   EXPECT_THROW((void)dot_general(numbers({2, 3}), numbers({3}), {{}, {}, {1, 1}, {0, 0}}), IndexError);
   EXPECT_THROW((void)dot_general(numbers({2, 3}), numbers({3}), {{}, {}, {2}, {0}}), IndexError);
@@ -147,9 +145,7 @@ TEST(Matmul, NumpysRules) {
   EXPECT_EQ(matmul(a, numbers({4})).shape(), (Shape{2, 3}));
   EXPECT_EQ(matmul(numbers({4}), numbers({4})).shape(), Shape{});
   expect_equal(matmul(numbers({4}), b), product(b, numbers({4}), {{}, {}, {1}, {0}}), 1e-12);
-  EXPECT_EQ(message<ShapeError>([] {
-              (void)matmul(numbers({4, 8}), numbers({7, 3}));
-            }),
+  EXPECT_EQ(bora::test::error_of<ShapeError>([] { (void)matmul(numbers({4, 8}), numbers({7, 3})); }),
             "matmul: inner sizes differ: [4, 8] @ [7, 3]; did you mean transpose(b)?");
   EXPECT_THROW((void)matmul(numbers({}), numbers({2})), ShapeError);
   EXPECT_THROW((void)matmul(numbers({2, 3, 4}), numbers({3, 4, 5})), ShapeError);

@@ -1,5 +1,6 @@
 #include "ops/checks.h"
 #include <limits>
+#include "support/numbers.h"
 
 namespace functions_test {
 using namespace bora;
@@ -7,9 +8,7 @@ using namespace bora::test;
 
 namespace {
 constexpr double inf = std::numeric_limits<double>::infinity(), nan_ = std::numeric_limits<double>::quiet_NaN();
-Array wave(const Shape& s, double step = 0.7, Dtype d = f64) {
-  return (sin(reshape(arange(0., static_cast<double>(volume(s)), 1, f64), s) * step) * 2).astype(d);
-}
+Array wave(const Shape& s, double step = 0.7, Dtype d = f64) { return (test::sines(s, 0, step) * 2).astype(d); }
 }  // namespace
 
 TEST(Softmax, EqualsTheFormula) {

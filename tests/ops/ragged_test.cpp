@@ -4,11 +4,12 @@
 #include "bora/base/parallel.h"
 #include "bora/bora.h"
 #include "ops/checks.h"
+#include "support/numbers.h"
 
 namespace bora::ragged_test {
 namespace {
 Array numbers(const Shape& shape, int seed, Dtype dtype = f64) {
-  auto x = random::uniform(random::key(static_cast<std::uint32_t>(seed)), shape, f64) * 2.0 - 1.0;
+  auto x = test::rnd(shape, seed);
   return (is_integer(dtype) ? x * 9.0 : x).astype(dtype);
 }
 /// x [M, K], w [E, K, N]: each row times the matrix of its group.

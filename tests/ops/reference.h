@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 #include "bora/array/array.h"
+#include "support/throws.h"
 
 namespace bora::reference {
 using Index = Dims;
@@ -53,13 +54,5 @@ inline void expect_values(const Array& x, const std::vector<double>& want, doubl
   ASSERT_EQ(x.size(), static_cast<std::int64_t>(want.size()));
   expect_equal(x, t, tolerance);
 }
-template <class E, class F> std::string message(F&& f) {
-  try {
-    f();
-  } catch (const E& e) { return e.text(); }
-  return "nothing was thrown";
-}
-inline void expect_says(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
-}
+using bora::test::says;
 }  // namespace bora::reference

@@ -1,16 +1,15 @@
 // Laws of gradient transformations: every sample of every registered one, and the optimizers made of them, give Optax's
 // numbers (tests/golden/make_optim.py), the same bits under jit and after a checkpoint, and the same numbers on a mesh.
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <set>
 #include "bora/bora.h"
 #include "bora/optim/config.h"
 #include "bora/optim/further.h"
+#include "support/temp_folder.h"
 
 namespace bora::law_test {
 namespace {
@@ -89,8 +88,9 @@ std::vector<Subject> subjects() {
   r.push_back({"lamb", optim::lamb({.learning_rate = 0.1, .weight_decay = 0.1, .mask = optim::by_layer})});
   r.push_back({"muon", optim::muon({.learning_rate = 0.1, .weight_decay = 0.1, .adam_weight_decay = 0.05})});
   for (auto& row : config::rows<optim::Kind>()) {  // every word of the settings, with the script's numbers
-    auto kind = row.make(nullptr);
-    kind->read_fields(config::parse_yaml("{lr: 0.1, clip: 1, schedule: {shape: constant, warmup: 3}}", "law"), "", {});
+    config::Choice<optim::Kind> kind(row.type);
+    auto given = config::parse_yaml("{lr: 0.1, clip: 1, schedule: {shape: constant, warmup: 3}}", "law");
+    kind.edit().read_fields(given, "", {});
     r.push_back({"settings_" + std::string(row.type), kind->build(kSteps).transform});
   }
   return r;
@@ -183,14 +183,14 @@ TEST(OptimLaws, AMeshGivesTheSameNumbersAndKeepsPlaces) {
   }
 }
 TEST(OptimLaws, ACheckpointContinues) {
-  auto folder = (std::filesystem::temp_directory_path() / ("bora_optim_" + std::to_string(::getpid()))).string();
+  test::TempFolder temp;
+  auto folder = temp / "tree";
   for (auto& [name, tx] : subjects()) {
     SCOPED_TRACE(name);
     save_tree(folder, steps(tx, begin(tx), 0, 2));
     auto back = load_tree(folder, begin(tx));
     expect_same(steps(tx, back, 2, kSteps), steps(tx, begin(tx), 0, kSteps), 0);
   }
-  std::filesystem::remove_all(folder);
 }
 TEST(OptimLaws, ParametersOfBf16HaveAStateOfF32) {
   auto narrow = [](const Params& p) { return tree::map([](const Array& a) { return a.astype(bf16); }, p); };

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <fstream>
 #include <functional>
 #include <map>
-#include <sstream>
 #include "bora/fx/transforms.h"
 #include "bora/ops/arrange.h"
 #include "bora/ops/creation.h"
@@ -16,6 +14,8 @@
 #include "bora/ops/product.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
+#include "support/golden.h"
+#include "support/throws.h"
 
 namespace bora::distributions_test {
 namespace {
@@ -29,18 +29,14 @@ struct Line {
   std::vector<std::uint64_t> bits;
 };
 std::vector<Line> lines() {
-  std::ifstream file(std::string(BORA_SOURCE_DIR) + "/tests/golden/distributions.txt");
   std::vector<Line> all;
-  for (std::string text; std::getline(file, text);) {
-    if (text.starts_with("#")) continue;
-    std::istringstream in(text);
+  for (auto& g : test::golden_lines("distributions.txt")) {
     Line l;
-    std::string dtype, shape, word;
-    in >> l.name >> l.seed >> dtype >> shape >> word;
-    l.dtype = parse_dtype(dtype);
-    std::istringstream sizes(shape == "-" ? "" : shape);
-    for (std::string n; std::getline(sizes, n, ',');) l.shape.push_back(std::stoll(n));
-    while (in >> word) l.bits.push_back(std::stoull(word, nullptr, 16));
+    l.name = g.name;
+    l.seed = std::stoll(g.parameters[0]);
+    l.dtype = parse_dtype(g.parameters[1]);
+    for (auto n : test::numbers(g.parameters[2])) l.shape.push_back(n);
+    for (auto& word : g.values) l.bits.push_back(std::stoull(word, nullptr, 16));
     all.push_back(std::move(l));
   }
   return all;
@@ -285,38 +281,29 @@ TEST(Distributions, EmptyDrawsAndKeys) {
   EXPECT_TRUE(array_equal(r::key_data(r::clone(k)), r::key_data(k)));
   EXPECT_EQ(r::binomial(k, kInf, 0.0).item<double>(), kInf);  // JAX does not end here
 }
-template <class E, class F> std::string message(F&& f) {
-  try {
-    (void)f();
-  } catch (const E& e) { return e.what(); }
-  return "nothing was thrown";
-}
 TEST(Distributions, ErrorsNameTheSamplerAndTheValues) {
   auto k = r::key(0);
-  auto has = [](const std::string& text, std::string_view part) {
-    EXPECT_NE(text.find(part), std::string::npos) << text;
-  };
-  has(message<ShapeError>([&] { return r::poisson(k, ones({3}), Shape{2}); }), "poisson");
-  has(message<ShapeError>([&] { return r::beta(k, ones({3}), 1, Shape{}); }), "beta: the parameters broadcast");
-  has(message<ShapeError>([&] { return r::t(r::split(k, 2), 1); }), "t: takes one key");
-  has(message<DtypeError>([&] { return r::poisson(k, 2, none, f32); }), "poisson: the dtype must be an integer");
-  has(message<DtypeError>([&] { return r::binomial(k, 2, 0.5, none, i32); }), "binomial: the dtype must be a floating");
-  has(message<DtypeError>([&] { return r::binomial(k, 2, array(0.5, bf16)); }), "binomial: p must be f32 or f64");
-  has(message<DtypeError>([&] { return r::cauchy(k, {}, i32); }), "cauchy: the dtype must be a floating one, got i32");
-  has(message<DtypeError>([&] { return r::orthogonal(k, 2, {}, bf16); }), "orthogonal: the dtype must be f32 or f64");
-  has(message<ValueError>([&] { return r::orthogonal(k, -2); }), "orthogonal: sizes must not be negative, got -2");
-  has(message<ValueError>([&] { return r::ball(k, -1); }), "ball: the number of dimensions");
-  has(message<ValueError>([&] { return r::bernoulli(k, r::Mode::highest, 0.5); }), "bernoulli: the mode");
-  has(message<ShapeError>([&] { return r::multivariate_normal(k, zeros({3}), zeros({2, 2})); }), "[3]");
-  has(message<DtypeError>([&] { return r::randint(k, {2}, array(0.5), array(3)); }), "randint: the bounds");
-  has(message<DtypeError>([&] { return r::randint(k, {2}, array(0), 3.5); }), "bounds must be integers, got 3.5");
+  test::says<ShapeError>([&] { return r::poisson(k, ones({3}), Shape{2}); }, "poisson");
+  test::says<ShapeError>([&] { return r::beta(k, ones({3}), 1, Shape{}); }, "beta: the parameters broadcast");
+  test::says<ShapeError>([&] { return r::t(r::split(k, 2), 1); }, "t: takes one key");
+  test::says<DtypeError>([&] { return r::poisson(k, 2, none, f32); }, "poisson: the dtype must be an integer");
+  test::says<DtypeError>([&] { return r::binomial(k, 2, 0.5, none, i32); }, "binomial: the dtype must be a floating");
+  test::says<DtypeError>([&] { return r::binomial(k, 2, array(0.5, bf16)); }, "binomial: p must be f32 or f64");
+  test::says<DtypeError>([&] { return r::cauchy(k, {}, i32); }, "cauchy: the dtype must be a floating one, got i32");
+  test::says<DtypeError>([&] { return r::orthogonal(k, 2, {}, bf16); }, "orthogonal: the dtype must be f32 or f64");
+  test::says<ValueError>([&] { return r::orthogonal(k, -2); }, "orthogonal: sizes must not be negative, got -2");
+  test::says<ValueError>([&] { return r::ball(k, -1); }, "ball: the number of dimensions");
+  test::says<ValueError>([&] { return r::bernoulli(k, r::Mode::highest, 0.5); }, "bernoulli: the mode");
+  test::says<ShapeError>([&] { return r::multivariate_normal(k, zeros({3}), zeros({2, 2})); }, "[3]");
+  test::says<DtypeError>([&] { return r::randint(k, {2}, array(0.5), array(3)); }, "randint: the bounds");
+  test::says<DtypeError>([&] { return r::randint(k, {2}, array(0), 3.5); }, "bounds must be integers, got 3.5");
   EXPECT_EQ(r::randint(k, {9}, array(-2), 7).to_vector<int>(), r::randint(k, {9}, -2, array(7)).to_vector<int>());
   EXPECT_EQ(r::randint(k, {9}, 0, array(7)).to_vector<int>(), r::randint(k, {9}, array(0), array(7)).to_vector<int>());
   EXPECT_EQ(r::truncated_normal(k, array(-1.), 2, Shape{5}).to_vector<float>(),
             r::truncated_normal(k, array(-1.), array(2.), Shape{5}).to_vector<float>());
-  has(message<ValueError>([&] { return r::categorical(k, zeros({2}), {.shape = Shape{3}, .replace = false}); }),
-      "cannot take 3 of 2 categories");
-  has(message<ShardError>([&] { return r::poisson(k, 2, Shape{2}, i32, {.spec = Spec{none, "data"}}); }), "[2]");
+  test::says<ValueError>([&] { return r::categorical(k, zeros({2}), {.shape = Shape{3}, .replace = false}); },
+                         "cannot take 3 of 2 categories");
+  test::says<ShardError>([&] { return r::poisson(k, 2, Shape{2}, i32, {.spec = Spec{none, "data"}}); }, "[2]");
   for (auto x : {r::chisquare(k, -1), r::rayleigh(k, array(kNaN)), r::lognormal(k, array(kNaN)), r::beta(k, -1, 1)})
     EXPECT_TRUE(std::isnan(x.item<double>()));
 }

@@ -2,12 +2,11 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/shape.h"
 #include "bora/random/random.h"
+#include "support/golden.h"
 
 namespace bora::golden_test {
 namespace {
@@ -22,23 +21,18 @@ struct Line {
   std::int64_t integer(std::size_t i) const { return std::stoll(params.at(i)); }
 };
 std::vector<Line> lines() {
-  std::ifstream file(std::string(BORA_SOURCE_DIR) + "/tests/golden/random.txt");
   std::vector<Line> r;
-  for (std::string text; std::getline(file, text);) {
-    if (text.starts_with("#")) continue;
-    std::istringstream in(text);
+  for (auto& g : test::golden_lines("random.txt")) {
+    auto& p = g.parameters;  // the key's words, the dtype, the shape, the sampler's own
     Line l;
-    std::string hi, lo, dtype, shape, word;
-    in >> l.sampler >> hi >> lo >> dtype >> shape;
-    l.text = text.substr(0, text.find(':'));
-    const std::uint32_t words[] = {static_cast<std::uint32_t>(std::stoul(hi, nullptr, 16)),
-                                   static_cast<std::uint32_t>(std::stoul(lo, nullptr, 16))};
+    l.sampler = g.name, l.text = g.text;
+    const std::uint32_t words[] = {static_cast<std::uint32_t>(std::stoul(p[0], nullptr, 16)),
+                                   static_cast<std::uint32_t>(std::stoul(p[1], nullptr, 16))};
     l.key = from_bytes({{}, Dtype::key}, words);
-    l.dtype = parse_dtype(dtype);
-    std::istringstream sizes(shape == "-" ? "" : shape);
-    for (std::string n; std::getline(sizes, n, ',');) l.shape.push_back(std::stoll(n));
-    while (in >> word && word != ":") l.params.push_back(word);
-    while (in >> word) l.bits.push_back(std::stoull(word, nullptr, 16));
+    l.dtype = parse_dtype(p[2]);
+    for (auto n : test::numbers(p[3])) l.shape.push_back(n);
+    l.params.assign(p.begin() + 4, p.end());
+    for (auto& word : g.values) l.bits.push_back(std::stoull(word, nullptr, 16));
     r.push_back(std::move(l));
   }
   return r;

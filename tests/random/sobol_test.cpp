@@ -9,11 +9,13 @@
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
 #include "bora/shard/mesh.h"
+#include "support/golden.h"
+#include "support/throws.h"
 
 namespace bora::sobol_test {
 namespace {
 TEST(Sobol, IsSciPys) {
-  std::ifstream file(std::string(BORA_SOURCE_DIR) + "/tests/golden/sobol.txt");
+  std::ifstream file(test::golden_path("sobol.txt"));
   std::int64_t n = 0, d = 0, skip = 0;
   file >> n >> d >> skip;
   std::vector<double> want, cut;
@@ -54,16 +56,10 @@ TEST(Sobol, BlocksAndJitGiveTheSamePoints) {
   });
 }
 TEST(Sobol, ErrorsHaveTheValues) {
-  auto message = [](auto f) -> std::string {
-    try {
-      (void)f();
-    } catch (const Error& e) { return e.what(); }
-    return "nothing was thrown";
-  };
-  EXPECT_NE(message([] { return random::sobol(4, 65); }).find("1 to 64 dimensions, got 65"), std::string::npos);
-  EXPECT_NE(message([] { return random::sobol(-4, 2); }).find("got -4 points"), std::string::npos);
-  EXPECT_NE(message([] { return random::sobol(2, 2, {.skip = (1ll << 32) - 1}); }).find("2^32"), std::string::npos);
-  EXPECT_NE(message([] { return random::sobol(2, 2, {.dtype = bf16}); }).find("got bf16"), std::string::npos);
+  test::says([] { return random::sobol(4, 65); }, "1 to 64 dimensions, got 65");
+  test::says([] { return random::sobol(-4, 2); }, "got -4 points");
+  test::says([] { return random::sobol(2, 2, {.skip = (1ll << 32) - 1}); }, "2^32");
+  test::says([] { return random::sobol(2, 2, {.dtype = bf16}); }, "got bf16");
 }
 }  // namespace
 }  // namespace bora::sobol_test

@@ -36,7 +36,7 @@ def is_key(name):
 
 def lines():
     """(place, command): blocks and spans of the pages, comments of the examples; joined where a line goes on."""
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         text = page.read_text()
         for found in re.finditer(r"^(?:[\w@]+ )*?(?:\w+=\S+ )*bora (?:\w|--).*$", text, re.M):
             block = text[:found.start()].count("```") % 2 == 1

@@ -6,16 +6,14 @@
 #include "bora/compile/program.h"
 #include "bora/ops/linalg_scipy.h"
 #include "bora/shard/linalg.h"
+#include "support/matrices.h"
 
 namespace bora::linalg_test {
 namespace {
+using test::draw;
+using test::largest;
+using test::turned;
 namespace sharded = linalg::sharded;
-Array draw(int seed, const Shape& shape, Dtype dtype) {
-  auto part = [&](int s) { return random::normal(random::key(s), shape, real_dtype(dtype)); };
-  return is_complex(dtype) ? complex(part(seed), part(seed + 100)) : part(seed);
-}
-Array turned(const Array& x) { return swapaxes(conj(x), -1, -2); }
-double largest(const Array& x) { return x.size() == 0 ? 0 : amax(abs(x)).astype(f64).item<double>(); }
 
 /// What a rank has after all: factors gathered, and solutions.
 Arrays results(const Array& a, const Array& positive, const Array& tall, const Array& b, const Array& b_tall,

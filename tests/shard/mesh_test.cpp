@@ -5,6 +5,7 @@
 #include "bora/ops/creation.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/sharding.h"
+#include "support/throws.h"
 
 namespace mesh_test {
 using namespace bora;
@@ -29,10 +30,7 @@ TEST(MeshOfAJob, OneProcessHasEveryAxisOfSizeOne) {
     EXPECT_NE(said.find(c.said), std::string::npos) << said;
   }
   auto error = [](const std::vector<MeshAxis>& axes) {
-    try {
-      (void)Mesh::from_environment(axes);
-    } catch (const ConfigError& e) { return e.text(); }
-    return std::string("no error");
+    return test::error_of<ConfigError>([&] { (void)Mesh::from_environment(axes); });
   };
   EXPECT_EQ(error({{"data", 0}}),
             "mesh data=0: axis 'data' must have a name and a size of at least 1 (or -1 for what is left)");

@@ -1,14 +1,13 @@
 // Training of byte-level BPE: the tokens and merges of Hugging Face's trainer, and laws of every training.
 #include "text/bpe_train.h"
 #include <gtest/gtest.h>
-#include <unistd.h>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/text/tokenizer.h"
+#include "support/temp_folder.h"
 
 namespace bpe_train_test {
 using namespace bora;
@@ -26,11 +25,10 @@ WordCounts count(const std::vector<std::string>& texts, std::string_view pattern
 }
 /// The tokenizer of a tokenizer.json's text.
 std::shared_ptr<const text::Tokenizer> open(const std::string& content) {
-  auto path = testing::TempDir() + "/bora_trained_" + std::to_string(::getpid()) + ".json";
+  test::TempFolder temp;
+  auto path = temp / "trained.json";
   std::ofstream(path, std::ios::binary) << content;
-  auto t = text::open_tokenizer({"type=bpe", "path=" + path});
-  std::filesystem::remove(path);
-  return t;
+  return text::open_tokenizer({"type=bpe", "path=" + path});
 }
 std::string prose(int seed, std::size_t bytes) {
   std::mt19937 draw(static_cast<unsigned>(seed));

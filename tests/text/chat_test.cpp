@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include "bora/base/error.h"
 #include "laws/effort.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 #include "text/chat_layout.h"
 
 namespace fs = std::filesystem;
@@ -24,26 +26,16 @@ std::vector<Turn> turns_of(const json& c) {
   for (auto& t : c["turns"]) turns.push_back({t[0], t[1]});
   return turns;
 }
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) { return e.text(); }
-  return "no error";
-}
+using bora::test::error_of;
 std::string text_of(const std::vector<Piece>& pieces) {
   std::string all;
   for (auto& p : pieces) all += p.text;
   return all;
 }
 struct ChatFiles : testing::Test {
-  fs::path folder = fs::path(testing::TempDir()) / ("bora_chat_" + std::to_string(::getpid()));
-  ChatFiles() { fs::create_directories(folder); }
-  ~ChatFiles() override { fs::remove_all(folder); }
-  std::string write(const std::string& name, const std::string& text) const {
-    auto path = (folder / name).string();
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
-  }
+  test::TempFolder temp;
+  fs::path folder = temp.path();
+  std::string write(const std::string& name, const std::string& text) const { return temp.write(name, text); }
   /// The error of a file of lines, from the number of its line on.
   std::string file_error(const std::string& text) const {
     auto path = write("t.chat", text);

@@ -12,6 +12,8 @@
 #include <thread>
 #include "bora/base/text.h"
 #include "laws/effort.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 #include "text/byte_level.h"
 #include "text/pattern.h"
 #include "text/unicode.h"
@@ -80,23 +82,19 @@ class EveryTokenizer : public testing::TestWithParam<Sample> {
   std::shared_ptr<const text::Tokenizer> t = text::open_tokenizer(GetParam().settings);
 };
 std::string error(const std::vector<std::string>& settings) {
-  try {
-    text::open_tokenizer(settings);
-  } catch (const Error& e) { return e.text(); }
-  return "no error";
+  return test::error_of([&] { text::open_tokenizer(settings); });
 }
 /// The error of a file with this text, without the path.
-std::string error_of(const std::string& content) {
-  auto path = testing::TempDir() + "/bora_tokenizer_" + std::to_string(getpid()) + ".json";
+std::string error_of_file(const std::string& content) {
+  test::TempFolder temp;
+  auto path = temp / "tokenizer.json";
   std::ofstream(path) << content;
-  std::string text = "no error";
-  try {
+  auto text = test::error_of<IoError>([&] {
     text::open_tokenizer({"type=bpe", "path=" + path, "add_special_tokens=true"});
-  } catch (const IoError& e) { text = e.text(); }
-  std::filesystem::remove(path);
+  });
   return text.starts_with(path + ": ") ? text.substr(path.size() + 2) : text;
 }
-std::string error_of(const json& j) { return error_of(j.dump()); }
+std::string error_of_file(const json& j) { return error_of_file(j.dump()); }
 }  // namespace
 
 // ---- laws -----------------------------------------------------------------------------------------------------------
@@ -249,8 +247,8 @@ TEST(SentencePiece, SpecialTokens) {
   EXPECT_NE(text::tokenizer_at(path, true)->identity(), t->identity());
 }
 TEST(SentencePiece, TheConfigurationSaysWhatStandsAroundAText) {
-  auto folder = std::filesystem::temp_directory_path() / ("bora_around_" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
+  test::TempFolder temp;
+  std::filesystem::path folder = temp.path();
   std::filesystem::copy_file(kGolden + "tokenizer_llama.model", folder / "tokenizer.model");
   auto plain = text::open_tokenizer({"type=sentencepiece", "path=" + kGolden + "tokenizer_llama.model"})->encode("a");
   auto with = [&](std::initializer_list<std::int32_t> first, std::initializer_list<std::int32_t> last) {
@@ -268,16 +266,15 @@ TEST(SentencePiece, TheConfigurationSaysWhatStandsAroundAText) {
   EXPECT_EQ(said(R"({"add_bos_token": true})"), with({1}, {}));
   EXPECT_EQ(said(R"({"add_eos_token": true})"), with({1}, {2}));
   EXPECT_EQ(said(R"({"add_bos_token": false, "add_eos_token": true})"), with({}, {2}));
-  std::filesystem::remove_all(folder);
 }
 TEST(SentencePiece, BrokenModels) {
   std::ifstream in(kGolden + "tokenizer_t5.model", std::ios::binary);
   std::string good((std::istreambuf_iterator<char>(in)), {});
   auto error_of_model = [](const std::string& bytes) {
-    auto path = testing::TempDir() + "/bora_" + std::to_string(getpid()) + ".model";
+    test::TempFolder temp;
+    auto path = temp / "pieces.model";
     std::ofstream(path, std::ios::binary) << bytes;
     auto text = error({"type=sentencepiece", "path=" + path});
-    std::filesystem::remove(path);
     return text.starts_with(path + ": ") ? text.substr(path.size() + 2) : text;
   };
   EXPECT_EQ(error_of_model(good), "no error");
@@ -290,8 +287,8 @@ TEST(SentencePiece, BrokenModels) {
 }
 TEST(Folders, VocabularyAndMerges) {
   namespace fs = std::filesystem;
-  auto folder = fs::path(testing::TempDir()) / ("bora_folder_" + std::to_string(getpid()));
-  fs::create_directories(folder);
+  test::TempFolder temp;
+  fs::path folder = temp.path();
   auto write = [&](const char* name, const std::string& text) { std::ofstream(folder / name) << text; };
   auto good = read_json(file("gpt2"));
   write("vocab.json", good["model"]["vocab"].dump());
@@ -328,7 +325,6 @@ TEST(Folders, VocabularyAndMerges) {
             file("t5") + ": model: type 'Unigram' is no BPE; type=huggingface reads it");
   write("tokenizer.json", good.dump());
   EXPECT_EQ(text::tokenizer_at(folder, false)->padding(), std::nullopt);
-  fs::remove_all(folder);
 }
 TEST(Utf8, EachMaximalPartIsOneReplacement) {
   auto fixed = [](std::string_view s) {
@@ -360,10 +356,10 @@ TEST(Bpe, EveryWordIsItsTokenWhereMergesAreIgnored) {
     if (!vocabulary.contains(name)) vocabulary[name] = next;
     words[word] = vocabulary[name];
   }
-  auto path = testing::TempDir() + "/bora_words_" + std::to_string(getpid()) + ".json";
+  test::TempFolder temp;
+  auto path = temp / "words.json";
   std::ofstream(path) << j.dump();
   auto t = text::open_tokenizer({"type=bpe", "path=" + path});
-  std::filesystem::remove(path);
   for (auto& [word, id] : words) {
     ASSERT_EQ(t->encode(word), Ids{id}) << one_line(word);
     ASSERT_EQ(t->decode(Ids{id}), word);
@@ -386,10 +382,10 @@ TEST(Bpe, EndOfText) {
 TEST(Unigram, ScoresAreReadAsTokenizersReadsThem) {
   auto j = json::parse(R"({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", -9.0],
       ["a", -9.915546141583519], ["aa", -5.467981217887977], ["b", -5.061087382939072]]}})");
-  auto path = testing::TempDir() + "/bora_scores_" + std::to_string(getpid()) + ".json";
+  test::TempFolder temp;
+  auto path = temp / "scores.json";
   std::ofstream(path) << j.dump();
   auto t = text::open_tokenizer({"type=huggingface", "path=" + path});
-  std::filesystem::remove(path);
   EXPECT_EQ(t->encode("baaaaa"), (Ids{3, 2, 2, 1}));
   EXPECT_EQ(t->encode("bbaaaaa"), (Ids{3, 3, 2, 2, 1}));
   EXPECT_EQ(t->encode("bbbaaa"), (Ids{3, 3, 3, 2, 1}));
@@ -406,29 +402,30 @@ TEST(Bpe, FilesThatAreNone) {
             "tokenizer: /proc has no tokenizer.model, spiece.model or other *.model");
   EXPECT_EQ(error({"type=bpe", "path=/dev/null"}), "tokenizer: /dev/null is no regular file");
   EXPECT_EQ(error({"type=bpee"}).substr(0, 62), "command line: type: unknown type 'bpee'; did you mean 'bpe'? t");
-  auto fifo = testing::TempDir() + "/bora_fifo_" + std::to_string(getpid());
+  test::TempFolder temp;
+  auto fifo = temp / "fifo";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   EXPECT_EQ(error({"type=bpe", "path=" + fifo}), "tokenizer: " + fifo + " is no regular file");
-  std::filesystem::remove(fifo);
 }
 TEST(Bpe, BrokenJson) {
-  EXPECT_EQ(error_of(std::string()).substr(0, 48), "broken JSON: parse error at line 1, column 1: sy");
-  EXPECT_EQ(error_of(std::string("{\"a\": 1\n,, }")).substr(0, 43), "broken JSON: parse error at line 2, column ");
-  EXPECT_EQ(error_of(std::string("{\"a\": \"\xff\"}")).substr(0, 43), "broken JSON: parse error at line 1, column ");
-  EXPECT_EQ(error_of(std::string("{\"a\": 1e999}")).substr(0, 13), "broken JSON: ");
-  EXPECT_EQ(error_of(std::string(1 << 20, '[')), "nested deeper than 32 levels");
-  EXPECT_EQ(error_of(std::string("{\"model\": 1, \"model\": 2}")), "the key 'model' is given twice");
-  EXPECT_EQ(error_of(std::string("[]")), "expected an object, got array");
-  EXPECT_EQ(error_of(std::string("{}")), "'model' is missing");
+  EXPECT_EQ(error_of_file(std::string()).substr(0, 48), "broken JSON: parse error at line 1, column 1: sy");
+  EXPECT_EQ(error_of_file(std::string("{\"a\": 1\n,, }")).substr(0, 43), "broken JSON: parse error at line 2, column ");
+  EXPECT_EQ(error_of_file(std::string("{\"a\": \"\xff\"}")).substr(0, 43),
+            "broken JSON: parse error at line 1, column ");
+  EXPECT_EQ(error_of_file(std::string("{\"a\": 1e999}")).substr(0, 13), "broken JSON: ");
+  EXPECT_EQ(error_of_file(std::string(1 << 20, '[')), "nested deeper than 32 levels");
+  EXPECT_EQ(error_of_file(std::string("{\"model\": 1, \"model\": 2}")), "the key 'model' is given twice");
+  EXPECT_EQ(error_of_file(std::string("[]")), "expected an object, got array");
+  EXPECT_EQ(error_of_file(std::string("{}")), "'model' is missing");
 }
 TEST(Bpe, WhatIsNotSupportedIsNamed) {
   const auto good = read_json(file("llama3"));
   auto with = [&](const char* place, json value) {
     auto j = good;
     j[json::json_pointer(place)] = std::move(value);
-    return error_of(j);
+    return error_of_file(j);
   };
-  EXPECT_EQ(error_of(good), "no error");
+  EXPECT_EQ(error_of_file(good), "no error");
   EXPECT_EQ(with("/surprise", 1), "'surprise' is not supported");
   EXPECT_EQ(with("/version", "2.0"), "version: expected \"1.0\", got \"2.0\"");
   EXPECT_EQ(with("/truncation", 5), "truncation: expected an object or null");
@@ -467,14 +464,14 @@ TEST(Bpe, WhatIsNotSupportedIsNamed) {
   stripped["normalizer"] = {{"type", "Strip"}};
   stripped["added_tokens"][0]["content"] = "\n";
   stripped["added_tokens"][0]["normalized"] = true;
-  EXPECT_EQ(error_of(stripped), "added_tokens[0]: normalization leaves nothing of '\n'; set normalized to false");
+  EXPECT_EQ(error_of_file(stripped), "added_tokens[0]: normalization leaves nothing of '\n'; set normalized to false");
   auto alike = good;
   alike["normalizer"] = {{"type", "Lowercase"}};
   for (auto [i, content] : {std::pair{1, "<X>"}, {3, "<x>"}}) {
     alike["added_tokens"][i]["content"] = content;
     alike["added_tokens"][i]["normalized"] = true;
   }
-  EXPECT_EQ(error_of(alike),
+  EXPECT_EQ(error_of_file(alike),
             "added_tokens[3]: '<x>' is '<x>' when it is normalized, as '<X>' is; set normalized to false");
   auto around = good["post_processor"]["processors"][1];
   EXPECT_EQ(with("/post_processor/processors/2", around),
@@ -501,27 +498,27 @@ TEST(Bpe, WhatIsNotSupportedIsNamed) {
   // Unless its tokens are asked for, nobody reads the post-processor.
   auto j = good;
   j["post_processor"] = {{"type", "Templates"}};
-  auto path = testing::TempDir() + "/bora_post_" + std::to_string(getpid()) + ".json";
+  test::TempFolder temp;
+  auto path = temp / "post.json";
   std::ofstream(path) << j.dump();
   EXPECT_EQ(error({"type=bpe", "path=" + path}), "no error");
-  std::filesystem::remove(path);
 }
 TEST(Bpe, RowsOfTheTimeOfSavingAreNotTheReaders) {
   auto j = read_json(file("llama3"));
   j["truncation"] = {{"direction", "Right"}, {"max_length", 2}, {"strategy", "LongestFirst"}, {"stride", 0}};
   j["padding"] = {{"strategy", {{"Fixed", 9}}}, {"pad_id", 0}};
-  auto path = testing::TempDir() + "/bora_rows_" + std::to_string(getpid()) + ".json";
+  test::TempFolder temp;
+  auto path = temp / "rows.json";
   std::ofstream(path) << j.dump();
   EXPECT_EQ(text::open_tokenizer({"type=bpe", "path=" + path})->encode("The ranks meet"),
             text::open_tokenizer({"type=bpe", "path=" + file("llama3")})->encode("The ranks meet"));
-  std::filesystem::remove(path);
 }
 TEST(Bpe, ContradictionsAreNamed) {
   const auto good = read_json(file("gpt2"));
   auto changed = [&](auto change) {
     auto j = good;
     change(j);
-    return error_of(j);
+    return error_of_file(j);
   };
   auto vocab = [&](const char* token, json id) { return changed([&](json& j) { j["model"]["vocab"][token] = id; }); };
   EXPECT_EQ(vocab("zz", -1), "model.vocab: the id of 'zz' is -1");
@@ -567,10 +564,10 @@ TEST(Pattern, IsWrittenForPcre2) {
   std::istringstream refused(
       R"(^a a$ a{1,2}+ a{2}? {,3} a{ [[:alpha:]] [a&&b] []a] [a (?<n>a) (?i)a (?m:a) (*FAIL) \b \1 \h
     \R \K \pL \p{^L} \xff \x{} \u12 [\W] (?i:\p{Lu}) (?i:[a]) (?i:ss) (?i:f(?:f)) (?i:é) a) \)");
-  for (std::string pattern; refused >> pattern;) try {
-      text::to_pcre2(pattern, "p");
-      ADD_FAILURE() << pattern;
-    } catch (const IoError& e) { EXPECT_TRUE(e.text().starts_with("p: the regular expression has '")) << e.text(); }
+  for (std::string pattern; refused >> pattern;) {
+    auto text = test::error_of<IoError>([&] { text::to_pcre2(pattern, "p"); });
+    EXPECT_TRUE(text.starts_with("p: the regular expression has '")) << text;
+  }
 }
 TEST(Pattern, StepsAreLimited) {
   text::Pattern p("(a+)+[bc]", "p");

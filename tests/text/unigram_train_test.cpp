@@ -4,6 +4,7 @@
 #include <set>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "support/throws.h"
 
 namespace unigram_train_test {
 using namespace bora;
@@ -68,11 +69,8 @@ std::string prose() {
   }
   return text;
 }
-std::string error_of(const text::Lines& lines, const text::UnigramTraining& options) {
-  try {
-    (void)text::train_unigram(lines, options);
-  } catch (const ConfigError& e) { return e.text(); }
-  return "no error";
+std::string problem_with(const text::Lines& lines, const text::UnigramTraining& options) {
+  return test::error_of<ConfigError>([&] { (void)text::train_unigram(lines, options); });
 }
 }  // namespace
 
@@ -115,16 +113,16 @@ TEST(UnigramTraining, SaysWhatIsPossible) {
   for (auto content : {"a small text\n", "héllo wörld, 語", "aaaa bbbb aaaa", "x"}) {
     auto few = lines_of(content);
     const std::string begin = "the text has too few pieces for a unigram vocabulary of 1000; ";
-    auto error = error_of(few, {1000, {}});
+    auto error = problem_with(few, {1000, {}});
     ASSERT_TRUE(error.starts_with(begin) && error.ends_with(" are possible")) << error;
     auto most = std::stoll(error.substr(begin.size()));
-    EXPECT_EQ(error_of(few, {most, {}}), "no error") << content << " " << most;
-    EXPECT_EQ(error_of(few, {most + 1, {}}).find("; " + std::to_string(most) + " are possible") != error.npos, true)
+    EXPECT_EQ(problem_with(few, {most, {}}), "no error") << content << " " << most;
+    EXPECT_EQ(problem_with(few, {most + 1, {}}).find("; " + std::to_string(most) + " are possible") != error.npos, true)
         << content;
   }
-  EXPECT_EQ(error_of(lines_of("a"), {260, {}}),
+  EXPECT_EQ(problem_with(lines_of("a"), {260, {}}),
             "a unigram vocabulary of 260 is too small: there are 259 tokens besides pieces");
-  EXPECT_EQ(error_of({}, {300, {}}), "the texts have only empty lines: there is nothing to train on");
+  EXPECT_EQ(problem_with({}, {300, {}}), "the texts have only empty lines: there is nothing to train on");
 }
 TEST(UnigramTraining, LinesAreShortWholeAndUtf8) {
   EXPECT_EQ(lines_of("a\r\n\n b\nc").all(), (std::vector<std::string>{"a", " b", "c"}));

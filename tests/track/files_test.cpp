@@ -4,28 +4,23 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include "bora/base/error.h"
 #include "bora/track/metrics.h"
 #include "bora/track/tracker.h"
 #include "event_file.h"
+#include "support/files.h"
+#include "support/temp_folder.h"
 
 namespace fs = std::filesystem;
 namespace files_test {
 using namespace bora;
 namespace {
 struct TrackFiles : testing::Test {
-  std::string folder = (fs::temp_directory_path() / ("bora_track_files_" + std::to_string(::getpid()))).string();
-  TrackFiles() { fs::create_directories(folder); }
-  ~TrackFiles() override { fs::remove_all(folder); }
+  test::TempFolder temp;
+  std::string folder = temp.path();
   std::string metrics() const { return folder + "/metrics.jsonl"; }
   std::unique_ptr<track::Tracker> open(const char* type, std::int64_t step) const {
     return config::Choice<track::TrackerKind>(type)->open(folder, step);
-  }
-  static std::string slurp(const std::string& p) {
-    std::stringstream s;
-    s << std::ifstream(p).rdbuf();
-    return s.str();
   }
 };
 }  // namespace
@@ -34,7 +29,7 @@ TEST_F(TrackFiles, LinesAreJson) {
   auto m = open("jsonl", -1);
   m->write(12, {{"train/loss", 2.3125}, {"optim/learning_rate", 0.0003F}, {"throughput/tokens_per_second", 51234}});
   m->write(13, {{"train/loss", std::nan("")}});
-  EXPECT_EQ(slurp(metrics()),
+  EXPECT_EQ(test::slurp(metrics()),
             "{\"step\": 12, \"train/loss\": 2.3125, \"optim/learning_rate\": 3e-04, \"throughput/tokens_per_second\": "
             "51234}\n{\"step\": 13, \"train/loss\": null}\n");
 }
@@ -43,10 +38,10 @@ TEST_F(TrackFiles, ContinuingKeepsTheBytesOfLines) {
   std::ofstream(metrics()) << kept
                            << "{\"step\": 4, \"a\": 1}\n{\"a\": 1}\nwords\n{\"step\": 2, \"tr}\n{\"step\": 2, \"t";
   open("jsonl", 3);
-  EXPECT_EQ(slurp(metrics()), kept);
+  EXPECT_EQ(test::slurp(metrics()), kept);
   fs::create_symlink("/dev/full", metrics() + ".new");  // a full disk leaves what is there
   EXPECT_THROW(open("jsonl", 3), IoError);
-  EXPECT_EQ(slurp(metrics()), kept);
+  EXPECT_EQ(test::slurp(metrics()), kept);
   EXPECT_FALSE(fs::is_symlink(metrics() + ".new"));
 }
 /// tests/golden/make_events.py wrote the same events with TensorBoard's own library: all bytes but times are equal.
@@ -84,7 +79,7 @@ TEST_F(TrackFiles, LossPlotShowsBothCurves) {
     if (step > 0) m->write(step, {{"train/loss", 5.0 - step * 0.001}});
   }
   track::write_loss_plot(metrics(), svg_path);
-  auto svg = slurp(svg_path);
+  auto svg = test::slurp(svg_path);
   EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
   std::size_t curves = 0, points = 0;
   for (auto at = svg.find("<polyline"); at != std::string::npos; at = svg.find("<polyline", at + 1)) ++curves;
@@ -97,7 +92,7 @@ TEST_F(TrackFiles, LossPlotShowsBothCurves) {
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   std::ofstream(metrics()) << "";
   track::write_loss_plot(metrics(), svg_path);  // nothing to show is no error
-  EXPECT_EQ(slurp(svg_path).find("polyline"), std::string::npos);
+  EXPECT_EQ(test::slurp(svg_path).find("polyline"), std::string::npos);
 }
 TEST(Chart, MarksAreRoundNumbers) {
   using V = std::vector<double>;

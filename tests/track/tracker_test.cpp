@@ -11,6 +11,7 @@
 #include "bora/base/error.h"
 #include "bora/track/tracker.h"
 #include "event_file.h"
+#include "support/temp_folder.h"
 
 namespace fs = std::filesystem;
 namespace tracker_test {
@@ -39,11 +40,10 @@ std::vector<std::string> types() {
 }
 
 struct Trackers : testing::TestWithParam<std::string> {
-  std::string root = (fs::temp_directory_path() / ("bora_track_" + std::to_string(::getpid()))).string(),
-              folder = root + "/run";
+  test::TempFolder temp;
+  std::string root = temp.path(), folder = root + "/run";
   config::Choice<track::TrackerKind> kind = std::string_view(GetParam());
   Trackers() { fs::create_directories(folder); }
-  ~Trackers() override { fs::remove_all(root); }
   std::string path() const { return folder + "/" + std::string(kind->file()); }
   Rows read() const { return readers.at(GetParam())(path()); }
   /// One or two records of a step; `run` makes those of several runs differ.

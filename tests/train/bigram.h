@@ -8,6 +8,7 @@
 #include "bora/optim/config.h"
 #include "bora/track/metrics.h"
 #include "bora/train/trainer.h"
+#include "support/temp_folder.h"
 
 namespace bora {
 struct Bigram {
@@ -44,13 +45,11 @@ inline std::unique_ptr<Trainable> bigram_trainable(const Job& s, const MeshShape
                     .storage = layout_mappings(parse_layout(s.layout), mesh).storage});
 }
 struct TrainerTest : testing::Test {
-  std::string folder =
-      (std::filesystem::temp_directory_path() / ("bora_trainer_" + std::to_string(::getpid()))).string();
+  test::TempFolder temp;
+  std::string folder = temp.path();
   Job settings;
   data::Datasets data;
   TrainerTest() {
-    std::filesystem::remove_all(folder);
-    std::filesystem::create_directories(folder);
     std::ofstream text(folder + "/text");
     for (int i = 0; i < 600; ++i) text << "line " << i * i * 7 << " of the text\n\n";
     text.close();
@@ -62,7 +61,6 @@ struct TrainerTest : testing::Test {
     settings.batch = 12;
     settings.eval.rows = 20;
   }
-  ~TrainerTest() override { std::filesystem::remove_all(folder); }
   void open() {
     config::Choice<data::Data> source("text");
     *source.edit().paths()[0] = folder + "/text";

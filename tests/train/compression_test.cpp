@@ -2,15 +2,16 @@
 // full rank is the sum, runs that continue have the bits of one that was not cut.
 #include "bora/train/compression.h"
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include "bora/bora.h"
 #include "bora/ops/terms.h"
 #include "bora/train/trainer.h"
 #include "laws/effort.h"
+#include "support/bits.h"
+#include "support/temp_folder.h"
 #include "train/resume.h"
+#include "train/steps.h"
 
 namespace compression_test {
 using namespace bora;
@@ -62,24 +63,14 @@ std::unique_ptr<Trainable> model_of(const Case& c) {
                             .compression = c.compression});
 }
 Batch batch_of(std::int64_t step, const Mesh& mesh) {
-  auto mine = rows_of_rank(kRows, mesh);
-  auto rows = data::Rows::zeros(mine.begin, mine.end, {kPositions});
-  for (std::size_t i = 0; i < rows.tokens.size(); ++i) {
-    auto global = static_cast<std::int64_t>(i) + (step * kRows + rows.begin) * kPositions;
-    rows.tokens[i] = static_cast<std::int32_t>(global * 7 % kTokens);
-    rows.targets[i] = static_cast<std::int32_t>(global * 7 % kTokens * 3 % 11);
-    rows.weights[i] = global % 9 == 0 ? 0.0F : 1.0F;
-  }
-  return make_batch(rows, kRows, mesh);
+  return test::batch_of(step, mesh, kRows, kPositions, [](std::int64_t i) {
+    return test::Place{static_cast<std::int32_t>(i * 7 % kTokens), static_cast<std::int32_t>(i * 7 % kTokens * 3 % 11),
+                       i % 9 == 0 ? 0.0F : 1.0F};
+  });
 }
 using Numbers = std::vector<float>;
-void append(Numbers& to, const Array& x) {
-  auto v = x.to_vector<float>();
-  to.insert(to.end(), v.begin(), v.end());
-}
-bool same_bits(const Numbers& a, const Numbers& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
+using test::append;
+using test::same_bits;
 /// Steps from `begin`: losses and norms, then all parameters, and what is carried.
 void make_steps(Trainable& model, std::int64_t begin, std::int64_t end, const Mesh& mesh, Numbers& reports) {
   for (auto s = begin; s < end; ++s) {
@@ -257,7 +248,8 @@ TEST(Compression, OneRankLosesNothing) {
   });
 }
 TEST(Compression, ARunThatContinuesHasTheBitsOfOneThatWasNotCut) {
-  auto folder = (std::filesystem::temp_directory_path() / ("bora_compression_" + std::to_string(::getpid()))).string();
+  test::TempFolder temp;
+  auto folder = temp / "compression";
   for (auto& c : kCases) {
     SCOPED_TRACE(c.name);
     std::filesystem::remove_all(folder);
@@ -277,7 +269,6 @@ TEST(Compression, ARunThatContinuesHasTheBitsOfOneThatWasNotCut) {
       EXPECT_TRUE(same_bits(numbers_of(model->state()), numbers_of(other->state())));
     });
   }
-  std::filesystem::remove_all(folder);
 }
 TEST(Compression, ResidualsOfOtherRanksKeepTheirSum) {
   for (std::int64_t before : {1, 2, 3, 5})
@@ -292,7 +283,8 @@ TEST(Compression, ResidualsOfOtherRanksKeepTheirSum) {
       });
 }
 TEST(Compression, ACheckpointOfOtherRanksGivesThemItsResiduals) {
-  auto folder = (std::filesystem::temp_directory_path() / ("bora_residuals_" + std::to_string(::getpid()))).string();
+  test::TempFolder temp;
+  auto folder = temp / "residuals";
   auto residuals = [](Trainable& model) {
     Numbers all;
     for (auto& slot : tree::slots(model.state()))
@@ -330,7 +322,6 @@ TEST(Compression, ACheckpointOfOtherRanksGivesThemItsResiduals) {
         EXPECT_THROW(training::restore_state(mesh, folder + "_plain/step-0", model->state()), CheckpointError);
       });
   }
-  for (auto& end : {"", "_plain"}) std::filesystem::remove_all(folder + end);
 }
 TEST(Compression, WhatHasNoPlaceIsRefused) {
   auto refused = [](const Wire& wire, const Compression& c, const std::function<void(StepOptions&)>& change = {}) {

@@ -4,6 +4,7 @@
 #include "bora/train/compression.h"
 #include "bora/train/local.h"
 #include "bora/train/local_settings.h"
+#include "support/throws.h"
 
 namespace local_formulas_test {
 using namespace bora;
@@ -201,28 +202,22 @@ TEST(LocalSteps, ShortSumsHaveTheLevelsOfTheTransport) {
 }
 TEST(LocalSteps, BadInputIsRefusedAtTheCall) {
   auto one = [](const Simple& s) { return std::pair{s, s.params.w}; };
-  auto message = [](auto f) {
-    try {
-      (void)f();
-    } catch (const Error& e) { return e.text(); }
-    return std::string();
-  };
-  EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 2}, {.every = 0}); }),
+  EXPECT_EQ(test::error_of([&] { return local::diloco(one, {"replica", 2}, {.every = 0}); }),
             "local: .every is 0; replicas meet every 1 or more steps");
-  EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 0}); }),
+  EXPECT_EQ(test::error_of([&] { return local::diloco(one, {"replica", 0}); }),
             "local: axis 'replica' has size 0; there must be 1 replica or more");
-  EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 2}, {.every = 3, .delay = 3}); }),
+  EXPECT_EQ(test::error_of([&] { return local::diloco(one, {"replica", 2}, {.every = 3, .delay = 3}); }),
             "local: .delay is 3, but replicas meet every 3 steps; it must be from 0 to below that");
-  EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 2}, {.mix = 1}); }),
+  EXPECT_EQ(test::error_of([&] { return local::diloco(one, {"replica", 2}, {.mix = 1}); }),
             "local: .mix is 1; it must be from 0 to below 1");
-  EXPECT_EQ(message([&] { return local::average(one, {"replica", 2}, {.wire = Wire::bf16()}); }),
+  EXPECT_EQ(test::error_of([&] { return local::average(one, {"replica", 2}, {.wire = Wire::bf16()}); }),
             "local: .wire is bf16; average sends parameters, which must be exact: f32");
-  EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 2}, {.wire = Wire::int4({100})}); }),
+  EXPECT_EQ(test::error_of([&] { return local::diloco(one, {"replica", 2}, {.wire = Wire::int4({100})}); }),
             "local: .wire has blocks of 100 numbers; they must be a multiple of 64, up to 4096");
-  EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 2}, {.fragments = 0}); }),
+  EXPECT_EQ(test::error_of([&] { return local::diloco(one, {"replica", 2}, {.fragments = 0}); }),
             "local: .fragments is 0; there must be 1 or more");
   auto fragments = [&](const local::Options& o, const auto& params) {
-    return message([&] { return local::diloco(one, {"replica", 2}, o).fragments(params); });
+    return test::error_of([&] { return local::diloco(one, {"replica", 2}, o).fragments(params); });
   };
   EXPECT_EQ(fragments({.fragments = 2}, Weights{zeros({3})}),
             "local: .fragments is 2, but no parameter has the axis layers to be cut along");
@@ -231,11 +226,11 @@ TEST(LocalSteps, BadInputIsRefusedAtTheCall) {
   EXPECT_EQ(fragments({.every = 2, .fragments = 3}, layered),
             "local: .every is 2, less than the 3 fragments, each of which meets once in so many steps");
   local_mesh({{"replica", 2}}, [&](const Mesh&) {
-    EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 3}); }),
+    EXPECT_EQ(test::error_of([&] { return local::diloco(one, {"replica", 3}); }),
               "local: 3 replicas cannot be spread evenly over the 2 ranks of mesh axis 'replica'");
   });
   auto steps = local::diloco(one, {"replica", 2});
-  EXPECT_NE(message([&] {
+  EXPECT_NE(test::error_of([&] {
               return steps.inner(local::State<Simple>{{zeros({})}, {{zeros({3})}}, {}, full_of({{}, i32}, 0)});
             }).find("size"),
             std::string::npos);

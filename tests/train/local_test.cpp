@@ -7,6 +7,8 @@
 #include "bora/compile/executable.h"
 #include "bora/train/trainer.h"
 #include "laws/effort.h"
+#include "support/bits.h"
+#include "train/steps.h"
 
 namespace local_test {
 using namespace bora;
@@ -43,28 +45,12 @@ StepOptions options(bool fsdp = false, bool dropout = true) {
           .storage = fsdp ? AxisMapping{{"embed", "data"}} : AxisMapping{}};
 }
 Batch batch_of(std::int64_t step, const Mesh& mesh) {
-  auto mine = rows_of_rank(kRows, mesh);
-  auto rows = data::Rows::zeros(mine.begin, mine.end, {kPositions});
-  for (std::int64_t i = 0; i < (mine.end - mine.begin) * kPositions; ++i) {
-    auto global = static_cast<std::size_t>(step * kRows * kPositions + mine.begin * kPositions + i);
-    auto at = static_cast<std::size_t>(i);
-    rows.tokens[at] = static_cast<std::int32_t>(global * 7 % 5 + global % 7);
-    rows.targets[at] = static_cast<std::int32_t>(global * 5 % 7 + global % 5);
-    rows.weights[at] = global % 9 == 0 ? 0.0F : 1.0F;
-  }
-  return make_batch(rows, kRows, mesh);
+  return test::batch_of(step, mesh, kRows, kPositions, [](std::int64_t i) {
+    return test::Place{static_cast<std::int32_t>(i * 7 % 5 + i % 7), static_cast<std::int32_t>(i * 5 % 7 + i % 5),
+                       i % 9 == 0 ? 0.0F : 1.0F};
+  });
 }
 const AxisMapping kCompute{{"batch", {"replica", "data"}}};
-/// All numbers of a state, and the reports of its steps.
-std::vector<float> numbers_of(Trainable& model) {
-  std::vector<float> r;
-  for (auto& slot : tree::slots(model.state())) {
-    if (!slot.leaf.defined() || slot.leaf.get().dtype() == Dtype::key) continue;
-    auto v = slot.leaf.get().astype(f32).to_vector<float>();
-    r.insert(r.end(), v.begin(), v.end());
-  }
-  return r;
-}
 std::vector<float> trained(const StepOptions& o, const std::vector<MeshAxis>& axes, std::int64_t steps = 5) {
   std::vector<float> numbers;
   local_mesh(axes, [&](const Mesh& mesh) {
@@ -78,17 +64,13 @@ std::vector<float> trained(const StepOptions& o, const std::vector<MeshAxis>& ax
       for (auto& [name, x] : model->meeting()) mine.push_back(static_cast<float>(x));
     }
     for (float x : model->evaluate(batch_of(steps, mesh)).to_vector<float>()) mine.push_back(x);
-    auto state = numbers_of(*model);
+    auto state = test::numbers_of(model->state());
     mine.insert(mine.end(), state.begin(), state.end());
     if (mesh.rank() == 0) numbers = mine;
   });
   return numbers;
 }
-void same_bits(const std::vector<float>& a, const std::vector<float>& b, const std::string& what) {
-  ASSERT_EQ(a.size(), b.size()) << what;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    ASSERT_EQ(std::memcmp(&a[i], &b[i], 4), 0) << what << ": number " << i << " is " << a[i] << " and " << b[i];
-}
+using test::same_bits;
 void near(const std::vector<float>& a, const std::vector<float>& b, const std::string& what) {
   ASSERT_EQ(a.size(), b.size()) << what;
   for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 2e-5 * (1 + std::abs(b[i]))) << what << " " << i;
@@ -115,17 +97,20 @@ TEST(LocalSteps, ReplicasOnRanksHaveTheBitsOfReplicasInOneProcess) {
   for (auto kind : {local::Kind::average, local::Kind::slowmo, local::Kind::diloco}) {
     auto o = local_options(kind, 4);
     auto one = trained(o, mesh_of(1));
-    same_bits(trained(o, mesh_of(4)), one, "4 ranks");
-    same_bits(trained(o, mesh_of(2)), one, "2 ranks with two each");
-    if (laws::tried(kind == local::Kind::diloco ? 0 : 1, 2))
-      same_bits(trained(o, {{"data", 1}}), one, "no mesh axis");
+    EXPECT_TRUE(same_bits(trained(o, mesh_of(4)), one)) << "4 ranks";
+    EXPECT_TRUE(same_bits(trained(o, mesh_of(2)), one)) << "2 ranks with two each";
+    if (laws::tried(kind == local::Kind::diloco ? 0 : 1, 2)) {
+      EXPECT_TRUE(same_bits(trained(o, {{"data", 1}}), one)) << "no mesh axis";
+    }
   }
   for (std::int64_t delay : {0, 1, 3}) {
     auto o = streaming_options(4, delay, 0.5);
     if (delay > 0) o.local.wire = delay == 3 ? Wire::int4() : Wire::bf16();
     auto one = trained(o, mesh_of(1), 9);
-    if (laws::tried(delay == 0 ? 1 : 0, 2)) same_bits(trained(o, mesh_of(4), 9), one, "fragments on 4 ranks");
-    same_bits(trained(o, mesh_of(2), 9), one, "fragments on 2 ranks with two replicas each");
+    if (laws::tried(delay == 0 ? 1 : 0, 2)) {
+      EXPECT_TRUE(same_bits(trained(o, mesh_of(4), 9), one)) << "fragments on 4 ranks";
+    }
+    EXPECT_TRUE(same_bits(trained(o, mesh_of(2), 9), one)) << "fragments on 2 ranks with two replicas each";
   }
   auto o = local_options(local::Kind::diloco, 3);  // 16 rows cannot be cut
   EXPECT_THROW(trained(o, mesh_of(3)), Error);
@@ -141,7 +126,7 @@ TEST(LocalSteps, OneReplicaThatIsAveragedTrainsSynchronously) {
     for (std::size_t k = 0; k < 3; ++k) a.push_back(with[at + k]), b.push_back(without[3 * s + k]);
     at += s % 2 == 1 || s == 4 ? 5 : 3;
   }
-  same_bits(a, b, "reports");
+  EXPECT_TRUE(same_bits(a, b)) << "reports";
 }
 TEST(LocalSteps, AnyLayoutInsideOfAReplica) {
   for (auto kind : {local::Kind::average, local::Kind::diloco}) {
@@ -164,7 +149,7 @@ TEST(LocalSteps, FragmentsAndShortSumsInAnyLayout) {
     EXPECT_NE(whole, rounded);
     double most = wire.codec == Codec::int4 ? 0.5 : 0.1;
     for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(whole[i], rounded[i], most * (1 + std::abs(whole[i])));
-    same_bits(trained(o, mesh_of(2)), rounded, std::string(word(wire)));
+    EXPECT_TRUE(same_bits(trained(o, mesh_of(2)), rounded)) << std::string(word(wire));
   }
 }
 TEST(LocalSteps, ReplicasThatDoNotMeetSendNothingToEachOther) {
@@ -224,8 +209,10 @@ TEST(LocalSteps, ReplicasThatDoNotMeetSendNothingToEachOther) {
         b = meet(b).first;
         auto x = tree::leaves(a), y = tree::leaves(b);
         for (std::size_t i = 0; i < x.size(); ++i)
-          if (x[i].dtype() != Dtype::key)
-            same_bits(x[i].astype(f32).to_vector<float>(), y[i].astype(f32).to_vector<float>(), tree::paths(a)[i]);
+          if (x[i].dtype() != Dtype::key) {
+            EXPECT_TRUE(same_bits(x[i].astype(f32).to_vector<float>(), y[i].astype(f32).to_vector<float>()))
+                << tree::paths(a)[i];
+          }
       });
 }
 TEST(LocalSteps, TheTrainerMakesTheStepsOfThePureFunction) {
@@ -260,7 +247,8 @@ TEST(LocalSteps, TheTrainerMakesTheStepsOfThePureFunction) {
         if (!slot.leaf.defined()) continue;
         auto& theirs = mine.at(i++);
         if (theirs.dtype() == Dtype::key) continue;
-        same_bits(slot.leaf.get().astype(f32).to_vector<float>(), theirs.astype(f32).to_vector<float>(), slot.path);
+        EXPECT_TRUE(same_bits(slot.leaf.get().astype(f32).to_vector<float>(), theirs.astype(f32).to_vector<float>()))
+            << slot.path;
       }
     });
 }
@@ -286,12 +274,12 @@ TEST(LocalSteps, BeginAroundParametersFromOutside) {
           set->init(random::key(3)), drawn->init(random::key(3));
           for (auto& slot : tree::slots(set->parameters())) slot.leaf.set(moved(slot.leaf.get()));
           set->begin_around_parameters();
-          same_bits(numbers_of(*set), numbers_of(*drawn), "the first state");
+          EXPECT_TRUE(same_bits(test::numbers_of(set->state()), test::numbers_of(drawn->state()))) << "the first state";
           for (std::int64_t s = 0; s < 4; ++s) {
             auto mine = set->step(batch_of(s, mesh)), theirs = drawn->step(batch_of(s, mesh));
-            same_bits(mine.to_vector<float>(), theirs.to_vector<float>(), "step " + std::to_string(s));
+            EXPECT_TRUE(same_bits(mine.to_vector<float>(), theirs.to_vector<float>())) << "step " + std::to_string(s);
           }
-          same_bits(numbers_of(*set), numbers_of(*drawn), "the last state");
+          EXPECT_TRUE(same_bits(test::numbers_of(set->state()), test::numbers_of(drawn->state()))) << "the last state";
         });
       }
 }

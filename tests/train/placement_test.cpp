@@ -4,6 +4,7 @@
 #include <map>
 #include <sstream>
 #include "bora/nn/axes.h"
+#include "support/throws.h"
 
 namespace placement_test {
 using namespace bora;
@@ -65,12 +66,7 @@ const std::vector<Row> activations = {
     {"batch length mlp", {"D,-,M", "D,-,M", "D,-,M", "D,-,M"}},
     {"batch length heads kv", {"D,-,M,-", "D,-,M,-", "D,-,M,-", "D,-,M,-"}},  // flaxlm gathers the heads of (1, 1)
 };
-std::string error_of(const auto& call) {
-  try {
-    call();
-  } catch (const ConfigError& e) { return e.what(); }
-  return "no error";
-}
+using bora::test::error_of;
 Settings rules(std::vector<std::vector<std::string>> storage, std::vector<std::vector<std::string>> compute) {
   return {.rules = {std::move(storage), std::move(compute)}};
 }
@@ -127,14 +123,14 @@ TEST(Placement, LayoutsAreDims) {
 }
 TEST(Placement, PairsThatDoNotExist) {
   for (auto [a, p] : {std::pair{0, 1}, {0, 2}, {2, 0}, {3, 1}, {1, -1}})
-    EXPECT_EQ(error_of([&] { dims(a, p).check(); }),
+    EXPECT_EQ(error_of<ConfigError>([&] { dims(a, p).check(); }),
               "activation_dims: there is no pair (activation_dims, parameter_dims) = (" + std::to_string(a) + ", " +
                   std::to_string(p) + "); there are (0, 0), (1, 0), (1, 1), (2, 1), (1, 2), (2, 2)");
   EXPECT_EQ(placement_name({.parameter_dims = 2}), "activation_dims=1,parameter_dims=2");
   EXPECT_EQ(placement_name({}), "fsdp");
   auto both = rules({{"embed", "data"}}, {});
   both.activation_dims = 1;
-  EXPECT_TRUE(error_of([&] { both.check(); }).starts_with("rules: rules and dims (activation_dims"));
+  EXPECT_TRUE(error_of<ConfigError>([&] { both.check(); }).starts_with("rules: rules and dims (activation_dims"));
 }
 TEST(Placement, MeshesOfAnyAxes) {
   auto mesh_of = [](const Settings& s, int ranks) { return to_string(resolve_mesh(s, ranks)); };
@@ -145,20 +141,21 @@ TEST(Placement, MeshesOfAnyAxes) {
   s.axes = "model=2,data=2";
   EXPECT_EQ(mesh_of(s, 4), "data=2,model=2");
   s.axes = "seq=2,data=2";
-  EXPECT_EQ(error_of([&] { resolve_mesh(s, 4); }),
+  EXPECT_EQ(error_of<ConfigError>([&] { resolve_mesh(s, 4); }),
             "mesh: unknown axis 'seq'; the axes of activation_dims and parameter_dims are replica, "
             "stage, data, context and model, others need mesh.rules");
   auto own = rules({{"embed", "data"}}, {{"batch", "data"}, {"position", "seq"}});
   own.axes = "model=2,seq=-1,data=2";
   EXPECT_EQ(mesh_of(own, 8), "data=2,seq=2,model=2");
-  EXPECT_EQ(error_of([&] { resolve_mesh(own, 6); }), "mesh: model=2,seq=-1,data=2 does not divide 6 ranks");
+  EXPECT_EQ(error_of<ConfigError>([&] { resolve_mesh(own, 6); }),
+            "mesh: model=2,seq=-1,data=2 does not divide 6 ranks");
   own.axes = "data=2";
   EXPECT_EQ(
-      error_of([&] { resolve_mesh(own, 2); }),
+      error_of<ConfigError>([&] { resolve_mesh(own, 2); }),
       "mesh.rules.compute: rule 2 maps 'position' to unknown mesh axis 'seq'; the mesh axes are replica, stage, data, "
       "context and model");
   auto of_storage = [&](std::vector<std::vector<std::string>> storage) {
-    return error_of([&] { resolve_mesh(rules(std::move(storage), {}), 1); });
+    return error_of<ConfigError>([&] { resolve_mesh(rules(std::move(storage), {}), 1); });
   };
   EXPECT_EQ(of_storage({{"embed", "model"}, {"mlp", "model"}, {"embed", "data", "model"}}),
             "mesh.rules.storage: axis 'embed' is mapped to mesh axis 'model' twice: by rule 1 and rule 3");

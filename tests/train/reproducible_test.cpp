@@ -7,6 +7,8 @@
 #include "bora/train/placement.h"
 #include "bora/train/trainer.h"
 #include "laws/effort.h"
+#include "support/throws.h"
+#include "train/steps.h"
 
 namespace reproducible_test {
 using namespace bora;
@@ -36,16 +38,10 @@ Task<Model> task(Dtype dtype) {
           }};
 }
 Batch batch_of(std::int64_t step, const Mesh& mesh) {
-  auto mine = rows_of_rank(kRows, mesh);
-  auto rows = data::Rows::zeros(mine.begin, mine.end, {kPositions});
-  for (std::int64_t i = 0; i < (mine.end - mine.begin) * kPositions; ++i) {
-    auto global = static_cast<std::size_t>(step * kRows * kPositions + mine.begin * kPositions + i);
-    auto at = static_cast<std::size_t>(i);
-    rows.tokens[at] = static_cast<std::int32_t>(global * 7 % 5 + global % 7);
-    rows.targets[at] = static_cast<std::int32_t>(global * 5 % 7 + global % 5);
-    rows.weights[at] = global % 9 == 0 ? 0.0F : 0.1F + static_cast<float>(global % 3);
-  }
-  return make_batch(rows, kRows, mesh);
+  return test::batch_of(step, mesh, kRows, kPositions, [](std::int64_t i) {
+    return test::Place{static_cast<std::int32_t>(i * 7 % 5 + i % 7), static_cast<std::int32_t>(i * 5 % 7 + i % 5),
+                       i % 9 == 0 ? 0.0F : 0.1F + static_cast<float>(i % 3)};
+  });
 }
 /// Reports and evaluations of some steps, then the parameters.
 std::vector<float> trained(std::int64_t ranks, std::int64_t parts, Dtype dtype = f32, bool dropout = true) {
@@ -66,10 +62,7 @@ std::vector<float> trained(std::int64_t ranks, std::int64_t parts, Dtype dtype =
       auto held_out = model->evaluate(batch_of(s + 10, mesh)).to_vector<float>();
       mine.insert(mine.end(), held_out.begin(), held_out.end());
     }
-    for (auto& slot : tree::slots(model->parameters())) {
-      auto v = slot.leaf.get().astype(f32).to_vector<float>();
-      mine.insert(mine.end(), v.begin(), v.end());
-    }
+    for (float x : test::numbers_of(model->parameters())) mine.push_back(x);
     if (mesh.rank() == 0) numbers = mine;
   });
   return numbers;
@@ -129,12 +122,7 @@ TEST(Reproducible, SumsKeepTheirDtype) {
 TEST(Reproducible, WhatCannotHoldIsRefused) {
   auto says = [](const std::string& words, std::int64_t parts, const LayoutMappings& m, const MeshShape& mesh,
                  std::int64_t batch = 64, std::int64_t accumulate = 1) {
-    try {
-      training::check_virtual(parts, m, mesh, batch, accumulate);
-      ADD_FAILURE() << "accepted: " << words;
-    } catch (const ConfigError& e) {
-      EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
-    }
+    test::says<ConfigError>([&] { training::check_virtual(parts, m, mesh, batch, accumulate); }, words);
   };
   LayoutMappings dp{{}, {{"batch", "data"}}}, fsdp{{{"embed", "data"}}, {{"batch", "data"}}};
   auto mesh = [](int data, int model = 1) {
@@ -151,12 +139,7 @@ TEST(Reproducible, WhatCannotHoldIsRefused) {
   auto of_step = [](const std::string& words, const std::function<void(StepOptions&)>& change) {
     StepOptions o{.optimizer = optim::sgd({.learning_rate = 0.1}), .learning_rate = 0.1, .virtual_ranks = 4};
     change(o);
-    try {
-      trainable(task(f32), o)->init(random::key(1));
-      ADD_FAILURE() << "accepted: " << words;
-    } catch (const ValueError& e) {
-      EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
-    }
+    test::says<ValueError>([&] { trainable(task(f32), o)->init(random::key(1)); }, words);
   };
   of_step(".accumulate is 2", [](auto& o) { o.accumulate = 2; });
   of_step(".wire of int8", [](auto& o) { o.wire = Wire::int8(); });

@@ -8,16 +8,16 @@
 #include <memory>
 #include <string>
 #include "bora/base/error.h"
+#include "support/temp_folder.h"
 
 namespace fs = std::filesystem;
 namespace run_folder_test {
 using namespace bora;
 namespace {
 struct RunFolderTest : testing::Test {
-  std::string path = (fs::temp_directory_path() / ("bora_run_folder_" + std::to_string(::getpid()))).string();
+  test::TempFolder temp;
+  std::string path = temp / "run";
   std::string lives = process_id();  // this process is the launcher
-  RunFolderTest() { fs::remove_all(path); }
-  ~RunFolderTest() override { fs::remove_all(path); }
   bool gets(const std::string& job, bool takes_over = false) const {
     try {
       RunFolder folder(path, takes_over, job);
@@ -47,7 +47,6 @@ TEST_F(RunFolderTest, BetweenTwoEpochsItIsTheJobs) {
   EXPECT_FALSE(gets("1 1 gone gone"));
   fs::copy(path, path + ".copy", fs::copy_options::recursive);
   EXPECT_NO_THROW(RunFolder(path + ".copy"));
-  fs::remove_all(path + ".copy");
   {
     RunFolder again(path, true, lives);
     EXPECT_TRUE(again.mine());

@@ -9,6 +9,7 @@
 #include "bora/bora.h"
 #include "bora/train/trainer.h"
 #include "bora/transport/transport.h"
+#include "train/snapshot_state.h"
 #include "train/snapshots.h"
 
 namespace snapshot_loss_test {
@@ -62,21 +63,10 @@ class Mortal final : public transport::Context {
   bool armed_ = false, dead_ = false;
   std::string last_ = {};
 };
-struct State {
-  NamedArray wide, tall, scalar;
-};
-const Axis kRows{"rows", 13}, kColumns{"columns", 7}, kLong{"long", 100'001};
-const AxisMapping kSplit{{"rows", "data"}, {"long", "data"}};
-State state(float base) {
-  return {auto_sharded(full({kRows, kColumns}, base)), auto_sharded(arange(kLong).astype(Dtype::f32) + base),
-          auto_sharded(full(std::vector<Axis>{}, base))};
-}
-std::vector<float> numbers(const State& s) {
-  std::vector<float> all;
-  for (auto& slot : tree::slots(tree::node(s)))
-    for (float x : slot.leaf.get().to_vector<float>()) all.push_back(x);
-  return all;
-}
+using test::kSplit;
+using test::numbers;
+constexpr std::int64_t kLong = 100'001;
+test::State state(float base) { return test::state_of(base, kLong); }
 /// f on each rank, of which `mortal` dies before its n-th message. Whether it did.
 bool each_rank(const std::vector<Snapshots*>& held, int mortal, int n,
                const std::function<void(const Mesh&, Snapshots&)>& f) {
@@ -249,7 +239,7 @@ TEST(Snapshots, RanksGetWhatTheyNeed) {
     received += mesh.context().traffic().bytes_received - already;
     EXPECT_EQ(numbers(s), numbers(state(10)));
   });
-  auto all = static_cast<std::uint64_t>(4 * (kLong.size + kRows.size * kColumns.size + 1));
+  auto all = static_cast<std::uint64_t>(4 * (kLong + 13 * 7 + 1));
   EXPECT_GE(received, all / 4);
   EXPECT_LT(received, all / 2);  // what all get of all: 3 times as many as there are
 }

@@ -7,29 +7,19 @@
 #include "bora/io/parts.h"
 #include "bora/io/tree.h"
 #include "bora/train/trainer.h"
+#include "bora/transport/transport.h"
+#include "train/snapshot_state.h"
 
 namespace snapshot_test {
 using namespace bora;
 using bora::training::Snapshots;
 
 namespace {
-struct State {
-  NamedArray wide, tall, scalar;
-};
-const Axis kRows{"rows", 13}, kColumns{"columns", 7}, kLong{"long", 300'001};
-/// `base` tells states apart. The first leaf is split, others are where FSDP leaves them.
-State state(float base) {
-  auto x = State{full({kRows, kColumns}, base) + arange(kRows).astype(Dtype::f32) * 2,
-                 arange(kLong).astype(Dtype::f32) + base, full(std::vector<Axis>{}, base)};
-  return {auto_sharded(x.wide), auto_sharded(x.tall), auto_sharded(x.scalar)};
-}
-std::vector<float> numbers(const State& s) {
-  std::vector<float> all;
-  for (auto& slot : tree::slots(tree::node(s)))
-    for (float x : slot.leaf.get().to_vector<float>()) all.push_back(x);
-  return all;
-}
-const AxisMapping kSplit{{"rows", "data"}, {"long", "data"}};
+using test::kSplit;
+using test::numbers;
+using test::State;
+constexpr std::int64_t kLong = 300'001;
+State state(float base) { return test::state_of(base, kLong); }
 std::vector<float> expected(float base) { return numbers(state(base)); }
 
 /// What a rank of the next mesh brings along: the process of a rank before, or a new one (-1).
@@ -81,7 +71,7 @@ TEST(Snapshots, EveryLostRankIsMadeGoodOnEveryMesh) {
 /// lacks, once.
 TEST(Snapshots, WhatARankHasIsNotSentToIt) {
   auto wanted = expected(7);
-  auto tall = static_cast<std::uint64_t>(kLong.size) * sizeof(float);  // all of the state but some numbers
+  auto tall = static_cast<std::uint64_t>(kLong) * sizeof(float);  // all of the state but some numbers
   constexpr std::uint64_t few = 20'000;
   for (std::size_t lost = 0; lost < 3; ++lost) {
     SCOPED_TRACE("rank " + std::to_string(lost));

@@ -2,6 +2,7 @@
 #include "bigram.h"
 #include <cmath>
 #include <sstream>
+#include "support/throws.h"
 #include "track/event_file.h"
 
 namespace fs = std::filesystem;
@@ -182,13 +183,9 @@ TEST_F(TrainerTest, AFolderBelongsToOneRun) {
     fs::remove(settings.out + "/.lock");  // the lock is not a file that somebody may clean away
     local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh& mesh) {
       auto model = bigram_trainable(settings, mesh.shape());
-      try {
-        run_training(*model, data, settings, mesh);
-        ADD_FAILURE() << "no error";
-      } catch (const Error& e) {
-        EXPECT_EQ(std::string(e.what()), "out: another run is writing into " + settings.out +
-                                             "; wait until it has ended, or choose another out");
-      }
+      EXPECT_EQ(test::error_of([&] { run_training(*model, data, settings, mesh); }),
+                "out: another run is writing into " + settings.out +
+                    "; wait until it has ended, or choose another out");
     });
   };
   EXPECT_EQ(run(settings, 1, {check}).size(), 6U);

@@ -1,10 +1,11 @@
 // Training with sums of gradients in fewer bits: the same bits on all ranks, fewer bytes, and nearly the loss of f32.
 #include <gtest/gtest.h>
-#include <cstring>
 #include "bora/bora.h"
 #include "bora/train/trainer.h"
 #include "bora/transport/transport.h"
 #include "laws/effort.h"
+#include "support/bits.h"
+#include "train/steps.h"
 
 namespace wire_test {
 using namespace bora;
@@ -66,28 +67,20 @@ Outcome trained(const Spread& layout, const Wire& wire, const Policy& policy = {
     auto& mine = r.of_rank[static_cast<std::size_t>(mesh.rank())];
     auto before = mesh.context().traffic().bytes_sent;
     for (std::int64_t s = 0; s < kSteps; ++s) {
-      auto rows = data::Rows::zeros(rows_of_rank(kRows, mesh).begin, rows_of_rank(kRows, mesh).end, {kPositions});
-      for (std::size_t i = 0; i < rows.tokens.size(); ++i) {
-        auto global = static_cast<std::int64_t>(i) + (s * kRows + rows.begin) * kPositions;
-        rows.tokens[i] = static_cast<std::int32_t>(global * 7 % kTokens);
-        rows.targets[i] = static_cast<std::int32_t>(global * 7 % kTokens * 3 % 11);
-        rows.weights[i] = global % 9 == 0 ? 0.0F : 1.0F;
-      }
-      auto report = model->step(make_batch(rows, kRows, mesh)).to_vector<float>();
+      auto batch = test::batch_of(s, mesh, kRows, kPositions, [](std::int64_t i) {
+        return test::Place{static_cast<std::int32_t>(i * 7 % kTokens),
+                           static_cast<std::int32_t>(i * 7 % kTokens * 3 % 11), i % 9 == 0 ? 0.0F : 1.0F};
+      });
+      auto report = model->step(batch).to_vector<float>();
       mine.insert(mine.end(), report.begin(), report.begin() + 2);
       if (mesh.rank() == 0) r.loss = report[0];
     }
     if (mesh.rank() == 0) r.sent = mesh.context().traffic().bytes_sent - before;
-    for (auto& slot : tree::slots(model->parameters())) {
-      auto v = slot.leaf.get().astype(f32).to_vector<float>();
-      mine.insert(mine.end(), v.begin(), v.end());
-    }
+    for (float x : test::numbers_of(model->parameters())) mine.push_back(x);
   });
   return r;
 }
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
+using test::same_bits;
 }  // namespace
 
 TEST(WireOfTraining, AllRanksHaveTheSameBitsAndNearlyTheLossOfF32) {
@@ -146,9 +139,9 @@ TEST(WireOfTraining, SumsThatAreSentTogetherHaveTheBitsOfEachAlone) {
           like.push_back(shard(zeros({n}), split ? Spec{"data"} : Spec{}));
         }
         auto f = [wire](const Arrays& x, const Arrays& like) {
-          UseGradientWire scope(wire, "data");
           Arrays y;
-          for (std::size_t i = 0; i < x.size(); ++i) y.push_back(complete_gradient_like(sum(x[i], 0), like[i]));
+          for (std::size_t i = 0; i < x.size(); ++i)
+            y.push_back(complete_gradient_like(sum(x[i], 0), like[i], {wire, "data"}));
           return y;
         };
         auto alone = f(x, like), together = jit(f)(x, like);
@@ -166,13 +159,13 @@ TEST(WireOfTraining, ExactSumsComeBeforeThoseThatRound) {
     auto x = shard(stack({large, small - large}), Spec{"model", "data"});
     for (bool split : {false, true}) {
       auto like = shard(zeros({300}), split ? Spec{"data"} : Spec{});
-      UseGradientWire scope(Wire::int4(), "data");
-      auto got = complete_gradient_like(sum(x, {0, 1}), like).to_vector<float>();
+      GradientWire wire(Wire::int4(), "data");
+      auto got = complete_gradient_like(sum(x, {0, 1}), like, wire).to_vector<float>();
       auto exact = sum(small, 0).to_vector<float>();
       for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], exact[i], 5) << split;
       // Those of what a layer gathers (FSDP), too, though the exact sum could wait.
-      auto of = grad([&](const Array& w) { return sum(x * with_sharding_constraint(w, Spec{})); })(like);
-      got = complete_gradient_like(of, like).to_vector<float>();
+      auto of = grad([&](const Array& w) { return sum(x * with_sharding_constraint(w, Spec{}, wire)); })(like);
+      got = complete_gradient_like(of, like, wire).to_vector<float>();
       for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], exact[i], 5) << split;
     }
   });

@@ -1,6 +1,7 @@
 // Which rank of which job: the environment of each launcher, and refused settings.
 #include <map>
 #include "jobs.h"
+#include "support/throws.h"
 #include "wire/address.h"
 
 namespace bora::transport::bootstrap_test {
@@ -20,10 +21,7 @@ void is(const Variables& v, const std::string& launcher, int rank, int size, con
   EXPECT_EQ(c.root, root);
 }
 void refused(const Variables& v, const std::string& words) {
-  try {
-    auto c = from(v);
-    ADD_FAILURE() << "accepted as " << c.launcher << " " << c.rank << " of " << c.size;
-  } catch (const ConfigError& e) { EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what(); }
+  test::says<ConfigError>([&] { return from(v); }, words);
 }
 const Variables slurm{
     {"SLURM_PROCID", "2"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_STEP_NODELIST", "n[001-003,7],gpu5"}};
@@ -151,10 +149,7 @@ TEST(Bootstrap, OptionsComeFromTheEnvironmentAndFromOthersOverIt) {
            {{"carier", "tcp", "a.yaml:3"}, "a.yaml:3: the transport has no option 'carier'; there are join_timeout, "},
            {{"rank", "1", "a.yaml:3"}, "no option 'rank'"},
            {{"dead", "-1", "a.yaml:3"}, "a.yaml:3: must be above 0, got -1"}}) {
-    try {
-      (void)with_options({}, {option});
-      ADD_FAILURE() << option.name;
-    } catch (const ConfigError& e) { EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what(); }
+    test::says<ConfigError>([&] { (void)with_options({}, {option}); }, words);
   }
 }
 }  // namespace

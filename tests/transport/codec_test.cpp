@@ -6,6 +6,7 @@
 #include <thread>
 #include "bora/base/int4.h"
 #include "schedule/codec.h"
+#include "support/bits.h"
 #include "values.h"
 
 namespace bora::transport::codec_test {
@@ -55,9 +56,7 @@ Numbers there_and_back(const Wire& w, const Numbers& x) {
   auto& k = codec(w.codec).kernels[0];
   return decoded(w, encoded(w, x, k), x.size(), k);
 }
-bool same_bits(const Numbers& a, const Numbers& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
+using test::same_bits;
 
 TEST(Codec, AnErrorIsAtMostHalfOfTheWidestGap) {
   for (auto& w : wires())

@@ -1,9 +1,9 @@
 // Every collective over threads and over ZeroMQ: all sizes around a chunk, dtypes, reductions, ragged parts; bit for
 // bit the sum in rank order.
 #include <atomic>
+#include "checks.h"
 #include "jobs.h"
 #include "schedule/schedule.h"
-#include "values.h"
 #include "wire/link.h"
 
 namespace bora::transport::collective_test {
@@ -37,100 +37,30 @@ constexpr std::int64_t kChunk = kMaxChunkBytes / 4;
 const std::vector<std::int64_t> kSizes = {0, 1, 15, 16, 17, 4095, 4097, kChunk - 1, kChunk, kChunk + 1, 400001};
 
 TEST_P(Collectives, AllReduceOfEverySizeIsTheSumInRankOrder) {
-  job([&](Context& c, const Group& g, int P) {
+  job([&](Context& c, const Group& g, int) {
     for (auto n : kSizes)
-      for (bool in_place : {false, true}) {
-        auto expected = reduced(Reduction::sum, f32, P, n, 1), in = made(f32, c.rank(), n, 1);
-        Bytes out(in_place ? 0 : in.size());
-        c.run(g, {.kind = CollectiveKind::all_reduce,
-                  .in = in.data(),
-                  .out = in_place ? in.data() : out.data(),
-                  .send_counts = {n}});
-        EXPECT_TRUE((in_place ? in : out) == expected) << "n=" << n << " in place " << in_place << " rank " << c.rank();
-      }
+      for (bool in_place : {false, true}) check_all_reduce(c, g, Reduction::sum, f32, n, 1, in_place);
   });
 }
 TEST_P(Collectives, AllReduceOfEveryDtypeAndReduction) {
-  job([&](Context& c, const Group& g, int P) {
+  job([&](Context& c, const Group& g, int) {
     for (auto d : {boolean, u8, i32, i64, u32, bf16, f32, f64})
       for (auto r : {Reduction::sum, Reduction::max, Reduction::min, Reduction::mean})
-        for (std::int64_t n : {33, 9000}) {
-          if (r == Reduction::mean && !is_float(d)) continue;
-          auto in = made(d, c.rank(), n, 2);
-          Bytes out(in.size());
-          c.run(g, {.kind = CollectiveKind::all_reduce,
-                    .reduce = r,
-                    .dtype = d,
-                    .in = in.data(),
-                    .out = out.data(),
-                    .send_counts = {n}});
-          EXPECT_TRUE(out == reduced(r, d, P, n, 2)) << d << " n=" << n;
-        }
+        for (std::int64_t n : {33, 9000})
+          if (r != Reduction::mean || is_float(d)) check_all_reduce(c, g, r, d, n, 2, false);
   });
 }
 TEST_P(Collectives, GatherAndScatterOfRaggedParts) {
   job([&](Context& c, const Group& g, int P) {
     int salt = 0;
     for (auto scale : kSizes)
-      for (auto d : {f32, bf16, u8}) {
-        Counts counts;
-        for (int p = 0; p < P; ++p) counts.push_back(p % 3 == 1 ? scale / 3 : p % 3 == 2 ? 0 : scale);
-        auto total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-        auto begin = std::accumulate(counts.begin(), counts.begin() + c.rank(), std::int64_t{0});
-        auto mine = counts[at(c.rank())];
-        ++salt;
-        Bytes all, in = made(d, c.rank(), mine, salt), out(at(total) * dtype_size(d));
-        for (int p = 0; p < P; ++p) {
-          auto b = made(d, p, counts[at(p)], salt);
-          all.append(b);
-        }
-        c.run(g, {.kind = CollectiveKind::all_gather,
-                  .dtype = d,
-                  .in = in.data(),
-                  .out = out.data(),
-                  .recv_counts = counts});
-        EXPECT_TRUE(out == all) << d << " all_gather " << scale;
-        auto whole = made(d, c.rank(), total, salt);
-        Bytes piece(at(mine) * dtype_size(d));
-        c.run(g, {.kind = CollectiveKind::reduce_scatter,
-                  .dtype = d,
-                  .in = whole.data(),
-                  .out = piece.data(),
-                  .recv_counts = counts});
-        EXPECT_TRUE(piece == part(reduced(Reduction::sum, d, P, total, salt), begin, mine, d))
-            << d << " reduce_scatter " << scale;
-        int root = salt % P;
-        bool is_root = c.rank() == root;
-        Bytes gathered(is_root ? all.size() : 0), got(in.size());
-        c.run(g, {.kind = CollectiveKind::gather,
-                  .dtype = d,
-                  .in = in.data(),
-                  .out = gathered.data(),
-                  .recv_counts = counts,
-                  .root = root});
-        EXPECT_TRUE(!is_root || gathered == all) << d << " gather " << scale;
-        c.run(g, {.kind = CollectiveKind::scatter,
-                  .dtype = d,
-                  .in = is_root ? all.data() : nullptr,
-                  .out = got.data(),
-                  .recv_counts = counts,
-                  .root = root});
-        EXPECT_TRUE(got == in) << d << " scatter " << scale;
-      }
+      for (auto d : {f32, bf16, u8}) ++salt, check_ragged_parts(c, g, d, scale, salt % P, salt);
   });
 }
 TEST_P(Collectives, BroadcastPermuteAllToAll) {
   job([&](Context& c, const Group& g, int P) {
     for (auto n : kSizes) {
-      for (int root = 0; root < P; ++root) {
-        auto expected = made(f32, root, n, 5), buffer = c.rank() == root ? expected : Bytes(expected.size());
-        c.run(g, {.kind = CollectiveKind::broadcast,
-                  .in = buffer.data(),
-                  .out = buffer.data(),
-                  .send_counts = {n},
-                  .root = root});
-        EXPECT_TRUE(buffer == expected) << "broadcast " << n << " from " << root;
-      }
+      for (int root = 0; root < P; ++root) check_broadcast(c, g, n, root);
       auto in = made(f32, c.rank(), n, 6);
       Bytes out(in.size(), std::byte{1});
       int source = c.rank() > 0 ? c.rank() - 1 : -1, target = c.rank() + 1 < P ? c.rank() + 1 : -1;

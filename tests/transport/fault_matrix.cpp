@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 #include "jobs.h"
+#include "support/temp_folder.h"
+#include "support/text.h"
 
 namespace bora::transport {
 namespace {
 namespace fs = std::filesystem;
-#define EXPECT_HAS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "text: " << (text) << "\nshould contain: " << (part)
 constexpr int kRanks = 3;
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
@@ -28,18 +28,17 @@ struct Ranks {
   int port = free_port();
   std::vector<std::string> command;
   Environment env;
-  std::string folder = (fs::temp_directory_path() / ("bora_matrix_" + std::to_string(getpid()))).string();
+  test::TempFolder temp;
+  std::string folder = temp.path();
   std::vector<std::string> before;
   Ranks(std::vector<std::string> what, Environment with) : command(std::move(what)), env(std::move(with)) {
     all.resize(kRanks);
-    fs::create_directories(folder);
     env.emplace_back("TMPDIR", folder);
     before = files(folder);
   }
   ~Ranks() {
     all.clear();
     EXPECT_EQ(files(folder), before);
-    fs::remove_all(folder);
   }
   Process& at(int r) { return *all[static_cast<std::size_t>(r)]; }
   void start(int r) {

@@ -4,13 +4,12 @@
 #include <atomic>
 #include <random>
 #include "jobs.h"
+#include "support/text.h"
 #include "wire/descriptor.h"
 
 namespace bora::transport::fault_test {
 namespace {
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-#define EXPECT_HAS(text, part) EXPECT_TRUE(has(text, part)) << "text: " << (text) << "\nshould contain: " << (part)
-
+using test::has;
 class Faults : public testing::TestWithParam<Carrier> {
  protected:
   std::vector<std::string> job(int n, const std::function<void(Context&)>& body) {

@@ -5,13 +5,11 @@
 #include "control/coordinator.h"
 #include "control/handshake.h"
 #include "jobs.h"
+#include "support/text.h"
 #include "wire/header.h"
 
 namespace bora::transport::handshake_test {
 namespace {
-void has(const std::string& text, const std::string& words) {
-  EXPECT_NE(text.find(words), std::string::npos) << words << " in: " << text;
-}
 /// A rank's machine, as join describes it.
 std::string machine() {
   char host[256] = "?";
@@ -68,12 +66,12 @@ TEST(Handshake, OneVerdictAlsoNamesOtherProtocolsAndDtypes) {
   threads.emplace_back([&] { said[3] = Stranger(port).verdict(handshake(kProtocol, 3, 5, "f32")); });
   for (auto& t : threads) t.join();
   for (auto& text : said) {
-    has(text, "the ranks do not fit together: ");
-    has(text, "build: rank 0 has '', rank 1 'other'");
-    has(text, "protocol: rank 0 has '" + std::to_string(kProtocol) + "', rank 2 '99'");
-    has(text, "size: rank 0 has '4', rank 3 '5'");
-    has(text, std::string("dtypes: rank 0 has '") + all_dtypes + "', rank 3 'f32'");
-    has(text, "rank 3 (host elsewhere, pid 4711) listens on loopback");
+    EXPECT_HAS(text, "the ranks do not fit together: ");
+    EXPECT_HAS(text, "build: rank 0 has '', rank 1 'other'");
+    EXPECT_HAS(text, "protocol: rank 0 has '" + std::to_string(kProtocol) + "', rank 2 '99'");
+    EXPECT_HAS(text, "size: rank 0 has '4', rank 3 '5'");
+    EXPECT_HAS(text, std::string("dtypes: rank 0 has '") + all_dtypes + "', rank 3 'f32'");
+    EXPECT_HAS(text, "rank 3 (host elsewhere, pid 4711) listens on loopback");
   }
 }
 TEST(Handshake, NonsenseOnTheControlPlaneIsTheEndOfItsRank) {
@@ -104,7 +102,7 @@ TEST(Handshake, NonsenseOnTheControlPlaneIsTheEndOfItsRank) {
     rank.s.send(nonsense, true);
     rank.s.send("and another frame", false);
     root.join();
-    has(error, "rank 1 (host elsewhere, pid 4711) lost: said what makes no sense: ");
+    EXPECT_HAS(error, "rank 1 (host elsewhere, pid 4711) lost: said what makes no sense: ");
   }
 }
 TEST(Handshake, HandshakesThatEndTooEarlyAreIgnored) {

@@ -5,6 +5,7 @@
 #include "carrier/gate.h"
 #include "jobs.h"
 #include "strangers.h"
+#include "support/temp_folder.h"
 #include "wire/address.h"
 #include "wire/authenticator.h"
 
@@ -20,7 +21,8 @@ TEST_P(Hostile, StrangersNeitherEndNorStopAJobWithFewFiles) {
   if (limit.rlim_cur < 1500) limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 1500), setrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur < 1500) GTEST_SKIP() << "the strangers need 1500 open files";
   auto [carrier, secret] = GetParam();
-  auto path = "/tmp/bora_hostile_" + std::to_string(getpid());
+  test::TempFolder temp;
+  auto path = temp / "secret";
   std::ofstream(path) << "a secret of some length\n";
   ::chmod(path.c_str(), 0600);
   int port = free_port();
@@ -40,7 +42,6 @@ TEST_P(Hostile, StrangersNeitherEndNorStopAJobWithFewFiles) {
   }
   for (auto& p : ranks) EXPECT_EQ(p->finish(), 0) << p->output();
   EXPECT_GT(strangers.came(), 200);
-  unlink(path.c_str());
 }
 INSTANTIATE_TEST_SUITE_P(, Hostile,
                          testing::Values(std::tuple{"auto", true}, std::tuple{"tcp", false}, std::tuple{"zmq", true}),

@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 #include "bora/transport/transport.h"
+#include "support/processes.h"
 
 namespace bora::transport {
 /// Ports of this process alone, below the range from which the kernel gives ports to connections: tests that run at the
@@ -150,7 +151,7 @@ class Process {
     for (ssize_t n; (n = read(out_, buffer, sizeof buffer)) > 0;) output_.append(buffer, static_cast<std::size_t>(n));
     int status = 0;
     waitpid(std::exchange(pid_, -1), &status, 0);
-    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+    return test::end_of(status);
   }
   const std::string& output() const { return output_; }
 

@@ -7,22 +7,17 @@
 #include <sstream>
 #include "control/inquiry.h"
 #include "jobs.h"
+#include "support/files.h"
+#include "support/temp_folder.h"
+#include "support/text.h"
 
 namespace bora::transport::recorder_test {
 namespace {
 namespace fs = std::filesystem;
-#define EXPECT_HAS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "text: " << (text) << "\nshould contain: " << (part)
-
-std::string slurp(const std::string& path) {
-  std::stringstream s;
-  s << std::ifstream(path).rdbuf();
-  return s.str();
-}
+using test::slurp;
 struct Folder {
-  std::string path = (fs::temp_directory_path() / ("bora_flight_" + std::to_string(getpid()))).string();
-  Folder() { fs::remove_all(path); }
-  ~Folder() { fs::remove_all(path); }
+  test::TempFolder temp;
+  std::string path = temp / "flight";
 };
 
 TEST(Recorder, KeepsTheLast4096) {

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-namespace test {
+namespace bora::test {
 /// Ports on which a process listens over tcp; those found so far if it ends meanwhile.
 inline std::set<int> ports_of(pid_t pid) {
   std::set<std::string> inodes;
@@ -99,4 +99,4 @@ class Strangers {
   std::set<int> ports_;
   std::thread thread_;
 };
-}  // namespace test
+}  // namespace bora::test

@@ -1,10 +1,10 @@
 // Spans of all ranks in one file on one clock, and their totals.
 #include "bora/transport/trace.h"
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include "jobs.h"
+#include "support/temp_folder.h"
 
 namespace bora::transport::trace_test {
 namespace {
@@ -33,7 +33,8 @@ TEST(Trace, NothingIsKeptWhileNobodyAsks) {
   EXPECT_TRUE(tracing::take(0, dropped).empty());
 }
 TEST(Trace, OneFileForAllRanks) {
-  auto path = (std::filesystem::temp_directory_path() / ("bora_trace_" + std::to_string(getpid()))).string();
+  test::TempFolder temp;
+  auto path = temp / "trace";
   for (auto carrier : {Carrier::local, Carrier::zmq}) {
     tracing::start();
     auto errors = run_ranks(carrier, 3, [&](Context& c) {
@@ -69,7 +70,6 @@ TEST(Trace, OneFileForAllRanks) {
           << s;
     }
     EXPECT_NE(s.find("\"name\":\"step \\\"1\\\"\",\"ph\":\"X\""), std::string::npos) << s;
-    std::filesystem::remove(path);
   }
   for (auto& e : run_ranks(Carrier::local, 2, [&](Context& c) { write_trace(c, "/no/such/folder/trace"); }))
     EXPECT_NE(e.find("cannot write the trace to /no/such/folder/trace"), std::string::npos) << e;

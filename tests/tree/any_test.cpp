@@ -7,6 +7,8 @@
 #include "bora/ops/ravel.h"
 #include "bora/tree/any.h"
 #include "bora/tree/functions.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace any_test {
 namespace {
@@ -49,12 +51,6 @@ NamedArray values(float first, std::vector<Axis> axes) {
   return {reshape(arange(n).astype(f32) + first, shape), std::move(axes)};
 }
 Linear linear(float x) { return {values(x, {kIn, kOut}), values(x + 9, {kOut}), {full({2}, x)}}; }
-template <class E, class F> std::string message(F f) {
-  try {
-    f();
-  } catch (const E& e) { return e.what(); }
-  return "nothing was thrown";
-}
 tree::Key key_of(tree::Node t) {
   tree::Key k;
   tree::append_key(t, k);
@@ -93,7 +89,8 @@ TEST(Any, IsTheTreeThatItHolds) {
   is_what_it_holds(Around<Any>{Any(linear(1)), array(2.f)});  // one inside another
 }
 TEST(Any, FilesDoNotShowIt) {
-  auto folder = testing::TempDir() + "bora_any";
+  test::TempFolder temp;
+  auto folder = temp / "tree";
   save_tree(folder, Around<Any>{Any(linear(1)), array(1.f)});
   EXPECT_TRUE(tree::equal(load_tree(folder, Around<Linear>{linear(2), array(0.f)}).params, linear(1)));
   auto back = load_tree(folder, Around<Any>{Any(linear(3)), array(0.f)});
@@ -115,8 +112,8 @@ TEST(Any, TypeAndStaticsBelongToTheStructure) {
   EXPECT_EQ(key_of(tree::node(Any())), key_of(tree::node(Any())));
 }
 TEST(Any, NamesTheTypesOfAWrongGet) {
-  EXPECT_NE(message<ValueError>([] { (void)Any(linear(1)).get<Norm>(); }).find("Linear, not "), std::string::npos);
-  EXPECT_NE(message<ValueError>([] { (void)Any().get<Norm>(); }).find("it holds nothing, not "), std::string::npos);
+  test::says<ValueError>([] { (void)Any(linear(1)).get<Norm>(); }, "Linear, not ");
+  test::says<ValueError>([] { (void)Any().get<Norm>(); }, "it holds nothing, not ");
 }
 TEST(Any, OwnsCopiesOfWhatPointersOwn) {
   Any a(Owner{std::make_unique<Array>(array(1.f)), {}});

@@ -5,6 +5,8 @@
 #include "bora/ops/ops.h"
 #include "bora/ops/ravel.h"
 #include "bora/tree/functions.h"
+#include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace parts_test {
 namespace {
@@ -61,15 +63,6 @@ Everything everything() {
   e.chain.next = std::make_unique<Chain>(Chain{x(), std::make_unique<Chain>(Chain{x(), nullptr})});
   return e;
 }
-template <class E, class F> std::string message(F f) {
-  try {
-    f();
-  } catch (const E& e) { return e.what(); }
-  return "nothing was thrown";
-}
-#define SAYS(call, error, words) EXPECT_NE(message<error>([&] { (void)(call); }).find(words), std::string::npos) \
-    << message<error>([&] { (void)(call); })
-
 static_assert(!tree::copyable<Everything> && !tree::copyable<Chain> && !tree::copyable<std::vector<Chain>>);
 static_assert(tree::copyable<Linear> && tree::copyable<Counter> && tree::copyable<std::map<int, Linear>>);
 
@@ -137,7 +130,8 @@ TEST(Parts, ScanCarriesAndFilesHoldEveryKind) {
     return std::pair{tree::map([&](const Array& a) { return a + x; }, m), none};
   }, e, array({1.f, 2.f})).first;
   EXPECT_TRUE(tree::equal(last, tree::map([](const Array& x) { return x + 3; }, e)));
-  auto folder = ::testing::TempDir() + "bora_parts";
+  test::TempFolder temp;
+  auto folder = temp / "tree";
   save_tree(folder, last);
   EXPECT_TRUE(tree::equal(load_tree(folder, tree::clone(e)), last));
 }
@@ -163,7 +157,7 @@ TEST(TreeFunctions, LeavesGiveOtherTypes) {
   auto products = tree::map_leaves([](const Array& x, const Array& y) { return sum(x * y).item<float>(); }, m, same);
   EXPECT_EQ(products, (std::vector<float>{4, 1}));
   auto map = [&](const auto& t) { return tree::map_leaves([](const Array&, const Array&) { return 0; }, m, t); };
-  SAYS(map(std::pair{m.weight, m.bias}), ValueError, "'weight' in the first is at the place of '0'");
+  EXPECT_MESSAGE(ValueError, map(std::pair{m.weight, m.bias}), "'weight' in the first is at the place of '0'");
   EXPECT_TRUE(tree::all([](const Array& x) { return x.ndim() > 0; }, m));
   EXPECT_TRUE(tree::any([](const Array& x) { return x.ndim() == 1; }, m));
   EXPECT_FALSE(tree::any([](const Array& x) { return x.ndim() == 3; }, m));
@@ -188,15 +182,15 @@ TEST(TreeFunctions, TransposeTurnsATreeOfTreesInsideOut) {
   EXPECT_TRUE(array_equal(t.weight.second, two.second.weight) && array_equal(t.bias.first, two.first.bias));
   Linear inner = linear(0);
   EXPECT_TRUE(tree::equal(tree::transpose(inner, t, two), two));
-  SAYS(tree::transpose(outer, linear(1), like), ValueError, "no leaf of the tree belongs at 'weight.0'");
-  SAYS(tree::transpose(outer, two, like.weight), ValueError, "no leaf of the tree belongs at '0'");
+  EXPECT_MESSAGE(ValueError, tree::transpose(outer, linear(1), like), "no leaf of the tree belongs at 'weight.0'");
+  EXPECT_MESSAGE(ValueError, tree::transpose(outer, two, like.weight), "no leaf of the tree belongs at '0'");
 }
 TEST(TreeFunctions, BroadcastFollowsPaths) {
   auto m = std::pair{linear(1), linear(2)};
   auto t = tree::broadcast(std::pair{array(5.f), array(6.f)}, m);
   EXPECT_EQ(t.first.bias.item<float>() + t.second.weight.item<float>(), 11);
   EXPECT_EQ(tree::broadcast(array(7.f), m).second.bias.item<float>(), 7);
-  SAYS(tree::broadcast(std::tuple{array(5.f)}, m), ValueError, "no leaf of the prefix leads to '1.weight'");
+  EXPECT_MESSAGE(ValueError, tree::broadcast(std::tuple{array(5.f)}, m), "no leaf of the prefix leads to '1.weight'");
 }
 TEST(TreeFunctions, RavelIsAVectorAndBack) {
   std::tuple m{array({1, 2, 3}), full({2, 2}, 0.5), array({true, false})};
@@ -205,7 +199,7 @@ TEST(TreeFunctions, RavelIsAVectorAndBack) {
   EXPECT_EQ(flat.to_vector<float>(), (std::vector<float>{1, 2, 3, .5, .5, .5, .5, 1, 0}));
   EXPECT_TRUE(tree::equal(unravel(flat), m));
   EXPECT_EQ(std::get<2>(unravel(flat)).dtype(), Dtype::boolean);
-  SAYS(raveled.second(zeros({4})), ShapeError, "9 elements, the vector is f32[4]");
+  EXPECT_MESSAGE(ShapeError, raveled.second(zeros({4})), "9 elements, the vector is f32[4]");
   auto [nothing, empty] = tree::ravel(std::vector<Linear>{});
   EXPECT_EQ(nothing.size(), 0);
   EXPECT_TRUE(empty(nothing).empty());
@@ -227,12 +221,13 @@ TEST(TreeFunctions, AtReachesMembersElementsAndEntries) {
   EXPECT_TRUE(array_equal(tree::at(e, &Everything::chain, &Chain::next, &Chain::value).set(x).chain.next->value, x));
   EXPECT_EQ(tree::at(e, &Everything::number).apply([](double d) { return d + 1; }).number, 3.5);
   EXPECT_TRUE(tree::equal(e, everything()));  // the tree itself stays
-  SAYS(tree::at(e, &Everything::vector, 1, &Linear::weight).set(x), ValueError, "no element 1 among 1");
-  SAYS(tree::at(e, &Everything::vector, -1, &Linear::weight).get(), ValueError, "among 1");
-  SAYS(tree::at(e, &Everything::by_name, "c").set(x), ValueError, "no entry 'c'");
-  SAYS(tree::at(e, &Everything::by_number, 3).set(x), ValueError, "no entry '3'");
+  EXPECT_MESSAGE(ValueError, tree::at(e, &Everything::vector, 1, &Linear::weight).set(x), "no element 1 among 1");
+  EXPECT_MESSAGE(ValueError, tree::at(e, &Everything::vector, -1, &Linear::weight).get(), "among 1");
+  EXPECT_MESSAGE(ValueError, tree::at(e, &Everything::by_name, "c").set(x), "no entry 'c'");
+  EXPECT_MESSAGE(ValueError, tree::at(e, &Everything::by_number, 3).set(x), "no entry '3'");
   EXPECT_TRUE(array_equal(std::get<1>(tree::with_leaf(e, "tuple.1.bias", x).tuple).bias, x));
-  SAYS(tree::with_leaf(e, "tuples.1.bias", x), ValueError, "no leaf 'tuples.1.bias' among 25; one is 'module.bias'");
+  EXPECT_MESSAGE(ValueError, tree::with_leaf(e, "tuples.1.bias", x),
+                 "no leaf 'tuples.1.bias' among 25; one is 'module.bias'");
 }
 TEST(TreeFunctions, SubtreesOfOneType) {
   auto e = everything();

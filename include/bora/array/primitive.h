@@ -6,7 +6,7 @@
 //       static constexpr std::string_view name = "transpose";
 //       Type infer(const Types&) const; ..
 //     };
-// PrimitiveOf<P> erases the type, detects which rules exist and derives the others. Rules of P:
+// RulesOf<P> lists those that exist; Primitive (src/array/primitive.cpp) derives the others. Rules of P:
 //   Type|Types infer(const Types& in)                    shape and dtype; throws the user's error
 //   void eval(Inputs in, Outputs out)                    the kernel: writes into given memory, row-major
 //   Arrays run(const Arrays& in, const Types& out)       instead of eval: the result is no fresh memory (held Programs)
@@ -41,7 +41,7 @@
 // memory holds; else its name). Derived: has_shard, and holds (it has Programs among its parameters).
 #pragma once
 #include <span>
-#include <sstream>
+#include <typeinfo>
 #include "bora/array/param_bytes.h"
 #include "bora/array/params.h"
 #include "bora/array/saveable.h"
@@ -68,9 +68,9 @@ struct Cost {
 enum class LoopRole : std::uint8_t { alone, op, cast, bitcast, broadcast, iota, reduce, random };
 using ProgramMap = std::function<ProgramPtr(const ProgramPtr&)>;
 
+struct Rules;
 class Primitive {
  public:
-  virtual ~Primitive() = default;
   struct Traits {
     bool collective = false, opaque = false, sized = false, enters_shard = false, has_shard = false,
          takes_symbolic = false, view = false, random = false, flat = false, blocks = false, barrier = false,
@@ -84,32 +84,72 @@ class Primitive {
     bool plain() const { return !collective && !holds && !barrier && !effect; }
   };
   Traits traits;
-  virtual std::string_view name() const = 0;
-  virtual std::string params() const = 0;  // "axis=1 reverse=true"
+  std::string_view name() const;
+  std::string params() const;  // "axis=1 reverse=true"
   /// Its parameters as bytes; RegistryEntry::load reads them. Throws ValueError for one that holds a function.
-  virtual void save(params::Writer&) const = 0;
-  virtual bool equals(const Primitive&) const = 0;
-  virtual std::size_t hash() const = 0;
-  virtual std::vector<ProgramPtr> programs() const = 0;  // held Programs
+  void save(params::Writer&) const;
+  bool equals(const Primitive&) const;
+  std::size_t hash() const;
+  std::vector<ProgramPtr> programs() const;  // held Programs
   /// The same with f of every held Program in its place.
-  virtual PrimitivePtr with_programs(const ProgramMap& f) const = 0;
+  PrimitivePtr with_programs(const ProgramMap& f) const;
   /// Its parameters without local sizes, on which all ranks must agree; for a collective, its line in the fingerprint.
-  virtual std::string facts() const = 0;
-  virtual MeshAxes named_axes() const = 0;  // axis names that a vmap(axis_name) may capture
-  virtual std::optional<kernels::OpId> element() const = 0;
-  virtual bool saved(Saveable, const std::vector<std::string>& names) const = 0;
-  virtual Types infer(const Types&) const = 0;
-  virtual void eval(Inputs, Outputs) const = 0;
-  virtual Arrays run(const Arrays&, const Types& out) const = 0;
-  virtual Cost cost(const Types& in, const Types& out) const = 0;
-  virtual Arrays vjp(const Vjp&) const = 0;
-  virtual std::optional<Linearized> linearize(const Arrays&, const Mask& needs) const = 0;
-  virtual std::optional<Pushed> jvp(const Arrays&, const Arrays& tangents) const = 0;
-  virtual std::optional<Factors> factors(const Types&) const = 0;
-  virtual PrimitivePtr resized(const Types& local_in, const Types& local_out) const = 0;
-  virtual std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const = 0;
-  virtual std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const = 0;
+  std::string facts() const;
+  MeshAxes named_axes() const;  // axis names that a vmap(axis_name) may capture
+  std::optional<kernels::OpId> element() const;
+  bool saved(Saveable, const std::vector<std::string>& names) const;
+  Types infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Arrays run(const Arrays&, const Types& out) const;
+  Cost cost(const Types& in, const Types& out) const;
+  Arrays vjp(const Vjp&) const;
+  std::optional<Linearized> linearize(const Arrays&, const Mask& needs) const;
+  std::optional<Pushed> jvp(const Arrays&, const Arrays& tangents) const;
+  std::optional<Factors> factors(const Types&) const;
+  PrimitivePtr resized(const Types& local_in, const Types& local_out) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
+
+ protected:
+  explicit Primitive(const Rules& rules);
+  Primitive(const Primitive&) = delete;
+  Primitive& operator=(const Primitive&) = delete;
+  ~Primitive() = default;
+  /// Takes its parameters, and the traits that depend on them.
+  void set(const void* p);
+  const Rules& rules_;
+  const void* p_ = nullptr;  // its parameters
+  template <class P> friend const P* as(const Primitive&);
 };
+/// The rules of one type of primitives, as functions of its parameters; those that P does not have are null.
+struct Rules {
+  const std::type_info* type;
+  std::string_view name;
+  Primitive::Traits traits;
+  const params::Kind& (*kind)();
+  std::size_t size, alignment;          // of the parameters
+  void (*copy)(void* to, const void*);  // null, as the next: their bytes
+  void (*move)(void* to, void*);
+  void (*initial)(void* to);            // null: they have no initial values
+  void (*destroy)(void*);               // null: nothing is to be done
+  MeshAxes (*named_axes)(const void*);
+  std::optional<kernels::OpId> (*element)(const void*);
+  bool (*saved)(const void*, Saveable, const std::vector<std::string>& names);
+  Types (*infer)(const void*, const Types&);
+  void (*eval)(const void*, Inputs, Outputs);
+  Arrays (*run)(const void*, const Arrays&, const Types& out);
+  Cost (*cost)(const void*, const Types& in, const Types& out);
+  Arrays (*vjp)(const void*, const Vjp&);
+  std::optional<Linearized> (*linearize)(const void*, const Arrays&, const Mask& needs);
+  std::optional<Pushed> (*jvp)(const void*, const Arrays&, const Arrays& tangents);
+  std::optional<Factors> (*factors)(const void*, const Types&);
+  PrimitivePtr (*resized)(const void*, const Types& local_in, const Types& local_out);
+  PrimitivePtr (*lift)(const void*, std::int64_t n);
+  std::vector<Mapped> (*batch)(const void*, const std::vector<Mapped>&, const BatchRules&);
+  std::optional<std::vector<Sharded>> (*shard)(const void*, const std::vector<Sharded>&, ShardRules&);
+};
+inline std::string_view Primitive::name() const { return rules_.name; }
+inline Types Primitive::infer(const Types& in) const { return rules_.infer(p_, in); }
 
 /// p with f of every Program that it holds in its place; p itself if it holds none.
 inline PrimitivePtr with_programs(const PrimitivePtr& p, const ProgramMap& f) {
@@ -123,12 +163,14 @@ struct PrimitiveSample {
 /// All primitives linked into this program, for tests/laws. They register themselves.
 struct RegistryEntry {
   std::string name;
-  std::function<std::vector<PrimitiveSample>()> samples;
-  PrimitivePtr (*load)(params::Reader&);
+  std::vector<PrimitiveSample> (*samples)();
+  const Rules* rules;
+  PrimitivePtr load(params::Reader&) const;
 };
 std::vector<RegistryEntry>& registry();
 
 template <class P> using Samples = std::vector<std::pair<P, Arrays>>;
+/// Where many units make a P, its header declares `extern template PrimitivePtr primitive<P>(P)`, and one unit has it.
 template <class P> PrimitivePtr primitive(P p);
 /// The parameters of a primitive if it is a P, else null.
 template <class P> const P* as(const Primitive& p);
@@ -139,9 +181,10 @@ inline Types list(Type t) { return {std::move(t)}; }
 inline Types list(Types t) { return t; }
 inline Arrays list(Array a) { return {std::move(a)}; }
 inline Arrays list(Arrays a) { return a; }
-[[noreturn]] void missing_rule(std::string_view primitive, std::string_view rule);
-Arrays run_into_fresh_buffers(const Primitive&, const Arrays& in, const Types& out);
-void eval_by_run(const Primitive&, Inputs, Outputs);
+/// The primitive with these parameters, which it takes.
+PrimitivePtr make_primitive(const Rules&, void* p);
+/// Adds a primitive to the registry, once.
+bool add_primitive(const RegistryEntry&);
 template <class P> consteval Primitive::Traits traits_of() {
   Primitive::Traits t;
   t.collective = requires { P::collective; };
@@ -176,144 +219,97 @@ template <class P> consteval Primitive::Traits traits_of() {
 }
 }  // namespace detail
 
-template <class P> class PrimitiveOf final : public Primitive {
- public:
-  explicit PrimitiveOf(P params) : p(std::move(params)) {
-    (void)registered;
-    static constexpr Traits t = detail::traits_of<P>();
-    traits = t;
-    traits.holds = !programs().empty();
-    traits.enters_shard = t.enters_shard || traits.holds;  // a held Program may reshard, or draw its block
+template <class P> struct RulesOf {
+  static const P& at(const void* p) { return *static_cast<const P*>(p); }
+  static void copy(void* to, const void* p) { ::new (to) P(at(p)); }
+  static void move(void* to, void* p) { ::new (to) P(std::move(*static_cast<P*>(p))); }
+  static void initial(void* to) { ::new (to) P{}; }
+  static void destroy(void* p) { static_cast<P*>(p)->~P(); }
+  static MeshAxes named_axes(const void* p) { return at(p).axes; }
+  static std::optional<kernels::OpId> element(const void* p) { return at(p).element(); }
+  static bool saved(const void* p, Saveable keep, const std::vector<std::string>& names) {
+    return at(p).saved(keep, names);
   }
-  const P p;
-  std::string_view name() const override { return P::name; }
-  std::string params() const override {
-    std::ostringstream o;
-    params::print(o, p);
-    return o.str();
+  static Types infer(const void* p, const Types& in) { return detail::list(at(p).infer(in)); }
+  static void eval(const void* p, Inputs in, Outputs out) { at(p).eval(in, out); }
+  static Arrays run(const void* p, const Arrays& in, const Types& out) { return at(p).run(in, out); }
+  static Cost cost(const void* p, const Types& in, const Types& out) { return at(p).cost(in, out); }
+  static Arrays vjp(const void* p, const Vjp& v) { return detail::list(at(p).vjp(v)); }
+  static std::optional<Linearized> linearize(const void* p, const Arrays& in, const Mask& needs) {
+    return at(p).linearize(in, needs);
   }
-  void save(params::Writer& w) const override { params::write(w, p); }
-  bool equals(const Primitive& o) const override {
-    auto* q = dynamic_cast<const PrimitiveOf*>(&o);
-    return q && params::equal(p, q->p);
+  static std::optional<Pushed> jvp(const void* p, const Arrays& in, const Arrays& tangents) {
+    return at(p).jvp(in, tangents);
   }
-  std::size_t hash() const override { return hash_combine(std::hash<std::string_view>{}(P::name), params::hash(p)); }
-  std::vector<ProgramPtr> programs() const override {
-    std::vector<ProgramPtr> r;
-    fields::for_each(p, [&](std::string_view, const auto& m) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(m)>, ProgramPtr>)
-        if (m) r.push_back(m);
-    });
+  static std::optional<Factors> factors(const void* p, const Types& in) { return at(p).factors(in); }
+  static PrimitivePtr resized(const void* p, const Types& in, const Types& out) {
+    return primitive(at(p).resized(in, out));
+  }
+  static PrimitivePtr lift(const void* p, std::int64_t n) { return primitive(at(p).lift(n)); }
+  static std::vector<Mapped> batch(const void* p, const std::vector<Mapped>& in, const BatchRules& b) {
+    return at(p).batch(in, b);
+  }
+  static std::optional<std::vector<Sharded>> shard(const void* p, const std::vector<Sharded>& in, ShardRules& s) {
+    return at(p).shard(in, s);
+  }
+  static consteval Rules table() {
+    Rules r{};
+    r.type = &typeid(P);
+    r.name = P::name;
+    r.traits = detail::traits_of<P>();
+    r.kind = &params::kind<P>;
+    r.size = sizeof(P);
+    r.alignment = alignof(P);
+    if constexpr (!std::is_trivially_copyable_v<P>) {
+      r.copy = &copy;
+      r.move = &move;
+    }
+    if constexpr (std::is_default_constructible_v<P>) r.initial = &initial;
+    if constexpr (!std::is_trivially_destructible_v<P>) r.destroy = &destroy;
+    r.infer = &infer;
+    if constexpr (requires(const P& p) { p.axes; } && (requires { P::collective; } || requires { P::opaque; }))
+      r.named_axes = &named_axes;
+    if constexpr (requires(const P& p) { p.element(); }) r.element = &element;
+    if constexpr (requires(const P& p, const std::vector<std::string>& n) { p.saved(Saveable{}, n); }) r.saved = &saved;
+    if constexpr (requires(const P& p, Inputs in, Outputs out) { p.eval(in, out); }) r.eval = &eval;
+    if constexpr (requires(const P& p, const Arrays& in, const Types& out) { p.run(in, out); }) r.run = &run;
+    if constexpr (requires(const P& p, const Types& t) { p.cost(t, t); }) r.cost = &cost;
+    if constexpr (requires(const P& p, const Vjp& v) { p.vjp(v); }) r.vjp = &vjp;
+    if constexpr (requires(const P& p, const Arrays& in, const Mask& m) { p.linearize(in, m); })
+      r.linearize = &linearize;
+    if constexpr (requires(const P& p, const Arrays& a) { p.jvp(a, a); }) r.jvp = &jvp;
+    if constexpr (requires(const P& p, const Types& in) { p.factors(in); }) r.factors = &factors;
+    if constexpr (requires(const P& p, const Types& t) { p.resized(t, t); }) r.resized = &resized;
+    if constexpr (requires(const P& p, const std::vector<Mapped>& in, const BatchRules& b) { p.batch(in, b); })
+      r.batch = &batch;
+    else if constexpr (requires(const P& p) { p.lift(std::int64_t{1}); }) r.lift = &lift;
+    if constexpr (requires(const P& p, const std::vector<Sharded>& in, ShardRules& s) { p.shard(in, s); })
+      r.shard = &shard;
     return r;
   }
-  PrimitivePtr with_programs(const ProgramMap& f) const override {
-    auto q = p;
-    fields::for_each(q, [&](std::string_view, auto& m) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(m)>, ProgramPtr>)
-        if (m) m = f(m);
-    });
-    return primitive(std::move(q));
-  }
-  std::string facts() const override {
-    std::ostringstream o;
-    fields::for_each(p, [&](std::string_view field, const auto& m) {
-      if (field.ends_with("sizes")) return;  // by convention fields named ..sizes hold local sizes
-      o << ' ' << field << '=';
-      params::print(o, m);
-    });
-    return o.str();
-  }
-  MeshAxes named_axes() const override {
-    if constexpr (
-        requires {
-          p.axes;
-          P::collective;
-        } ||
-        requires {
-          p.axes;
-          P::opaque;
-        })
-      return p.axes;
-    else return {};
-  }
-  std::optional<kernels::OpId> element() const override {
-    if constexpr (requires { p.element(); }) return p.element();
-    else return std::nullopt;
-  }
-  bool saved(Saveable keep, const std::vector<std::string>& names) const override {
-    if constexpr (requires { p.saved(keep, names); }) return p.saved(keep, names);
-    else return keep == Saveable::everything && !traits.recomputed;
-  }
-  Types infer(const Types& in) const override { return detail::list(p.infer(in)); }
-  void eval(Inputs in, Outputs out) const override {
-    if constexpr (requires { p.eval(in, out); }) p.eval(in, out);
-    else if constexpr (requires(const Arrays& a, const Types& t) { p.run(a, t); }) detail::eval_by_run(*this, in, out);
-    else detail::missing_rule(P::name, "eval");
-  }
-  Arrays run(const Arrays& in, const Types& out) const override {
-    if constexpr (requires { p.run(in, out); }) return p.run(in, out);
-    else return detail::run_into_fresh_buffers(*this, in, out);
-  }
-  Cost cost(const Types& in, const Types& out) const override {
-    if constexpr (requires { p.cost(in, out); }) return p.cost(in, out);
-    Cost c;
-    for (auto& t : in) c.bytes += static_cast<double>(t.nbytes());
-    for (auto& t : out) {
-      c.bytes += static_cast<double>(t.nbytes());
-      c.flops += static_cast<double>(t.size());
-    }
-    return c;
-  }
-  Arrays vjp(const Vjp& v) const override {
-    if constexpr (requires { p.vjp(v); }) return detail::list(p.vjp(v));
-    else detail::missing_rule(P::name, "vjp");
-  }
-  std::optional<Linearized> linearize(const Arrays& in, const Mask& needs) const override {
-    if constexpr (requires { p.linearize(in, needs); }) return p.linearize(in, needs);
-    else return std::nullopt;
-  }
-  std::optional<Pushed> jvp(const Arrays& in, const Arrays& tangents) const override {
-    if constexpr (requires { p.jvp(in, tangents); }) return p.jvp(in, tangents);
-    else return std::nullopt;
-  }
-  std::optional<Factors> factors(const Types& in) const override {
-    if constexpr (requires { p.factors(in); }) return p.factors(in);
-    else return std::nullopt;
-  }
-  PrimitivePtr resized(const Types& in, const Types& out) const override {
-    if constexpr (requires { p.resized(in, out); }) return primitive(p.resized(in, out));
-    else return primitive(p);
-  }
-  std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const override {
-    if constexpr (requires { p.batch(in, b); }) return p.batch(in, b);
-    else if constexpr (requires { p.lift(b.size); }) return b.lifted(primitive(p.lift(b.size)), in);
-    else detail::missing_rule(P::name, "lift or batch");
-  }
-  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>& in, ShardRules& s) const override {
-    if constexpr (requires { p.shard(in, s); }) return p.shard(in, s);
-    else return std::nullopt;
-  }
-
- private:
   static std::vector<PrimitiveSample> samples() {
     std::vector<PrimitiveSample> r;
     if constexpr (requires { P::samples(); })
       for (auto& [params, in] : P::samples()) r.push_back({primitive(params), in});
     return r;
   }
-  static PrimitivePtr load(params::Reader& r) {
-    if constexpr (std::is_default_constructible_v<P>) {
-      P p{};
-      params::read(r, p);
-      return primitive(std::move(p));
-    } else params::no_bytes();
-  }
-  inline static const bool registered = (registry().push_back({std::string(P::name), &samples, &load}), true);
 };
-template <class P> PrimitivePtr primitive(P p) { return std::make_shared<const PrimitiveOf<P>>(std::move(p)); }
+template <class P> inline constexpr Rules rules_of = RulesOf<P>::table();
+template <class P>
+inline const bool registered_primitive =
+    detail::add_primitive({std::string(P::name), &RulesOf<P>::samples, &rules_of<P>});
+/// A primitive in a place of its own, for one call.
+template <class P> class PrimitiveOf final : public Primitive {
+ public:
+  explicit PrimitiveOf(P params) : Primitive(rules_of<P>), p(std::move(params)) { set(&p); }
+  const P p;
+};
+template <class P> PrimitivePtr primitive(P p) {
+  (void)registered_primitive<P>;
+  return detail::make_primitive(rules_of<P>, &p);
+}
 template <class P> const P* as(const Primitive& p) {
-  auto* q = dynamic_cast<const PrimitiveOf<P>*>(&p);
-  return q ? &q->p : nullptr;
+  return *p.rules_.type == typeid(P) ? static_cast<const P*>(p.p_) : nullptr;
 }
 template <class P>
 requires(!std::is_convertible_v<P, PrimitivePtr>) Arrays call(P p, const Arrays& in) {

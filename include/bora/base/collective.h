@@ -74,15 +74,15 @@ struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::barrier;
   Reduction reduce = Reduction::sum;  // sum, max, min or mean
   Dtype dtype = Dtype::f32;
-  /// Of an f32 all_reduce or reduce_scatter by sum or mean (bf16: by any). The same bits with every algorithm that can
-  /// be used; int8 and int4 cannot use those that pass running sums on.
+  /// The wire of an f32 all_reduce or reduce_scatter by sum or mean (bf16: by any). Every algorithm that can be used
+  /// gives the same bits; int8 and int4 cannot use those that pass running sums on.
   Wire wire = {};
   const void* in = nullptr;
   void* out = nullptr;
   std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // in elements
   int root = 0, source = -1, target = -1;                        // positions in the group
   bool uniform = false;
-  std::uint64_t fingerprint = 0;  // of the operation as the program sees it; sent in every data header, must agree
+  std::uint64_t fingerprint = 0;  // hash of the operation as the program sees it; every data header has it, equal
   /// The operation in words, asked for only when the ranks disagree or one is lost.
   std::function<std::string()> describe = {};
 };

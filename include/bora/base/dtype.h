@@ -82,6 +82,8 @@ constexpr bool is_inexact(Dtype d) { return is_float(d) || is_complex(d); }
 constexpr Dtype real_dtype(Dtype d) { return d == complex64 ? f32 : d == complex128 ? f64 : d; }
 /// The complex dtype that holds this one: complex128 for f64, else complex64.
 constexpr Dtype complex_dtype(Dtype d) { return d == f64 || d == complex128 ? complex128 : complex64; }
+/// This dtype if it has fractions, else f32.
+constexpr Dtype inexact_dtype(Dtype d) { return is_inexact(d) ? d : f32; }
 constexpr bool is_integer(Dtype d) { return info(d).kind == Kind::integer || info(d).kind == Kind::unsigned_integer; }
 constexpr bool is_numeric(Dtype d) { return d != Dtype::key; }
 inline std::ostream& operator<<(std::ostream& o, Dtype d) { return o << dtype_name(d); }

@@ -5,6 +5,7 @@
 // a pointer into an object that is never defined. Compilers: g++ 12 and clang 14.
 // Limits of aggregates: at most 64 fields; no base class, no reference, const or private member.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
@@ -106,14 +107,16 @@ template <class T> consteval const T& fake() { return Fake<T>::never_defined.val
 #pragma clang diagnostic pop
 #endif
 template <class T> struct Ptr { const T* p; };
-template <class T> Ptr(const T*) -> Ptr<T>;
-template <std::size_t I, class M, class... R> constexpr auto nth(const M& m, const R&... r) {
-  if constexpr (I == 0) return Ptr{&m};
-  else return nth<I - 1>(r...);
+template <std::size_t I, class T> struct PtrAt { const T* p; };
+template <class, class...> struct Ptrs;
+template <std::size_t... I, class... M> struct Ptrs<std::index_sequence<I...>, M...> : PtrAt<I, M>... {};
+/// Pointers to all fields of an object that is never defined.
+template <class T> consteval auto pointers() {
+  return bind(fake<T>(), []<class... M>(const M&... m) {
+    return Ptrs<std::index_sequence_for<M...>, M...>{{&m}...};
+  });
 }
-template <class T, std::size_t I> consteval auto pointer_to() {
-  return bind(fake<T>(), [](const auto&... m) { return nth<I>(m...); });
-}
+template <std::size_t I, class M> consteval Ptr<M> pointer_at(const PtrAt<I, M>& p) { return {p.p}; }
 template <auto P> consteval std::string_view name_from_signature() {
   std::string_view s = __PRETTY_FUNCTION__;
 #ifdef __clang__
@@ -127,7 +130,7 @@ template <auto P> consteval std::string_view name_from_signature() {
 }
 template <class T, std::size_t I> consteval std::string_view name_at() {
   if constexpr (Listed<T>) return name_of<I>(typename T::members{});
-  else return name_from_signature<pointer_to<T, I>()>();
+  else return name_from_signature<pointer_at<I>(pointers<T>())>();
 }
 }  // namespace detail
 
@@ -143,6 +146,31 @@ template <class T, class F> constexpr void for_each(T&& x, F&& f) {
   detail::bind(x, [&]<class... M>(M&... m) {
     [&]<std::size_t... I>(std::index_sequence<I...>) { (f(name<U, I>, m), ...); }
     (std::index_sequence_for<M...>{});
+  });
+}
+/// A field for functions that are no templates: its name, its place in the struct, and what `Kind` says of its type.
+template <class Kind> struct Field {
+  std::string_view name;
+  std::ptrdiff_t offset;
+  const Kind* kind;
+  const void* in(const void* object) const { return static_cast<const char*>(object) + offset; }
+  void* in(void* object) const { return static_cast<char*>(object) + offset; }
+};
+/// Makes Fields of an object; Kinds::of(field) gives a field's address and its Kind.
+template <class Kind, class Kinds> struct Row {
+  const void* object;
+  template <class M> Field<Kind> operator()(std::string_view name, const M& m) const {
+    auto [at, kind] = Kinds::of(m);
+    return {name, static_cast<const char*>(at) - static_cast<const char*>(object), kind};
+  }
+};
+/// The fields of a struct, from any object of it.
+template <class Kind, class Kinds, class T> std::array<Field<Kind>, count<T>> table(const T& x) {
+  return detail::bind(x, [row = Row<Kind, Kinds>{&x}]<class... M>(const M&... m) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (void)row;
+      return std::array<Field<Kind>, sizeof...(M)>{row(name<T, I>, m)...};
+    }(std::index_sequence_for<M...>{});
   });
 }
 /// Calls f with references to all fields at once.

@@ -73,7 +73,7 @@ class File {
   bool removed() const;
   void sync() const;
   void cut(std::int64_t size);  // as far as that is possible
-  void drop_pages() const;  // of the page cache; they were synced. A hint, which cannot fail
+  void drop_pages() const;  // drops its pages in the page cache, which were synced; a hint, which cannot fail
   void close();  // reports errors, which the destructor cannot do
 
  private:

@@ -1,5 +1,5 @@
 // json.h -- JSON as text. Every part is appended to one string, so that a report of a failure can be written without a
-// tree of values and without a locale. JSON is read by nlohmann's library, in sources only.
+// tree of values and without a locale. The layer json reads JSON.
 #pragma once
 #include <charconv>
 #include <cmath>
@@ -27,7 +27,7 @@ inline std::string number_text(double x) {
 class JsonWriter {
  public:
   enum class Style { compact, spaced };
-  /// Of a list: its elements follow each other, or each begins a line.
+  /// How a list is laid out: its elements follow each other, or each begins a line.
   enum class Elements { beside, lines };
   /// A value that is JSON already.
   struct Json {

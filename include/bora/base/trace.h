@@ -110,7 +110,7 @@ struct Totals {
 };
 inline Totals totals(const std::vector<Span>& spans) {
   using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
-  auto ranges = [&](Kind kind, bool all) {  // of one kind, joined
+  auto ranges = [&](Kind kind, bool all) {  // joined ranges of one kind
     Ranges r;
     for (auto& s : spans)
       if (s.kind == kind || all) r.emplace_back(s.begin, s.end);

@@ -18,7 +18,7 @@ constexpr std::string_view word(Codec codec) {
   }
   return "?";
 }
-/// What an f32 sum costs on the wire. Every rank's numbers are rounded once, summed in f32 in rank order, and the sum
+/// How an f32 sum travels. Every rank's numbers are rounded once, summed in f32 in rank order, and the sum
 /// is rounded once: every rank gets the same bits. int8 and int4: each block of `block` numbers, counted from the first
 /// one of the array (of a rank's part, for reduce_scatter), has the scale s = max |x| / 127 as bf16 rounded up; a
 /// number is off by at most s / 2 each time, with int4 (base/int4.h) 19.5 s. Numbers below 2^-126 are zero. A block
@@ -26,7 +26,7 @@ constexpr std::string_view word(Codec codec) {
 /// the sums of a reduce_scatter.
 struct Wire {
   Codec codec = Codec::f32;
-  std::uint16_t block = 64;  // of int8 and int4: a multiple of 64, up to 4096
+  std::uint16_t block = 64;  // numbers that share a scale (int8 and int4): a multiple of 64, up to 4096
 
   struct Blocks {
     std::uint16_t block = 64;

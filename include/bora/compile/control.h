@@ -128,3 +128,13 @@ bool visit_control(const Primitive& p, const OnScan& on_scan, const OnCond& on_c
   return true;
 }
 }  // namespace bora::ops
+namespace bora {
+// Compiled once, in src/compile/program/control.cpp: units that make one do not compile its rules.
+extern template PrimitivePtr primitive<ops::Call>(ops::Call);
+extern template PrimitivePtr primitive<ops::Scan>(ops::Scan);
+extern template PrimitivePtr primitive<ops::Cond>(ops::Cond);
+extern template PrimitivePtr primitive<ops::While>(ops::While);
+extern template PrimitivePtr primitive<ops::CustomVjp>(ops::CustomVjp);
+extern template PrimitivePtr primitive<ops::LinearSolve>(ops::LinearSolve);
+extern template PrimitivePtr primitive<ops::Root>(ops::Root);
+}  // namespace bora

@@ -1,6 +1,6 @@
 // config.h -- aggregates of settings: read from documents, written, checked and explained by reflection of their
-// fields. A field may be a bool, a number, a text, an enum (by the names of its values), an optional, a vector, another
-// such aggregate (a group) or a Choice (choice.h).
+// fields. A field may be a bool, a number, a text, an enum (by its words: Worded), an optional, a vector, another such
+// aggregate (a group) or a Choice (choice.h).
 // An aggregate describes its fields in `static constexpr config::Meaning meanings[]`, in their order. It may have
 //   static constexpr std::string_view named = "path";   the field that a text sets where the group stands
 //   void check() const;                                 ConfigError beginning with a field's name: "lr: must be .."
@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <span>
 #include "bora/base/error.h"
 #include "bora/base/fields.h"
 #include "bora/base/text.h"
@@ -36,7 +37,10 @@ template <class T> void domain(bool ok, std::string_view key, const T& value, st
 /// Whether x is a finite number as f32 too.
 inline bool finite(double x) { return std::isfinite(static_cast<float>(x)); }
 
-/// The name of an enum's value; values from 0 to 31 without gaps have names.
+/// An enum with a table of words, `words_of(E)`, found by argument-dependent lookup: rows with a `word` and a `value`.
+/// The first word of a value is written, all are read.
+template <class E> concept Worded = std::is_enum_v<E> && requires { words_of(E{}); };
+/// The words of an enum: of its table, or the names of its values from 0 to 31, which have no gaps.
 template <class E> std::vector<std::string> enum_words();
 /// Throws ConfigError: KEY of the document is not of the type that `expected` says.
 [[noreturn]] void wrong_type(const Document& d, const std::string& key, std::string_view expected);
@@ -53,20 +57,22 @@ template <class T> concept IsChoice = requires { typename T::Interface; };
 template <class T> concept Group = std::is_aggregate_v<T> && std::is_class_v<T> && !IsVector<T>::value;
 
 // ---- one value ------------------------------------------------------------------------------------------------------
+std::string expected_words(const std::vector<std::string>& words);  // "one of a, b"
 template <class T> std::string expected_text() {
   if constexpr (std::is_same_v<T, bool>) return "true or false";
   else if constexpr (std::is_integral_v<T>) return "an integer";
   else if constexpr (std::is_floating_point_v<T>) return "a number";
-  else if constexpr (std::is_enum_v<T>) {
-    std::string list;
-    for (auto& word : enum_words<T>()) list += (list.empty() ? "" : ", ") + word;
-    return "one of " + list;
-  } else return "text";
+  else if constexpr (std::is_enum_v<T>) return expected_words(enum_words<T>());
+  else return "text";
 }
 template <class T> bool parse_value(const std::string& s, T& out) {
   if constexpr (std::is_same_v<T, std::string>) {
     out = s;
     return true;
+  } else if constexpr (Worded<T>) {
+    for (auto& row : words_of(T{}))
+      if (row.word == s) return out = row.value, true;
+    return false;
   } else if constexpr (std::is_enum_v<T>) {
     auto words = enum_words<T>();
     for (std::size_t i = 0; i < words.size(); ++i)
@@ -81,100 +87,165 @@ template <class T> bool parse_value(const std::string& s, T& out) {
 template <class T> std::string print_value(const T& v) {
   if constexpr (std::is_same_v<T, bool>) return v ? "true" : "false";
   else if constexpr (std::is_same_v<T, std::string>) return v;
-  else if constexpr (std::is_enum_v<T>) return enum_words<T>().at(static_cast<std::size_t>(v));
+  else if constexpr (Worded<T>) {
+    for (auto& row : words_of(v))
+      if (row.value == v) return std::string(row.word);
+    fail<ValueError>("config: no word for the value ", static_cast<int>(v), " of an enum");
+  } else if constexpr (std::is_enum_v<T>) return enum_words<T>().at(static_cast<std::size_t>(v));
   else {
     char text[64];
     return {text, std::to_chars(text, text + sizeof text, v).ptr};
   }
 }
 
+// ---- types of fields ------------------------------------------------------------------------------------------------
+struct Kind;
+using Field = fields::Field<Kind>;
+/// An aggregate of settings. Without meanings it cannot be explained.
+struct Members {
+  std::span<const Field> fields = {};
+  std::span<const Meaning> meanings = {};
+  std::string_view named = {};
+  void (*check)(const void*) = nullptr;  // null: it has none
+};
+/// What is done with settings of one type; src/config/settings.cpp does the same for aggregates, by their members.
+struct Kind {
+  void (*read)(const Document&, void*, const std::string& key, const Schema& root) = nullptr;
+  Document (*write)(const void*) = nullptr;
+  void (*check)(const void*, const std::string& key) = nullptr;  // null: there is nothing to check
+  void (*explain)(const void*, Schema&) = nullptr;               // null: the default is the text that it writes
+  Members (*members)(const void*) = nullptr;                     // of an aggregate, from any object of it
+};
+template <class T> const Kind& kind();
+
+void read(const Document&, void*, const Kind&, const std::string& key, const Schema& root);
+Document write(const void*, const Kind&);
+void check_all(const void*, const Kind&, const std::string& key);
+Schema schema(const void*, const Kind&, std::string_view name, std::string_view words);
+/// The key of a document, for errors.
+inline const std::string& name_of(const Document& d, const std::string& key) {
+  return d.written.empty() ? key : d.written;
+}
+/// The items of a list, or of a text that writes one; none for null. Throws as wrong_type.
+std::vector<Document> items_of(const Document&, const std::string& key);
+
+class AnyChoice;
+const Kind& kind_of_choices();
+namespace detail {
+/// The address of a setting and its Kind; all Choices have one.
+struct Kinds {
+  template <class T> static std::pair<const void*, const Kind*> of(const T& x) {
+    if constexpr (IsChoice<T>) return {static_cast<const AnyChoice*>(&x), &kind_of_choices()};
+    else return {&x, &kind<T>()};
+  }
+};
+template <class T> Members members_of(const void* x) {
+  static const auto all = fields::table<Kind, Kinds>(*static_cast<const T*>(x));
+  Members m{.fields = all};
+  if constexpr (requires { T::meanings; }) {
+    static_assert(std::size(T::meanings) == fields::count<T>, "config: one meaning for each field");
+    m.meanings = T::meanings;
+  }
+  if constexpr (requires { T::named; }) m.named = T::named;
+  if constexpr (requires(const T& t) { t.check(); }) m.check = [](const void* p) { static_cast<const T*>(p)->check(); };
+  return m;
+}
+}  // namespace detail
+
 // ---- documents to values and back -----------------------------------------------------------------------------------
 /// Sets the fields of x that the document gives. `key`: of the document, for errors; `root`: all settings, for advice.
 template <class T> void read(const Document& d, T& x, const std::string& key, const Schema& root) {
-  auto name = d.written.empty() ? key : d.written;
-  if constexpr (IsChoice<T>) x.read(d, key, root);
-  else if constexpr (Group<T>) {
-    if (d.form == Document::Form::null) return;  // `model:` with nothing below it
-    if (d.form != Document::Form::group) {
-      std::string list;
-      fields::for_each(x, [&](std::string_view f, auto&) { list += (list.empty() ? "" : ", ") + std::string(f); });
-      wrong_type(d, name, "keys below it (" + list + ")");
-    }
-    for (auto& [field, member] : d.members) {
-      bool known = false;
-      fields::for_each(x, [&, &field = field, &member = member](std::string_view f, auto& value) {  // clang 14
-        if (f == field) known = true, read(member, value, below(key, f), root);
-      });
-      if (!known) unknown_key(member, below(key, field), root);
-    }
-  } else if constexpr (IsVector<T>::value) {
-    auto list = parse_flow(d);
-    if (list.form == Document::Form::null) return x.clear();
-    if (list.form != Document::Form::list) wrong_type(d, name, "a list");
-    x.clear();
-    for (auto& item : list.items) read(item, x.emplace_back(), name, root);
-  } else if constexpr (IsOptional<T>::value) {
-    if (d.form == Document::Form::null) return x.reset();
-    read(d, x.emplace(), key, root);
-  } else {
-    if (d.form != Document::Form::scalar || !parse_value(d.text, x)) wrong_type(d, name, expected_text<T>());
-  }
+  auto [at, kind] = detail::Kinds::of(x);
+  config::read(d, const_cast<void*>(at), *kind, key, root);
 }
 template <class T> Document write(const T& x) {
-  if constexpr (IsChoice<T>) return x.write();
-  else if constexpr (Group<T>) {
-    Document d;
-    fields::for_each(x, [&](std::string_view f, const auto& value) { d.members.emplace_back(f, write(value)); });
-    return d;
-  } else if constexpr (IsVector<T>::value) {
-    Document d{.form = Document::Form::list};
-    for (auto& item : x) d.items.push_back(write(item));
-    return d;
-  } else if constexpr (IsOptional<T>::value) {
-    return x ? write(*x) : Document{.form = Document::Form::null};
-  } else return scalar(print_value(x), std::is_same_v<T, std::string>);
+  auto [at, kind] = detail::Kinds::of(x);
+  return config::write(at, *kind);
 }
 /// Runs the check of every aggregate in x; a ConfigError of one gets the key of its group in front.
 template <class T> void check_all(const T& x, const std::string& key = {}) {
-  if constexpr (IsChoice<T>) x.check(key);
-  else if constexpr (IsVector<T>::value) {
-    for (auto& item : x) check_all(item, key);
-  } else if constexpr (Group<T>) {
-    fields::for_each(x, [&](std::string_view f, const auto& value) { check_all(value, below(key, f)); });
-    if constexpr (requires { x.check(); }) {
-      try {
-        x.check();
-      } catch (const ConfigError& e) { fail<ConfigError>(below(key, e.text())); }
-    }
-  }
+  auto [at, kind] = detail::Kinds::of(x);
+  config::check_all(at, *kind, key);
 }
-/// The schema of x, whose values are the defaults.
+/// The schema of x, whose values are the defaults. Its fields, and theirs, have meanings.
 template <class T> Schema schema(const T& x, std::string_view name = {}, std::string_view words = {}) {
-  Schema s{std::string(name), std::string(words)};
-  if constexpr (IsChoice<T>) x.explain(s);
-  else if constexpr (Group<T>) {
-    s.group = true;
-    if constexpr (requires { T::named; }) s.named = T::named;
-    if constexpr (fields::count<T> > 0) {
-      static_assert(std::size(T::meanings) == fields::count<T>, "config: one meaning for each field");
-      std::size_t i = 0;
-      fields::for_each(x, [&](std::string_view f, const auto& value) {
-        s.fields.push_back(schema(value, f, T::meanings[i++].words));
-      });
-    }
-  } else if constexpr (IsVector<T>::value) {
-    for (auto& item : x) {
-      auto d = write(item);
-      auto type = d.find("type");
-      s.initial += (s.initial.empty() ? "" : ", ") + (type ? type->text : d.text);
+  auto [at, kind] = detail::Kinds::of(x);
+  return config::schema(at, *kind, name, words);
+}
+
+namespace detail {
+template <class T> struct Of {  // a scalar
+  static void read(const Document& d, void* x, const std::string& key, const Schema&) {
+    if (d.form != Document::Form::scalar || !parse_value(d.text, *static_cast<T*>(x)))
+      wrong_type(d, name_of(d, key), expected_text<T>());
+  }
+  static Document write(const void* x) {
+    return scalar(print_value(*static_cast<const T*>(x)), std::is_same_v<T, std::string>);
+  }
+};
+template <class T> struct Of<std::optional<T>> {
+  static void read(const Document& d, void* p, const std::string& key, const Schema& root) {
+    auto& x = *static_cast<std::optional<T>*>(p);
+    if (d.form == Document::Form::null) return x.reset();
+    config::read(d, x.emplace(), key, root);
+  }
+  static Document write(const void* p) {
+    auto& x = *static_cast<const std::optional<T>*>(p);
+    return x ? config::write(*x) : Document{.form = Document::Form::null};
+  }
+};
+template <class T> struct Of<std::vector<T>> {
+  static void read(const Document& d, void* p, const std::string& key, const Schema& root) {
+    auto& x = *static_cast<std::vector<T>*>(p);
+    auto items = items_of(d, key);
+    x.clear();
+    for (auto& item : items) config::read(item, x.emplace_back(), name_of(d, key), root);
+  }
+  static Document write(const void* p) {
+    Document d{.form = Document::Form::list};
+    for (auto& item : *static_cast<const std::vector<T>*>(p)) d.items.push_back(config::write(item));
+    return d;
+  }
+  static void check(const void* p, const std::string& key) {
+    for (auto& item : *static_cast<const std::vector<T>*>(p)) check_all(item, key);
+  }
+  static void explain(const void* p, Schema& s) {
+    for (auto& item : write(p).items) {
+      auto type = item.find("type");
+      s.initial += (s.initial.empty() ? "" : ", ") + (type ? type->text : item.text);
     }
     s.initial = "[" + s.initial + "]";
-    if constexpr (IsChoice<typename T::value_type>) s.types = schema(typename T::value_type()).types;  // of its items
-  } else if constexpr (IsOptional<T>::value) {
-    s.initial = x ? print_value(*x) : "";
-  } else s.initial = print_value(x);
-  return s;
+    if constexpr (IsChoice<T>) s.types = schema(T()).types;  // of its items
+  }
+};
+template <class T> constexpr Kind make_kind() {
+  if constexpr (Group<T>) return {.members = &members_of<T>};
+  else {
+    Kind k{.read = &Of<T>::read, .write = &Of<T>::write};
+    if constexpr (IsVector<T>::value) {
+      k.check = &Of<T>::check;
+      k.explain = &Of<T>::explain;
+    }
+    return k;
+  }
 }
+}  // namespace detail
+template <class T> const Kind& kind() {
+  static constexpr auto k = detail::make_kind<T>();
+  return k;
+}
+// Kinds that many settings use; src/config/settings.cpp has them.
+extern template const Kind& kind<bool>();
+extern template const Kind& kind<int>();
+extern template const Kind& kind<std::int64_t>();
+extern template const Kind& kind<std::uint64_t>();
+extern template const Kind& kind<float>();
+extern template const Kind& kind<double>();
+extern template const Kind& kind<std::string>();
+extern template const Kind& kind<std::optional<std::int64_t>>();
+extern template const Kind& kind<std::optional<double>>();
+extern template const Kind& kind<std::vector<std::int64_t>>();
+extern template const Kind& kind<std::vector<std::string>>();
 
 /// A short form of a key: {"lr", "optimizer.lr"}.
 struct Short {
@@ -203,28 +274,26 @@ std::string help(const Schema&, const std::vector<Short>&, const std::string& wh
 
 // ---- names of an enum's values --------------------------------------------------------------------------------------
 namespace detail {
-template <class E, E V> constexpr std::string_view enum_word() {
+/// "A, B, (E)2" as compilers print a list of enum values: the words before the first that is a number.
+std::vector<std::string> words_in(std::string_view list);
+template <class E, E... V> constexpr std::string_view printed_values() {
   std::string_view s = __PRETTY_FUNCTION__;
+  auto begin = s.rfind("V = ") + 5;
 #ifdef __clang__
-  auto end = s.rfind(']');
+  return s.substr(begin, s.rfind('>') - begin);
 #else
-  auto end = s.find(';', s.rfind("V = ")) == s.npos ? s.rfind(']') : s.find(';', s.rfind("V = "));
+  return s.substr(begin, s.find('}', begin) - begin);
 #endif
-  auto text = s.substr(0, end);
-  auto begin = text.find_last_of(":) ") + 1;
-  return text.substr(begin);
+}
+template <class E, std::size_t... I> std::string_view printed_values(std::index_sequence<I...>) {
+  return printed_values<E, static_cast<E>(I)...>();
 }
 }  // namespace detail
 template <class E> std::vector<std::string> enum_words() {
-  std::vector<std::string> words;
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    bool named = true;
-    auto add = [&](std::string_view word) {
-      named = named && !word.empty() && (word[0] < '0' || word[0] > '9') && word[0] != '-';
-      if (named) words.emplace_back(word);
-    };
-    (add(detail::enum_word<E, static_cast<E>(I)>()), ...);
-  }(std::make_index_sequence<32>{});
-  return words;
+  if constexpr (Worded<E>) {
+    std::vector<std::string> all;
+    for (auto& row : words_of(E{})) all.emplace_back(row.word);
+    return all;
+  } else return detail::words_in(detail::printed_values<E>(std::make_index_sequence<32>{}));
 }
 }  // namespace bora::config

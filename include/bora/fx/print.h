@@ -4,17 +4,17 @@
 #include "bora/tree/tree.h"
 
 namespace bora {
+namespace detail {
+void print_text(void (*put)(std::ostream&, const void*), const void* x);
+void print_tree(tree::Node);
+}  // namespace detail
 /// Writes x and a newline to standard output; for a tree, each leaf after its path.
 template <class T> void print(const T& x) {
-  if constexpr (requires(std::ostream & o) { o << x; }) {
-    std::ostringstream text;
-    text << x;
-    auto s = text.str();
-    std::cout << s << (s.ends_with('\n') ? "" : "\n");
-  } else {
+  if constexpr (requires(std::ostream & o) { o << x; })
+    detail::print_text([](std::ostream& o, const void* p) { o << *static_cast<const T*>(p); }, &x);
+  else {
     static_assert(tree::Tree<T>, "print: x neither streams nor is a tree");
-    for (auto& p : tree::describe(tree::node(x)))
-      std::cout << (p.path.empty() ? "value" : p.path) << ": " << p.text << '\n';
+    detail::print_tree(tree::node(x));
   }
 }
 }  // namespace bora

@@ -50,7 +50,7 @@ struct Instr {
     store         // in[0] -> operand imm, of the value's dtype
   };
   Kind kind;
-  Dtype dtype;  // of the result
+  Dtype dtype;  // dtype of the result
   OpId op = 0;
   std::int16_t operand = -1;  // random_bits: key operand
   std::array<std::int16_t, kMaxInputs> in{-1, -1, -1, -1};

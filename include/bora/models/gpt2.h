@@ -1,8 +1,10 @@
 // gpt2.h -- GPT-2 (Radford et al. 2019): pre-norm blocks, learned positions, tied output. The code mentions no mesh.
 #pragma once
-#include "bora/models/lm.h"
-#include "bora/nn/layers.h"
-#include "bora/nn/policy.h"
+#include "bora/models/contract.h"
+#include "bora/nn/dropout.h"
+#include "bora/nn/embedding.h"
+#include "bora/nn/layer_norm.h"
+#include "bora/nn/mlp.h"
 #include "bora/nn/stacked.h"
 
 namespace bora::models {
@@ -27,7 +29,7 @@ struct Gpt2Config {
       {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"},
       {"eps", "of layer norms"},
       {"hidden", "hidden units of a block's MLP; 0: mlp_ratio * embed"},
-      {"activation", "of the hidden units: relu, gelu, gelu_new (its tanh form), silu"},
+      {"activation", "of the hidden units: relu, gelu (exact), gelu_new (its tanh form), silu ... (docs/models.md)"},
       {"embed_dropout", "fraction of the first block's input dropped in training"},
       {"attention_dropout", "fraction of attention's weights dropped in training"},
       {"scale_attention", "attention's scores are divided by the root of a head's size"},
@@ -70,10 +72,11 @@ struct Gpt2 {
   static constexpr bool in_stages = true;
   /// vocabulary: number of tokens.
   static Gpt2 init(const Gpt2Config& config, std::int64_t vocabulary, const Array& key);
-  /// Vectors before the head: [batch, position, embed]. key: for dropout; none: without. remat: values of a block that
-  /// are kept for the backward pass, besides its input. loss: asks for the loss of these vectors in their place.
+  /// Vectors before the head: [batch, position, embed]. key: for dropout; none: without. how: .checkpoint has the
+  /// values of a block kept for the backward pass, besides its input; .microbatches and .schedule are of stages. loss:
+  /// asks for the loss of these vectors in their place.
   NamedArray hidden(const training::Example&, const std::optional<Array>& key = none,
-                    const remat::Policy& remat = remat::nothing, const nn::RowsLoss& loss = {}) const;
+                    const nn::PipelineOptions& how = {}, const nn::RowsLoss& loss = {}) const;
   nn::Head head() const;
   /// Of each layer's attention, beside 1 / sqrt(head_size): f32 [layers]; none: 1.
   std::optional<Array> scales() const;
@@ -84,7 +87,7 @@ struct Gpt2 {
   /// tokens i32 [batch, position] -> scores f32 [batch, position, vocab].
   NamedArray operator()(const NamedArray& tokens, const std::optional<Array>& key = none,
                         const remat::Policy& remat = remat::nothing) const {
-    return head()(hidden({.tokens = tokens}, key, remat)).astype(f32);
+    return head()(hidden({.tokens = tokens}, key, {.checkpoint = remat})).astype(f32);
   }
   // Hugging Face's folders (hugging_face.h).
   static constexpr std::string_view hf_types[] = {"gpt2"}, hf_prefix = "transformer.",

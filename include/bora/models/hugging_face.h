@@ -20,6 +20,9 @@
 #include <vector>
 #include "bora/base/shape.h"
 
+namespace bora::json {
+class Value;
+}
 namespace bora::models {
 /// A leaf of the model as a block of a tensor of the files. One table serves both directions: import reads leaves from
 /// tensors; export makes each tensor of the leaves that name it, which are put together along the one dimension of the
@@ -103,9 +106,10 @@ class HfConfig {
 
  private:
   struct State;
-  const void* find(std::string_view name) const;  // its value, or null
-  const void* read(std::string_view name);
-  const void* need(std::string_view name);
+  json::Value& fields() const;  // of this group
+  const json::Value* find(std::string_view name) const;  // its value; null if it is absent or null
+  const json::Value* read(std::string_view name);
+  const json::Value& need(std::string_view name);
   [[noreturn]] void wrong(std::string_view name, std::string_view expected) const;
   std::string place(std::string_view name) const;
   std::shared_ptr<State> state_;

@@ -1,7 +1,8 @@
 // peft.h -- adapters in PEFT's files, adapter_config.json and adapter_model.safetensors, and in the weights of their
 // base.
 #pragma once
-#include "bora/models/pretrained.h"
+#include "bora/models/lora_settings.h"
+#include "bora/models/model.h"
 
 namespace bora::models {
 /// Writes the adapters of a tree of parameters (others are left alone), in f32, for the model's tensors by the names of

@@ -1,8 +1,8 @@
 // pretrained.h -- the parameters of a model from a folder of Hugging Face's, and into one. Which tensor holds which
 // leaf is the model's (hugging_face.h); here are folders, names and sizes.
 #pragma once
-#include "bora/io/safetensors.h"
-#include "bora/models/lm.h"
+#include "bora/models/hugging_face.h"
+#include "bora/models/model.h"
 
 namespace bora::models {
 /// A folder of Hugging Face's, as its config.json and the names of its tensors describe it.

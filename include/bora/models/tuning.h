@@ -1,32 +1,13 @@
 // tuning.h -- training a part of a model: frozen parameters, and adapters (LoRA) beside a model that stays as it is.
 #pragma once
-#include "bora/config/config.h"
+#include "bora/models/lora_settings.h"
+#include "bora/models/model.h"
 #include "bora/nn/adapters.h"
 #include "bora/nn/axes.h"
 #include "bora/train/selection.h"
 #include "bora/train/step.h"
 
 namespace bora::models {
-struct LoraSettings {
-  std::int64_t rank = 0;
-  double alpha = 16, dropout = 0;
-  std::vector<std::string> layers = {};
-  bool rslora = false;
-  nn::AdapterInit init = nn::AdapterInit::kaiming;
-  std::string from = {};
-  static constexpr std::string_view named = "rank";
-  static constexpr config::Meaning meanings[] = {
-      {"rank", "of the adapters, which alone are trained and stored (LoRA); 0: there are none"},
-      {"alpha", "an adapter's product is scaled by alpha / rank"},
-      {"dropout", "fraction of an adapter's inputs dropped in training"},
-      {"layers", "patterns of linear layers: [blocks.attn.q, \"*.v\"]; empty: all but the output layer"},
-      {"rslora", "scaled by alpha / sqrt(rank) instead"},
-      {"init", "of the first matrix, as PEFT's: kaiming or gaussian; the second begins with zeros"},
-      {"from", "a folder of PEFT's that a new run's adapters are read from"}};
-  void check() const;
-  explicit operator bool() const { return rank > 0; }
-  nn::AdapterOptions options() const { return {rank, alpha, dropout, rslora, init}; }
-};
 struct Tuning {
   std::vector<std::string> freeze = {};  // patterns of parameters that are not trained
   LoraSettings lora = {};
@@ -44,8 +25,7 @@ Chosen chosen(const Tuning&);
 /// ConfigError for patterns of `freeze` that match none, and if nothing is left to train.
 void check_frozen(const Tuning&, const std::vector<std::string>& paths);
 }  // namespace detail
-/// Calls a function with each linear layer of a model, and its path (nn::each_linear).
-using VisitLinear = std::function<void(const std::string& path, nn::Linear&)>;
+/// Calls a function with each linear layer of a model, and its path.
 template <class M> using EachLinear = std::function<void(M&, const VisitLinear&)>;
 namespace detail {
 /// Gives the layers that `each` calls a function with their adapters. The keys of layers do not depend on the choice of

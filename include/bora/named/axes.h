@@ -4,6 +4,8 @@
 #include "bora/named/axis.h"
 
 namespace bora {
+/// The name of the inner dimension of an adapter's product.
+inline constexpr const char* kAdapterRank = "lora_rank";
 /// make_axes({{"batch", 4}, {"embed", 8}}). Throws for an axis that is named twice and for sizes below 0.
 std::vector<Axis> make_axes(std::initializer_list<Axis> axes);
 std::string axis_name(const AxisNames::One& axis);

@@ -1,17 +1,10 @@
 // adapters.h -- LoRA (Hu et al. 2021): trained products of low rank beside the fixed weights of linear layers, in any
 // tree, whose own code does not know of them.
 #pragma once
+#include "bora/nn/adapter_options.h"
 #include "bora/nn/linear.h"
 
 namespace bora::nn {
-enum class AdapterInit : std::uint8_t { kaiming, gaussian };
-struct AdapterOptions {
-  std::int64_t rank = 8;
-  double alpha = 16, dropout = 0;
-  bool rslora = false;                      // scaled by alpha / sqrt(rank) (Kalajdzievski 2023), not alpha / rank
-  AdapterInit init = AdapterInit::kaiming;  // of a, as PEFT: uniform within 1 / sqrt(fan-in), or normal / rank
-  double scale() const;
-};
 /// Gives the layer an adapter whose product is zero: b begins with zeros. Its axes are the weight's, and so is its
 /// placement; a stacked layer gets one for each layer. ValueError unless 1 <= rank.
 void add_adapter(Linear&, const AdapterOptions&, const Array& key);

@@ -2,6 +2,7 @@
 // model.
 #pragma once
 #include <string_view>
+#include "bora/named/axes.h"
 
 namespace bora::nn {
 inline constexpr const char* kBatch = "batch";               // rows of a batch
@@ -17,7 +18,7 @@ inline constexpr const char* kMlp = "mlp";                   // hidden units bet
 inline constexpr const char* kVocab = "vocab";               // tokens
 inline constexpr const char* kBucket = "relative_bucket";    // of distances between positions
 inline constexpr const char* kLayers = "layers";             // equal blocks, stacked
-inline constexpr const char* kRank = "lora_rank";            // of an adapter's product
+inline constexpr const char* kRank = kAdapterRank;           // of an adapter's product
 /// All of them: a rule of the settings must name one of these, or one of its model's own.
 inline constexpr std::string_view kAxes[] = {kBatch,     kWindow,   kPosition, kKeyPosition, kInput,  kEmbed,  kHeads,
                                              kHeadGroup, kHeadSize, kMlp,      kVocab,       kBucket, kLayers, kRank};

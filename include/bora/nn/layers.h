@@ -3,6 +3,7 @@
 #pragma once
 #include "bora/named/mapping.h"
 #include "bora/named/transforms.h"
+#include "bora/nn/activation.h"
 #include "bora/nn/adaptive_pool.h"
 #include "bora/nn/attention.h"
 #include "bora/nn/batch_norm.h"
@@ -21,7 +22,6 @@
 #include "bora/nn/mlp.h"
 #include "bora/nn/moe.h"
 #include "bora/nn/multihead_attention.h"
-#include "bora/nn/nonlinearity.h"
 #include "bora/nn/pool.h"
 #include "bora/nn/prelu.h"
 #include "bora/nn/recurrent.h"

@@ -3,48 +3,16 @@
 #pragma once
 #include <functional>
 #include "bora/nn/axes.h"
+#include "bora/nn/pipeline_plan.h"
 #include "bora/nn/stacked.h"
 
 namespace bora::nn {
-/// The order of a stage's work where the pipeline computes the losses of microbatches itself (pipeline_loss).
-enum class Schedule : std::uint8_t {
-  gpipe,                     // the forward passes of all microbatches, then their losses, then the backward passes
-  one_forward_one_backward,  // 1F1B: the backward pass of a microbatch as soon as it can be
-};
-/// By its word in settings: gpipe or 1f1b. Throws ConfigError for another one.
-Schedule parse_schedule(std::string_view word);
 struct PipelineOptions {
   std::string axis = "stage";      // of the mesh
-  std::int64_t microbatches = 0;   // equal parts of the rows; 0: UseMicrobatches', else default_microbatches()
+  std::int64_t microbatches = 0;   // equal parts of the rows; 0: default_microbatches()
   std::int64_t stages = 0;         // 0: the ranks along the mesh axis; else a multiple of them, in one process any
   remat::Policy checkpoint = remat::nothing;  // values kept of each layer for the backward pass, besides its input
-};
-/// The share of a stage's time in which it has nothing to do: (stages - 1) / (microbatches + stages - 1).
-double pipeline_bubble(std::int64_t stages, std::int64_t microbatches);
-/// The most parts of the rows, up to 4 a stage, of which each spreads evenly over `ranks`; else the most that divide
-/// the rows at all.
-std::int64_t default_microbatches(std::int64_t rows, std::int64_t stages, std::int64_t ranks = 1);
-/// While it lives, pipelines of this thread whose options do not say it cut the rows into so many parts; 0: default.
-class [[nodiscard]] UseMicrobatches {
- public:
-  [[nodiscard]] explicit UseMicrobatches(std::int64_t microbatches);
-  ~UseMicrobatches();
-  UseMicrobatches(const UseMicrobatches&) = delete;
-  UseMicrobatches& operator=(const UseMicrobatches&) = delete;
-
- private:
-  std::int64_t saved_;
-};
-/// While it lives, through(..) of this thread with a loss works in this order; else in that of gpipe.
-class [[nodiscard]] UseSchedule {
- public:
-  [[nodiscard]] explicit UseSchedule(Schedule schedule);
-  ~UseSchedule();
-  UseSchedule(const UseSchedule&) = delete;
-  UseSchedule& operator=(const UseSchedule&) = delete;
-
- private:
-  Schedule saved_;
+  Schedule schedule = Schedule::gpipe;  // of through(..) with a loss
 };
 /// A loss that is a sum over rows: of(y, rows) is a floating-point scalar for any part of the rows of y and of `rows`,
 /// all with the axis batch, and the sum over parts is that of all.
@@ -98,8 +66,12 @@ class Pipeline {
   Arrays leaves_;
   Dims positions_;  // of the stages in the leaves; kSame: the same for all; kOfPart: microbatches come first
 };
-Schedule schedule_in_force();
-void check_sums();  // throws ValueError unless gpipe is in force
+void check_sums(Schedule);  // throws ValueError unless it is gpipe
+/// The options of a pipeline along this mesh axis.
+inline PipelineOptions along(const std::string& axis, PipelineOptions options) {
+  options.axis = axis;
+  return options;
+}
 template <class Block, class F> auto layer_step(const F& f) {
   return [f](const Block& layer, const NamedArray& x, const std::optional<Array>& part, const auto&... args) {
     return std::pair<NamedArray, std::nullopt_t>(f(layer, x, part, args...), none);
@@ -197,41 +169,43 @@ auto pipeline_loss(const Stacked<Block>& stack, const F& f, const NamedArray& x,
   return detail::in_stages(stack, detail::layer_step<Block>(f), x, options, run);
 }
 /// y = through(stack, f, x, {.checkpoint})(args...): x through f(layer, x, microbatch, args...) for each layer in turn.
-/// A pipeline if the current mapping splits the stack's axis over a mesh axis ({"layers", "stage"}), else a fold, with
-/// none as microbatch.
+/// A pipeline if the current mapping splits the stack's axis over a mesh axis ({"layers", "stage"}), which stands for
+/// .axis; else a fold, with none as microbatch.
 template <class Block, class F>
-auto through(const Stacked<Block>& stack, const F& f, const NamedArray& x, const FoldOptions& options = {}) {
+auto through(const Stacked<Block>& stack, const F& f, const NamedArray& x, const PipelineOptions& options = {}) {
   return [&stack, f, x, options](const auto&... args) {
-    if (auto axis = detail::stage_axis(stack.axis); !axis.empty() && !options.reverse)
-      return pipeline(stack, f, x, {.axis = axis, .checkpoint = options.checkpoint})(args...);
-    return scan(stack, detail::layer_step<Block>(f), x, options)(std::optional<Array>(), args...).first;
+    if (auto axis = detail::stage_axis(stack.axis); !axis.empty())
+      return pipeline(stack, f, x, detail::along(axis, options))(args...);
+    return scan(stack, detail::layer_step<Block>(f), x, {.checkpoint = options.checkpoint})(std::optional<Array>(),
+                                                                                            args...).first;
   };
 }
 /// auto [y, values] = through_reported(..): the same of an f that returns std::pair{x, a layer's values}, which are
 /// stacked along the layers, and summed over the microbatches as pipeline_reported() does it. Throws ValueError where
-/// UseSchedule asks for 1F1B: a loss of such sums has no parts.
+/// .schedule of stages is 1F1B: a loss of such sums has no parts.
 template <class Block, class F>
-auto through_reported(const Stacked<Block>& stack, const F& f, const NamedArray& x, const FoldOptions& options = {}) {
+auto through_reported(const Stacked<Block>& stack, const F& f, const NamedArray& x,
+                      const PipelineOptions& options = {}) {
   return [&stack, f, x, options](const auto&... args) {
-    if (auto axis = detail::stage_axis(stack.axis); !axis.empty() && !options.reverse) {
-      detail::check_sums();
-      return pipeline_reported(stack, f, x, {.axis = axis, .checkpoint = options.checkpoint})(args...);
+    if (auto axis = detail::stage_axis(stack.axis); !axis.empty()) {
+      detail::check_sums(options.schedule);
+      return pipeline_reported(stack, f, x, detail::along(axis, options))(args...);
     }
-    return scan(stack, f, x, options)(std::optional<Array>(), args...);
+    return scan(stack, f, x, {.checkpoint = options.checkpoint})(std::optional<Array>(), args...);
   };
 }
-/// last(y) for that y; with a loss loss.of(last(y), loss.rows), by pipeline_loss where UseSchedule says so. last may
-/// not mix rows.
+/// last(y) for that y; with a loss loss.of(last(y), loss.rows), by pipeline_loss if the .schedule of stages is 1F1B.
+/// last may not mix rows.
 template <class Block, class F, class Last>
-auto through(const Stacked<Block>& stack, const F& f, const NamedArray& x, const FoldOptions& options, const Last& last,
-             const RowsLoss& loss) {
+auto through(const Stacked<Block>& stack, const F& f, const NamedArray& x, const PipelineOptions& options,
+             const Last& last, const RowsLoss& loss) {
   return [&stack, f, x, options, last, loss](const auto&... args) {
     auto ending = loss;
     if (loss)
       ending.of = [&](const NamedArray& y, const std::vector<NamedArray>& rows) { return loss.of(last(y), rows); };
     auto axis = detail::stage_axis(stack.axis);
-    if (loss && !axis.empty() && detail::schedule_in_force() == Schedule::one_forward_one_backward)
-      return pipeline_loss(stack, f, x, ending, {.axis = axis, .checkpoint = options.checkpoint})(args...);
+    if (loss && !axis.empty() && options.schedule == Schedule::one_forward_one_backward)
+      return pipeline_loss(stack, f, x, ending, detail::along(axis, options))(args...);
     auto y = through(stack, f, x, options)(args...);
     return loss ? ending.of(y, loss.rows) : last(y);
   };

@@ -1,6 +1,6 @@
 // recurrent_cells.h -- further cells for unroll (recurrent.h).
 #pragma once
-#include "bora/nn/nonlinearity.h"
+#include "bora/nn/activation.h"
 #include "bora/nn/recurrent.h"
 
 namespace bora::nn {
@@ -10,9 +10,9 @@ using HiddenState = GruState;
 /// h' = activation(input(x) + recurrent(h)) (Elman 1990).
 struct SimpleCell {
   Linear input, recurrent;  // [in] -> [gate:1, hidden]; [<hidden>_before] -> the same, without bias
-  Nonlinearity activation = Nonlinearity::tanh;
+  Activation activation = Activation::tanh;
   static SimpleCell init(const Axis& in, const Axis& hidden, const Array& key,
-                         Nonlinearity activation = Nonlinearity::tanh);
+                         Activation activation = Activation::tanh);
   HiddenState start(const Axes& rows) const;  // zeros [rows..., hidden]
   /// gates: input(x).
   HiddenState step(const HiddenState& state, const NamedArray& gates) const;

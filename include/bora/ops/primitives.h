@@ -139,7 +139,7 @@ struct OptimizationBarrier {
   static Samples<OptimizationBarrier> samples();
 };
 /// x[start, limit) with steps.
-struct Slice {
+struct StaticSlice {
   Dims start, limit, stride;
   static constexpr std::string_view name = "slice";
   static constexpr bool moves = true;
@@ -147,9 +147,9 @@ struct Slice {
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
   Factors factors(const Types&) const;
-  Slice resized(const Types& in, const Types& out) const;
-  Slice lift(std::int64_t n) const;
-  static Samples<Slice> samples();
+  StaticSlice resized(const Types& in, const Types& out) const;
+  StaticSlice lift(std::int64_t n) const;
+  static Samples<StaticSlice> samples();
 };
 /// lo and hi elements of `value` around each dimension (negative: cut), `interior` between neighbours.
 struct Pad {
@@ -324,3 +324,29 @@ struct RandomBits {
   static Samples<RandomBits> samples();
 };
 }  // namespace bora::ops
+namespace bora {
+// Compiled once, in src/ops: units that make one do not compile its rules.
+extern template PrimitivePtr primitive<ops::Constant>(ops::Constant);
+extern template PrimitivePtr primitive<ops::BroadcastInDim>(ops::BroadcastInDim);
+extern template PrimitivePtr primitive<ops::Reshape>(ops::Reshape);
+extern template PrimitivePtr primitive<ops::Transpose>(ops::Transpose);
+extern template PrimitivePtr primitive<ops::Rev>(ops::Rev);
+extern template PrimitivePtr primitive<ops::Iota>(ops::Iota);
+extern template PrimitivePtr primitive<ops::Cast>(ops::Cast);
+extern template PrimitivePtr primitive<ops::Bitcast>(ops::Bitcast);
+extern template PrimitivePtr primitive<ops::StopGradient>(ops::StopGradient);
+extern template PrimitivePtr primitive<ops::Name>(ops::Name);
+extern template PrimitivePtr primitive<ops::OptimizationBarrier>(ops::OptimizationBarrier);
+extern template PrimitivePtr primitive<ops::StaticSlice>(ops::StaticSlice);
+extern template PrimitivePtr primitive<ops::Pad>(ops::Pad);
+extern template PrimitivePtr primitive<ops::Concatenate>(ops::Concatenate);
+extern template PrimitivePtr primitive<ops::Reduce>(ops::Reduce);
+extern template PrimitivePtr primitive<ops::DotGeneral>(ops::DotGeneral);
+extern template PrimitivePtr primitive<ops::Attention>(ops::Attention);
+extern template PrimitivePtr primitive<ops::AttentionGrad>(ops::AttentionGrad);
+extern template PrimitivePtr primitive<ops::Take>(ops::Take);
+extern template PrimitivePtr primitive<ops::Scatter>(ops::Scatter);
+extern template PrimitivePtr primitive<ops::DynamicSlice>(ops::DynamicSlice);
+extern template PrimitivePtr primitive<ops::DynamicUpdateSlice>(ops::DynamicUpdateSlice);
+extern template PrimitivePtr primitive<ops::RandomBits>(ops::RandomBits);
+}  // namespace bora

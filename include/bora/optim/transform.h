@@ -112,9 +112,9 @@ class Transform {
   /// Gradients laid out as their parameters, pending sums completed once. Throws as check_shapes.
   static Arrays settled(Arrays gradients, const Leaves& params);
   template <class P> static Leaves leaves_of(const P& p) {
-    return {tree::paths(p), wide(tree::leaves(p)), tree::decays(tree::node(p)), axis_names(tree::node(p))};
+    return {tree::paths(p), accumulated(tree::leaves(p)), tree::decays(tree::node(p)), axis_names(tree::node(p))};
   }
-  static Arrays wide(Arrays);  // bf16 as f32
+  static Arrays accumulated(Arrays);  // halves as f32
   friend Transform chain_of(const std::vector<Transform>&);
   std::vector<Part> parts_;
 };

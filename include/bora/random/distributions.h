@@ -33,7 +33,7 @@ Array bernoulli(const Array& k, Mode mode, const Parameter& p, const std::option
 Array gumbel(const Array& k, Mode mode, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
 struct CategoricalOptions {
   std::int64_t axis = -1;
-  std::optional<Shape> shape = none;  // of the result, must end in the batch dimensions
+  std::optional<Shape> shape = none;  // the shape of the result, which must end in the batch dimensions
   bool replace = true;                // false: the draws of one row differ (Kool et al. 2019)
   Mode mode = Mode::low;
 };

@@ -11,7 +11,7 @@ struct GaussianKde {
   Array neff;                  // the effective number of points: 1 / sum(weights^2)
   Array dataset;               // [d, n]
   Array weights;               // [n], with the sum 1
-  Array covariance, inv_cov;   // of the kernels, [d, d]
+  Array covariance, inv_cov;   // the covariance of the kernels and its inverse, [d, d]
   std::int64_t d() const { return dataset.shape(0); }
   std::int64_t n() const { return dataset.shape(1); }
   /// The density [m] at points [d, m]; points [m] are m points of one dimension, or (m = d > 1) one point. Throws

@@ -5,7 +5,7 @@
 //     static constexpr std::string_view file = "metrics.jsonl";  its file or folder inside the run's folder
 //     std::unique_ptr<Tracker> open(const std::string& folder, std::int64_t step) const;
 //   };
-//   [[maybe_unused]] const bool added = config::add<TrackerOf<Jsonl>>();
+//   template const bool bora::config::added<bora::track::TrackerOf<bora::track::Jsonl>>;   (outside of namespaces)
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -7,6 +7,8 @@
 #include "bora/tree/tree.h"
 
 namespace bora::training {
+/// The mesh axes in force over which gradients are summed: those that split the batch.
+MeshAxes gradient_axes();
 /// How gradients are summed beside what StepOptions::wire says. All ranks of the mesh must split the batch and nothing
 /// else.
 struct Compression {

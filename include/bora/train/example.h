@@ -1,7 +1,7 @@
 // example.h -- rows for a language model, as a tree of named arrays.
 #pragma once
 #include <optional>
-#include "bora/named/named.h"
+#include "bora/named/array.h"
 
 namespace bora::training {
 /// Axes: batch, position.

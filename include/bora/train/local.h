@@ -7,6 +7,7 @@
 #include "bora/fx/control.h"
 #include "bora/named/mapping.h"
 #include "bora/named/transforms.h"
+#include "bora/ops/accumulator.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/sharding.h"
@@ -65,9 +66,6 @@ template <class S> struct State {
   Array step;                       // i32: steps that each replica has made
 };
 
-/// The mesh axis of the replicas in training.
-inline constexpr std::string_view kReplica = "replica";
-
 namespace detail {
 /// Throws ValueError for an axis or options that make no sense, ShardError if the mesh in force has an axis of its name
 /// whose size does not divide it.
@@ -103,7 +101,6 @@ Array zero_of_each(const Axis& replica);
 void own(tree::Node one, const Array& zero);
 /// Leaves without other dimensions are kept by the ranks of their replicas, as the parameters are.
 void place_scalars(tree::Node replicas, const Axis& replica);
-Array wide(const Array& x);  // bf16 and f16 as f32
 }  // namespace detail
 
 /// f of each replica: the leaves of the first argument have the axis first, of the others NamedArrays that have it are
@@ -182,7 +179,7 @@ template <class F> class Steps {
   template <class S> auto send(const State<S>& s, std::int64_t p) const {
     auto found = part(s.replicas.params, p);
     if (options_.kind != Kind::average)
-      found = tree::map([](const Array& x_m, const Array& x) { return detail::wide(x) - detail::wide(x_m); }, found,
+      found = tree::map([](const Array& x_m, const Array& x) { return in_accumulator(x) - in_accumulator(x_m); }, found,
                         part(s.params, p));
     auto scales = found;
     detail::spread(tree::node(found), tree::node(scales), replica_, options_.storage, options_.wire);
@@ -199,7 +196,7 @@ template <class F> class Steps {
     auto next = x, moved = sent;  // the latter: mean(x - x_m)
     auto outer = s.outer;
     if (options_.kind == Kind::average) {
-      moved = tree::map([](const Array& a, const Array& b) { return detail::wide(a) - b; }, x, sent);
+      moved = tree::map([](const Array& a, const Array& b) { return in_accumulator(a) - b; }, x, sent);
       next = tree::map([](const Array& a, const Array& b) { return b.astype(a.dtype()); }, x, sent);
     } else {
       auto rate = options_.kind == Kind::slowmo ? options_.rate(s.step - 1) : Array();
@@ -218,7 +215,7 @@ template <class F> class Steps {
     if (mix > 0)
       many = tree::map(
           [&](const Array& x, const Array& x_m) {
-            return (detail::wide(x_m) * mix + detail::wide(x) * (1 - mix)).astype(x.dtype());
+            return (in_accumulator(x_m) * mix + in_accumulator(x) * (1 - mix)).astype(x.dtype());
           },
           many, part(s.replicas.params, p));
     auto replicas = s.replicas;

@@ -1,8 +1,17 @@
 // local_settings.h -- local steps as settings: the group `local`, whose type says what replicas do when they meet.
 #pragma once
+#include "bora/array/mesh.h"
+#include "bora/base/wire.h"
 #include "bora/config/choice.h"
-#include "bora/train/local.h"
 
+namespace bora::local {
+struct Options;
+/// The mesh axis of the replicas in training.
+inline constexpr std::string_view kReplica = "replica";
+}  // namespace bora::local
+namespace bora::optim {
+class Schedule;
+}  // namespace bora::optim
 namespace bora::training {
 /// How replicas meet, in the settings. Its fields are in src/train/local_settings.cpp.
 struct LocalKind : config::Chosen {
@@ -10,6 +19,7 @@ struct LocalKind : config::Chosen {
   virtual bool on() const { return true; }
   virtual std::int64_t replicas() const { return 0; }   // 0: as many as the mesh axis has ranks
   virtual std::int64_t fragments() const { return 1; }  // of the layers
+  virtual std::int64_t every() const { return 0; }      // steps between meetings; 0: it is auto, or there are none
   virtual bool automatic() const { return false; }      // `every` is auto, until set_every()
   virtual std::int64_t least_every() const { return 1; }  // with which fragments and delay fit
   virtual void set_every(std::int64_t) {}

@@ -6,9 +6,14 @@
 #include "bora/track/tracker.h"
 #include "bora/train/placement.h"
 #include "bora/train/settings.h"
-#include "bora/train/trainable.h"
 
 namespace bora {
+class Mesh;
+class Trainable;
+struct Batch;
+namespace io {
+struct Place;
+}  // namespace io
 /// The numbers of a step. Loss, norm and rate are the same on all ranks; the times are this rank's.
 struct StepReport {
   std::int64_t step = 0;  // updates made
@@ -37,9 +42,6 @@ class RunView {
 /// neither of these two: the end of the run writes a checkpoint, evaluates, and draws the plot. An exception of a hook
 /// ends the run, on all ranks, without any of this.
 using Hook = std::function<void(const StepReport&, RunView&)>;
-/// The checkpoint that a run continues in a folder that has some. latest: the newest; if it is damaged, an error names
-/// an older whole one. good: the newest whole one. none: no checkpoint; existing files get other names.
-enum class Resume : std::uint8_t { latest, good, none };
 struct LoopSettings {
   std::int64_t seed = 0, steps = 1000, batch = 8;
   std::string out = {};                  // folder of the run

@@ -1,10 +1,11 @@
 // placement.h -- the rules by which parameters and computations are spread over a mesh: those of a layout, of T5X's
 // dims, or of the settings' own; and what they do to a model, as text.
 #pragma once
+#include "bora/named/axis_mapping.h"
 #include "bora/train/settings.h"
-#include "bora/train/trainable.h"
 
 namespace bora {
+class Trainable;
 /// How parameters and optimizer state are stored, and how computations are split.
 struct LayoutMappings {
   AxisMapping storage, compute;

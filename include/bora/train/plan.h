@@ -63,6 +63,7 @@ struct HostModel {
 };
 /// Times of a step, and what bounds it.
 struct StepPrediction {
+  static constexpr double kEnough = 0.9;   // the efficiency that choices of wires and local steps reach
   double compute = 0, wire = 0, step = 0;  // seconds of the slowest class; wire: of all collectives between hosts
   double hidden = 0;                       // share of the time of all collectives beside compute
   double expected = 0;                     // the step with stragglers

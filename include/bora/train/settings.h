@@ -4,7 +4,6 @@
 #include "bora/array/mesh.h"
 #include "bora/base/wire.h"
 #include "bora/config/config.h"
-#include "bora/train/compression.h"
 
 namespace bora {
 /// Ways to spread a model over a mesh of axes data, context and model.
@@ -21,7 +20,12 @@ MeshShape resolve_mesh(const std::string& mesh, const std::string& layout, int r
 /// The number of ranks that a mesh names in full, such as data=2,model=2; 1 if it leaves a size open.
 std::int64_t ranks_of_mesh(const std::string& mesh);
 
+/// The checkpoint that a run continues in a folder that has some. latest: the newest; if it is damaged, an error names
+/// an older whole one. good: the newest whole one. none: no checkpoint; existing files get other names.
+enum class Resume : std::uint8_t { latest, good, none };
+
 namespace training {
+struct Compression;
 struct LossScaleSettings {
   std::string type = "none";
   double initial = 32768, factor = 2, min = 1;
@@ -87,6 +91,7 @@ struct WireSettings {
       {"error_feedback", "each rank adds what rounding took from its gradient to its next one; powersgd always does"},
       {"rank", "of powersgd: columns of a factor; 4"}};
   bool low_rank() const { return gradients == Gradients::powersgd; }
+  bool carries() const { return error_feedback || low_rank(); }  // from one step to the next
   Wire wire() const;
   Compression compression() const;
   void check() const;

@@ -10,6 +10,7 @@
 #include "bora/named/index.h"
 #include "bora/named/mapping.h"
 #include "bora/named/transforms.h"
+#include "bora/ops/accumulator.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/shape.h"
 #include "bora/ops/sharding.h"
@@ -63,8 +64,6 @@ struct StepOptions {
 };
 
 namespace training {
-/// The mesh axes in force over which gradients are summed: those that split the batch.
-MeshAxes gradient_axes();
 /// Throws ValueError if what is carried over has no place in such steps.
 void check_carries(const StepOptions&);
 /// f32 scalars.
@@ -101,8 +100,6 @@ TrainState<Params> first_state(const Task<Params, Example>& task, const StepOpti
 template <class T> T placed_like(const T& t, const T& like) {
   return tree::map([](const Array& x, const Array& l) { return reshard_like(x, l); }, t, like);
 }
-/// Halves as f32, which sums of gradients need.
-inline Array widened(const Array& x) { return is_half(x.dtype()) ? x.astype(f32) : x; }
 /// sum(f(example)), over virtual ranks if there are any.
 template <class Example, class F> NamedArray sum_of(const F& f, const Example& example, std::int64_t virtual_ranks) {
   if (virtual_ranks == 0) return sum(f(example));
@@ -157,19 +154,19 @@ std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, co
   };
   auto zero = [&] {
     return Sum{NamedArray(full_of({{}, f32}, 0), {}),
-               tree::map([](const Array& p) { return reshard_like(zeros_like(widened(p)), p); }, mine)};
+               tree::map([](const Array& p) { return reshard_like(zeros_like(in_accumulator(p)), p); }, mine)};
   };
   auto whole = [&]() -> Sum {
     if (options.virtual_ranks > 0)
       return virtual_sum(options.virtual_ranks, example, zero(), [&](const Example& e, const Array& part) {
         auto one = gradient(e, part);
-        return Sum{one.first, tree::map(widened, one.second)};
+        return Sum{one.first, tree::map([](const Array& x) { return in_accumulator(x); }, one.second)};
       });
     if (options.accumulate == 1) return gradient(example, full_of({{}, i32}, 0));
     auto add = [](const Sum& total, const Sum& one) {
       return Sum{total.first + one.first,
-                 tree::map([](const Array& x, const Array& y) { return accumulate(x, widened(y)); }, total.second,
-                           one.second)};
+                 tree::map([](const Array& sum, const Array& y) { return accumulate(sum, in_accumulator(y)); },
+                           total.second, one.second)};
     };
     auto body = [&](const Sum& total, const std::pair<Example, NamedArray>& part) {
       return std::pair{add(total, gradient(part.first, part.second.array())), none};
@@ -193,11 +190,12 @@ std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, co
                             scale);
       return sums;
     }
-    UseGradientWire wire(options.wire, gradient_axes());
+    GradientWire wire(options.wire, gradient_axes());
+    UseMapping scope(current_mapping().with_gradients(wire));
     auto [loss, gradients] = whole();
     // Completed here: the optimizer and the report's norm would each send them.
-    return Sum{loss, tree::map([](const Array& g, const Array& p) { return complete_gradient_like(g, p); }, gradients,
-                               mine)};
+    return Sum{loss, tree::map([&](const Array& g, const Array& p) { return complete_gradient_like(g, p, wire); },
+                               gradients, mine)};
   }();
   auto [updates, optimizer] = options.optimizer.update(gradients, s.optimizer, mine);
   TrainState<Params> next{joined(placed_like(optim::apply_updates(mine, updates), mine), s.params),

@@ -1,20 +1,10 @@
 // trainable.h -- a model in training, without its type: state, staged steps and evaluations.
 #pragma once
 #include <map>
-#include <memory>
-#include "bora/io/tree.h"
-#include "bora/named/mapping.h"
-#include "bora/train/step.h"
-#include "bora/tree/any.h"
+#include "bora/named/axis.h"
 
 namespace bora {
-/// One global batch; each rank gave the rows it read.
-struct Batch {
-  training::Example example;
-  /// f32 [ranks, notes]: 1 where a rank was asked to stop; then positions of its rows that are no padding, in all and
-  /// by source, told by one rank of those that read the same rows.
-  Array notes;
-};
+struct Batch;
 class Trainable {
  public:
   virtual ~Trainable() = default;
@@ -49,34 +39,4 @@ class Trainable {
   virtual void take(const Notes&, std::int64_t /*step*/) {}
 };
 
-namespace training {
-/// The same task for a model whose type is known at run time only; it holds a Params.
-template <class Params> Task<tree::Any> erased(Task<Params> task) {
-  Task<tree::Any> t{
-      .init = [f = std::move(task.init)](const Array& key) { return tree::Any(f(key)); },
-      .loss = [f = std::move(task.loss)](const tree::Any& p, const Example& e, const std::optional<Array>& key) {
-        return f(p.get<Params>(), e, key);
-      },
-      .weights = std::move(task.weights)};
-  if (task.evaluation)
-    t.evaluation = [f = std::move(task.evaluation)](const tree::Any& p, const Example& e) {
-      return f(p.get<Params>(), e);
-    };
-  return t;
-}
-/// The options of the step's local part, with its storage and its choice of parameters.
-local::Options local_options(const StepOptions&);
-/// The rules of storage for a state of replicas.
-AxisMapping with_replicas(const AxisMapping& storage);
-/// A key for each replica; that of a single one is the run's own.
-Array key_of_each(const Array& key, const Axis& replica);
-/// The rows of each replica: [replica, batch, ..], replica m those from m * batch / replicas on. Every rank keeps its
-/// rows.
-Example of_each(Example, const Axis& replica);
-}  // namespace training
-/// The task with its state: of one model or, with options.replicas, of models that make local steps.
-std::unique_ptr<Trainable> trainable(Task<tree::Any> task, StepOptions options);
-template <class Params> std::unique_ptr<Trainable> trainable(Task<Params> task, StepOptions options) {
-  return trainable(training::erased(std::move(task)), std::move(options));
-}
 }  // namespace bora

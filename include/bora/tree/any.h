@@ -18,9 +18,9 @@ class Any {
   Any(Any&&) noexcept = default;
   Any& operator=(const Any& o) { return *this = Any(o); }
   Any& operator=(Any&&) noexcept = default;
-  /// Of what it holds; void if that is nothing.
+  /// The type of the held tree; void if it holds none.
   const std::type_info& type() const { return held_ ? held_->type() : typeid(void); }
-  /// What it holds. Throws ValueError if that is no T.
+  /// The held tree. Throws ValueError if it is no T.
   template <class T> T& get() {
     if (type() != typeid(T)) wrong_type(typeid(T));
     return static_cast<Holds<T>&>(*held_).value;

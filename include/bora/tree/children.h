@@ -13,7 +13,7 @@ struct Name {
   enum class Kind : std::uint8_t { none, field, index, key } kind = Kind::none;
   std::string_view text = {};
   std::size_t index = 0;
-  std::optional<bool> decays = {};  // of a field: the answer of its owner, if that gives one
+  std::optional<bool> decays = {};  // the answer of the struct that owns the field, if it gives one
 };
 
 /// A type whose data is one Array: how to read the Array, and how to make a copy of a value around a new Array (which

@@ -71,7 +71,7 @@ template <class Sub, class T, class F> void each_subtree(T& x, const F& f) {
     fields::apply(x, [&]<class... M>(M&... m) { (each_subtree<Sub, M>(m, f), ...); });
 }
 [[noreturn]] void no_subtree(const std::type_info&);
-template <class T> decltype(auto) held(T& x) {  // what an optional or a pointer leads to
+template <class T> decltype(auto) held(T& x) {  // the value that an optional or a pointer leads to
   if constexpr (requires { *x; static_cast<bool>(x); } && !IsLeaf<std::remove_const_t<T>>) {
     if (!x) no_subtree(typeid(T));
     return held(*x);

@@ -161,7 +161,7 @@ void append_key(Node, Key&);
 struct Part {
   std::string path, text;
 };
-/// What belongs to a tree: its structure alone, or its leaves' shapes and dtypes too.
+/// How much of two trees is compared or described: the structure alone, or the leaves' shapes and dtypes too.
 enum class Same : std::uint8_t { structure, types };
 std::vector<Part> describe(Node, Same what = Same::types);
 /// The first difference of two trees of one C++ type, such as "'layers': 2 elements and 3 elements"; empty if there is

@@ -8,6 +8,7 @@ namespace bora::app {
 namespace {
 struct Agent {
   static constexpr std::string_view name = "agent", help = "the part of a launch that ssh starts on other hosts";
+  static constexpr Row row{.place = 80, .hidden = true};
   std::string interface_name = {}, host = {};
   std::vector<std::string> command = {};
 
@@ -21,6 +22,6 @@ struct Agent {
     return launch::reach_agent(host, transport::config_from_environment().secret);
   }
 };
-[[maybe_unused]] const bool added = add<Agent>({.place = 80, .hidden = true});
 }  // namespace
+template const bool added<Agent>;
 }  // namespace bora::app

@@ -13,9 +13,10 @@
 namespace bora::app {
 namespace {
 using transport::Measured;
-const CollectiveKind ops[] = {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_gather,
-                              CollectiveKind::broadcast,  CollectiveKind::all_to_all,     CollectiveKind::permute};
-const char* colours[] = {"#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#444444"};
+const CollectiveKind kCollectives[] = {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter,
+                                       CollectiveKind::all_gather, CollectiveKind::broadcast,
+                                       CollectiveKind::all_to_all, CollectiveKind::permute};
+const char* kColours[] = {"#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#444444"};
 
 std::vector<std::int64_t> sizes_up_to(std::int64_t most) {
   std::vector<std::int64_t> sizes;
@@ -49,10 +50,10 @@ std::string as_plot(const std::vector<Measured>& all, double link) {
                      .y = rates,
                      .caption = "bus bandwidth over size",
                      .level = std::pair{link, "a rank to the next: " + rate_text(link)}};
-  for (std::size_t k = 0; k < std::size(ops); ++k) {
-    auto& curve = chart.curves.emplace_back(track::Curve{std::string(word(ops[k])), colours[k]});
+  for (std::size_t k = 0; k < std::size(kCollectives); ++k) {
+    auto& curve = chart.curves.emplace_back(track::Curve{std::string(word(kCollectives[k])), kColours[k]});
     for (auto& m : all)
-      if (m.kind == ops[k]) curve.points.push_back({static_cast<double>(m.bytes), m.bus_bandwidth});
+      if (m.kind == kCollectives[k]) curve.points.push_back({static_cast<double>(m.bytes), m.bus_bandwidth});
   }
   return track::svg(chart);
 }
@@ -62,12 +63,13 @@ void explain_algorithms(int ranks, int hosts, const std::vector<std::int64_t>& s
       "%12s %s\n",
       ranks, hosts, hosts == 1 ? "host" : "hosts", "collective", "bytes", "algorithm", "hops", "streams", "rank sends",
       "host sends", hosts == 1 ? "     time" : "       1 Gbit/s      10 Gbit/s");
-  for (auto op : ops)
+  for (auto op : kCollectives)
     for (auto n : sizes) std::printf("%s", transport::explain(op, ranks, hosts, n).c_str());
 }
 
 struct Comm {
   static constexpr std::string_view name = "comm", help = "how fast collectives are on this job: launch -n N -- comm";
+  static constexpr Row row{.place = 70, .launched = true};
   std::int64_t max_bytes = 16 << 20;
   std::string json = {}, svg = {};
   bool explain = false;
@@ -122,7 +124,7 @@ void Comm::measure() const {
                 context->size(), context->ranks_on_host(), config.launcher.c_str(), link / 1e9, "collective", "size",
                 "time us", "bus GB/s", apart ? "  of link" : "");
   std::vector<Measured> found;
-  for (auto op : ops)
+  for (auto op : kCollectives)
     for (auto& m : transport::measure(*context, all, op, sizes)) {
       found.push_back(m);
       if (!first) continue;
@@ -135,6 +137,6 @@ void Comm::measure() const {
   if (first && !json.empty()) write_file(json, as_json(found, context->size(), link));
   if (first && !svg.empty()) write_file(svg, as_plot(found, link));
 }
-[[maybe_unused]] const bool added = add<Comm>({.place = 70, .launched = true});
 }  // namespace
+template const bool added<Comm>;
 }  // namespace bora::app

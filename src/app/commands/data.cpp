@@ -4,7 +4,12 @@
 #include "app/host_table.h"
 #include "app/job.h"
 #include "app/options.h"
+#include "app/settings.h"
 #include "bora/base/text.h"
+#include "bora/data/data.h"
+#include "bora/models/model.h"
+#include "bora/shard/mesh.h"
+#include "bora/train/placement.h"
 
 namespace bora::app {
 namespace {
@@ -40,6 +45,7 @@ void print_table(const std::vector<std::vector<std::string>>& lines) {
 struct Data {
   static constexpr std::string_view name = "data",
                                     help = "sources, tokens, packing, examples and hosts x rows of a configuration";
+  static constexpr Row row{.place = 35};
   ConfigWords config = {};
   std::int64_t examples = 5, ranks_per_host = 0;
 
@@ -132,6 +138,6 @@ struct Data {
     }
   }
 };
-[[maybe_unused]] const bool added = add<Data>({.place = 35});
 }  // namespace
+template const bool added<Data>;
 }  // namespace bora::app

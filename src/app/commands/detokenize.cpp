@@ -1,19 +1,19 @@
 // The text of ids.
-#include <nlohmann/json.hpp>
 #include "app/commands.h"
 #include "app/lines.h"
 #include "bora/text/tokenizer.h"
+#include "json/api/value.h"
 
 namespace bora::app {
 namespace {
 std::vector<std::int32_t> ids_of(const std::string& line) {
-  auto j = nlohmann::json::parse(line, nullptr, false);
+  auto j = json::parse_or_null(line);
   std::vector<std::int32_t> ids;
-  bool right = j.is_array();
+  bool right = j.is_list();
   if (right)
-    for (auto& id : j) {
-      right = right && id.is_number_unsigned() && id.get<std::uint64_t>() <= 0x7fffffff;
-      if (right) ids.push_back(id.get<std::int32_t>());
+    for (auto& id : j.list()) {
+      right = right && id.is_natural() && id.natural() <= 0x7fffffff;
+      if (right) ids.push_back(static_cast<std::int32_t>(id.natural()));
     }
   check<ValueError>(right, "expected a JSON array of ids, such as [17, 4]");
   return ids;
@@ -21,6 +21,7 @@ std::vector<std::int32_t> ids_of(const std::string& line) {
 struct Detokenize {
   static constexpr std::string_view name = "detokenize",
                                     help = "the text of each line of stdin, a JSON array of ids: tokenize's way back";
+  static constexpr Row row{.place = 66};
   std::string tokenizer = {};
   bool json = false;
 
@@ -37,6 +38,6 @@ struct Detokenize {
     return 0;
   }
 };
-[[maybe_unused]] const bool added = add<Detokenize>({.place = 66});
 }  // namespace
+template const bool added<Detokenize>;
 }  // namespace bora::app

@@ -10,7 +10,7 @@
 namespace bora::app {
 namespace {
 /// The first value of a "name : value" line of a file below /proc.
-std::string field_of(const char* path, const std::string& name) {
+std::string line_of(const char* path, const std::string& name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with(name)) continue;
@@ -58,24 +58,25 @@ std::string launcher_here() {
 
 struct Doctor {
   static constexpr std::string_view name = "doctor", help = "what this machine offers";
+  static constexpr Row row{.place = 90};
   void declare(Flags&) {}
   int run() const {
-    auto flags = field_of("/proc/cpuinfo", "flags");
+    auto flags = line_of("/proc/cpuinfo", "flags");
     std::string isa;
     for (auto flag : {"avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16"})
       isa += has_flag(flags, flag) ? std::string(isa.empty() ? "" : " ") + flag : "";
     bool ok = has_flag(flags, "avx2") && has_flag(flags, "fma");
     std::printf("bora      " BORA_VERSION "\ncpu       %s\nisa       %s%s\n",
-                field_of("/proc/cpuinfo", "model name").c_str(), isa.c_str(), ok ? "" : "  (AVX2 and FMA are needed)");
+                line_of("/proc/cpuinfo", "model name").c_str(), isa.c_str(), ok ? "" : "  (AVX2 and FMA are needed)");
     set_thread_count(0);
     std::printf("cores     %d for this process\nmemory    %s, %s available\n", thread_count(),
-                field_of("/proc/meminfo", "MemTotal").c_str(), field_of("/proc/meminfo", "MemAvailable").c_str());
+                line_of("/proc/meminfo", "MemTotal").c_str(), line_of("/proc/meminfo", "MemAvailable").c_str());
     std::printf("launcher  %s\n", launcher_here().c_str());
     auto sockets = check_sockets();
     std::printf("sockets   %s\n", sockets.c_str());
     return ok && sockets.starts_with("two ranks") ? 0 : 2;
   }
 };
-[[maybe_unused]] const bool added = add<Doctor>({.place = 90});
 }  // namespace
+template const bool added<Doctor>;
 }  // namespace bora::app

@@ -2,8 +2,15 @@
 #include <cstdio>
 #include "app/commands.h"
 #include "app/job.h"
+#include "app/model.h"
+#include "app/options.h"
 #include "app/run.h"
+#include "app/settings.h"
 #include "bora/base/json.h"
+#include "bora/data/data.h"
+#include "bora/shard/mesh.h"
+#include "bora/train/loop.h"
+#include "bora/train/trainable.h"
 
 namespace bora::app {
 namespace {
@@ -11,6 +18,7 @@ struct Eval {
   static constexpr std::string_view name = "eval";
   static constexpr std::string_view help =
       "loss of a run's newest checkpoint, or of a folder of Hugging Face's, on held-out text";
+  static constexpr Row row{.place = 40, .launched = true};
   RunWords words = {};
 
   void declare(Flags& flags) { words.declare(flags); }
@@ -22,10 +30,8 @@ struct Eval {
     check_rows(s, *tokenizer);
     return on_mesh({s, *tokenizer, "eval"}, [&](const Mesh& mesh) {
       auto folder = find_checkpoint(words, mesh);
-      auto options = model_options(s, *tokenizer, mesh.shape());
-      options.tuning = {};  // adapters are read into the weights
-      auto model = s.model->trainable(options);
-      model->init(random::key(s.seed));
+      // Adapters are read into the weights.
+      auto model = trainable_of(s, *tokenizer, mesh.shape(), {.tuned = false, .init = true});
       read_parameters(model->parameters(), folder, s, words, mesh);
       auto loop = loop_settings(s, mesh.shape(), tokenizer);
       auto values = evaluation(*model, open_data(s, tokenizer, mesh), loop, mesh);
@@ -37,6 +43,6 @@ struct Eval {
     });
   }
 };
-[[maybe_unused]] const bool added = add<Eval>({.place = 40, .launched = true});
 }  // namespace
+template const bool added<Eval>;
 }  // namespace bora::app

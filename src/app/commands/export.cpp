@@ -4,11 +4,19 @@
 #include "app/commands.h"
 #include "app/companions.h"
 #include "app/job.h"
+#include "app/model.h"
+#include "app/options.h"
 #include "app/run.h"
+#include "app/settings.h"
 #include "bora/base/file.h"
 #include "bora/base/paths.h"
+#include "bora/data/data.h"
+#include "bora/io/tree.h"
 #include "bora/models/peft.h"
+#include "bora/models/pretrained.h"
 #include "bora/ops/reduce.h"
+#include "bora/train/loop.h"
+#include "bora/train/trainable.h"
 #include "text/chat_layout.h"
 
 namespace fs = std::filesystem;
@@ -18,6 +26,7 @@ struct Export {
   static constexpr std::string_view name = "export";
   static constexpr std::string_view help =
       "write a run's newest checkpoint as a folder of Hugging Face's, which transformers loads";
+  static constexpr Row row{.place = 58, .launched = true};
   RunWords words = {};
   std::string to = {}, format = "hf", dtype = {};
   std::int64_t shard_bytes = 5'000'000'000;
@@ -68,18 +77,15 @@ struct Export {
   int write(const Settings& s, const std::shared_ptr<const text::Tokenizer>& tokenizer) const {
     return on_mesh({s, *tokenizer, "export"}, [&](const Mesh& mesh) {
       auto folder = find_checkpoint(words, mesh);
-      auto options = model_options(s, *tokenizer, mesh.shape());
-      auto storage = mappings_of(s.mesh, mesh.shape()).storage;
       if (format == "peft") {
-        auto trained = s.model->trainable(options);
-        trained->init(random::key(s.seed));
+        auto trained = trainable_of(s, *tokenizer, mesh.shape(), {.init = true});
         io::restore_leaves(trained->parameters(), folder, place_of(mesh), "params");
         models::save_adapters(to, trained->parameters(), *s.model, s.lora, s.init_from.path);
         if (mesh.rank() == 0) std::printf("checkpoint: %s\nwritten: %s\n", folder.c_str(), to.c_str());
         return 0;
       }
       auto pick = [](const Array& scores, const Array&) { return argmax(scores, -1); };
-      auto model = s.model->generator(options, storage, parameter_key(s), pick);
+      auto model = generator_of(s, *tokenizer, mesh.shape(), pick);
       read_parameters(model->parameters(), folder, s, words, mesh);
       auto source = is_pretrained(words) ? s.out : companions_of(s.out);
       auto [config, generation] = special_tokens(source, *tokenizer);
@@ -97,7 +103,7 @@ struct Export {
           problem = "export: cannot copy " + e.path1().string() + ": " + e.code().message();
         }
       io::agree<IoError>(place_of(mesh), problem, "export: the tokenizer's files");
-      models::save_pretrained(to, model->parameters(), *s.model, options.vocabulary, config, how);
+      models::save_pretrained(to, model->parameters(), *s.model, vocabulary_of(s, *tokenizer), config, how);
       if (mesh.rank() == 0) std::printf("checkpoint: %s\nwritten: %s\n", folder.c_str(), to.c_str());
       return 0;
     });
@@ -147,6 +153,6 @@ struct Export {
     if (said.find("\"chat_template\"") == said.npos) write_file(file, jinja);
   }
 };
-[[maybe_unused]] const bool added = add<Export>({.place = 58, .launched = true});
 }  // namespace
+template const bool added<Export>;
 }  // namespace bora::app

@@ -7,11 +7,19 @@
 #include "app/commands.h"
 #include "app/dialogue.h"
 #include "app/job.h"
+#include "app/model.h"
+#include "app/options.h"
 #include "app/run.h"
+#include "app/settings.h"
+#include "bora/models/model.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/elementwise.h"
 #include "bora/ops/functions.h"
 #include "bora/ops/index.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/view.h"
+#include "bora/random/random.h"
+#include "bora/shard/mesh.h"
 #include "data/task.h"
 
 namespace bora::app {
@@ -40,6 +48,7 @@ struct Sampling {
 struct Generate {
   static constexpr std::string_view name = "generate",
                                     help = "text from a run's newest checkpoint, or from a folder of Hugging Face's";
+  static constexpr Row row{.place = 50, .launched = true};
   RunWords words = {};
   std::string prompt = {}, system = {}, chat_template = {};
   std::int64_t length = 300, seed = 0;
@@ -79,11 +88,10 @@ class Writer {
   Writer(const Generate& g, const Settings& s, const Mesh& mesh, std::shared_ptr<const text::Tokenizer> tokenizer)
       : g_(g), mesh_(mesh), tokenizer_(std::move(tokenizer)), ends_(end_ids(g.words, *tokenizer_)) {
     auto folder = find_checkpoint(g.words, mesh);
-    auto storage = mappings_of(s.mesh, mesh.shape()).storage;
     auto pick = [sampling = g.sampling, known = tokenizer_->size()](const Array& scores, const Array& key) {
       return sampling(scores.shape()[0] > known ? view(scores, range(0, known)) : scores, key);
     };
-    model_ = s.model->generator(model_options(s, *tokenizer_, mesh.shape()), storage, parameter_key(s), pick);
+    model_ = generator_of(s, *tokenizer_, mesh.shape(), pick);
     read_parameters(model_->parameters(), folder, s, g.words, mesh);
     positions_ = s.model->positions();
   }
@@ -199,6 +207,6 @@ int Generate::run() const {
     return 0;
   });
 }
-[[maybe_unused]] const bool added = add<Generate>({.place = 50, .launched = true});
 }  // namespace
+template const bool added<Generate>;
 }  // namespace bora::app

@@ -9,6 +9,7 @@ namespace bora::app {
 namespace {
 struct Help {
   static constexpr std::string_view name = "help", help = "settings, their defaults and what they mean";
+  static constexpr Row row{.place = 100};
   std::string topic = {};
 
   void declare(Flags& flags) {
@@ -47,6 +48,6 @@ struct Help {
     return all;
   }
 };
-[[maybe_unused]] const bool added = add<Help>({.place = 100});
 }  // namespace
+template const bool added<Help>;
 }  // namespace bora::app

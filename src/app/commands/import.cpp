@@ -5,6 +5,12 @@
 #include "app/companions.h"
 #include "app/job.h"
 #include "app/local_every.h"
+#include "app/model.h"
+#include "app/settings.h"
+#include "bora/io/tree.h"
+#include "bora/models/pretrained.h"
+#include "bora/train/loop.h"
+#include "bora/train/trainable.h"
 #include "train/run_folder.h"
 
 namespace fs = std::filesystem;
@@ -14,6 +20,7 @@ struct Import {
   static constexpr std::string_view name = "import";
   static constexpr std::string_view help =
       "make a run of a folder of Hugging Face's: its settings, a checkpoint at step 0 and the tokenizer's files";
+  static constexpr Row row{.place = 56, .launched = true};
   std::string from = {}, run_folder = {};
   std::vector<std::string> settings = {};
 
@@ -42,8 +49,7 @@ struct Import {
     auto tokenizer = s.tokenizer->open();
     check_init_from(s, *tokenizer, Resume::none);
     return on_mesh({s, *tokenizer, "import"}, [&](const Mesh& mesh) {
-      auto model = s.model->trainable(model_options(without_auto(s), *tokenizer, mesh.shape()));
-      model->init(random::key(s.seed));
+      auto model = trainable_of(without_auto(s), *tokenizer, mesh.shape(), {.init = true});
       auto said = models::load_pretrained(model->parameters(), s.init_from.path, *s.model, vocabulary_of(s, *tokenizer),
                                           s.init_from.options());
       model->begin_around_parameters();
@@ -80,6 +86,6 @@ struct Import {
     });
   }
 };
-[[maybe_unused]] const bool added = add<Import>({.place = 56, .launched = true});
 }  // namespace
+template const bool added<Import>;
 }  // namespace bora::app

@@ -2,8 +2,11 @@
 #include <cstdio>
 #include <filesystem>
 #include "app/commands.h"
+#include "app/options.h"
 #include "app/run.h"
 #include "bora/base/text.h"
+#include "bora/io/safetensors.h"
+#include "bora/models/pretrained.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -38,6 +41,7 @@ int show_pretrained(const std::string& folder) {
 
 struct Inspect {
   static constexpr std::string_view name = "inspect", help = "what a checkpoint or a folder of Hugging Face's holds";
+  static constexpr Row row{.place = 60};
   std::string path = {};
   bool blocks = false;
 
@@ -75,6 +79,6 @@ struct Inspect {
     return 0;
   }
 };
-[[maybe_unused]] const bool added = add<Inspect>({.place = 60});
 }  // namespace
+template const bool added<Inspect>;
 }  // namespace bora::app

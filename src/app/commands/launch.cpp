@@ -14,7 +14,12 @@
 #include "app/job.h"
 #include "app/local_every.h"
 #include "app/options.h"
+#include "app/settings.h"
 #include "bora/base/text.h"
+#include "bora/io/checkpoint.h"
+#include "bora/shard/mesh.h"
+#include "bora/text/tokenizer.h"
+#include "bora/train/local_settings.h"
 #include "bora/transport/transport.h"
 #include "launch/allocation.h"
 #include "launch/tunnel.h"
@@ -57,6 +62,7 @@ struct Launch {
       "train with N processes, here or on other hosts: launch -n N [--] [train] "
       "[CONFIG.yaml] [key=value ...]; or launch -n N -- comm ..., -- eval RUN, "
       "-- generate RUN ..., -- PROGRAM ...";
+  static constexpr Row row{.place = 20};
   std::optional<int> ranks = {};  // none: all slots of the hosts
   std::string hosts = {}, ssh = {};
   std::vector<std::string> variables = {};  // names, sent to other hosts too
@@ -280,6 +286,6 @@ int Launch::run_here(const std::string& bora, const std::optional<launch::Alloca
   }
   return hosts == "kubernetes" ? run_among_pods(l, among->hosts) : launch::run(l);
 }
-[[maybe_unused]] const bool added = add<Launch>({.place = 20});
 }  // namespace
+template const bool added<Launch>;
 }  // namespace bora::app

@@ -3,6 +3,12 @@
 #include "app/commands.h"
 #include "app/scores.h"
 #include "bora/io/npy.h"
+#include "bora/models/model.h"
+#include "bora/named/named.h"
+#include "bora/nn/axes.h"
+#include "bora/shard/mesh.h"
+#include "bora/train/example.h"
+#include "bora/transport/transport.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -10,6 +16,7 @@ namespace {
 struct Logits {
   static constexpr std::string_view name = "logits",
                                     help = "scores of all tokens after each position, from ids in a .npy file";
+  static constexpr Row row{.place = 44, .launched = true};
   ScoreWords words = {};
   std::string out = {};
 
@@ -33,6 +40,6 @@ struct Logits {
     });
   }
 };
-[[maybe_unused]] const bool added = add<Logits>({.place = 44, .launched = true});
 }  // namespace
+template const bool added<Logits>;
 }  // namespace bora::app

@@ -3,11 +3,16 @@
 #include "app/commands.h"
 #include "app/scores.h"
 #include "bora/base/json.h"
+#include "bora/models/model.h"
+#include "bora/named/reduce.h"
+#include "bora/shard/mesh.h"
+#include "bora/train/example.h"
 
 namespace bora::app {
 namespace {
 struct Loss {
   static constexpr std::string_view name = "loss", help = "mean loss of labels, from ids and labels in .npy files";
+  static constexpr Row row{.place = 46, .launched = true};
   ScoreWords words = {};
   std::string labels = {};
 
@@ -27,6 +32,6 @@ struct Loss {
     });
   }
 };
-[[maybe_unused]] const bool added = add<Loss>({.place = 46, .launched = true});
 }  // namespace
+template const bool added<Loss>;
 }  // namespace bora::app

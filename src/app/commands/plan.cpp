@@ -9,9 +9,13 @@
 #include "app/local_every.h"
 #include "app/options.h"
 #include "app/plan_run.h"
+#include "app/settings.h"
 #include "bora/base/file.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/gemm.h"
+#include "bora/text/tokenizer.h"
+#include "bora/train/local_settings.h"
+#include "bora/train/placement.h"
 #include "bora/train/process.h"
 #include "bora/transport/forecast.h"
 
@@ -33,6 +37,7 @@ std::vector<Gradients> gradients_allowed(const Settings& s, const std::string& a
 struct Plan {
   static constexpr std::string_view name = "plan";
   static constexpr std::string_view help = "what a step will need on each rank of a mesh, and its time, without ranks";
+  static constexpr Row row{.place = 30};
   ConfigWords config = {};
   bool pipeline = true;
   std::int64_t ranks_per_host = 0;
@@ -128,7 +133,7 @@ struct Plan {
       prediction.axis.clear(), prediction.replicas = 1, prediction.penalty = 0;
     }
     std::printf("%s", prediction.text(between, host).c_str());
-    if (s.local->on() && shape.has(local::kReplica) && shape.axis_size(local::kReplica) > 1) {
+    if (s.local->on() && has_replicas(shape)) {
       auto m = meetings_of(s, p, between, host);
       std::printf("  a meeting of the replicas takes %.3g s; %s\n", m.seconds,
                   m.every > 0 ? ("every " + std::to_string(m.every) + " steps it leaves 90 % for compute").c_str()
@@ -143,6 +148,6 @@ struct Plan {
   }
   static constexpr std::int64_t kMost = 65536;
 };
-[[maybe_unused]] const bool added = add<Plan>({.place = 30});
 }  // namespace
+template const bool added<Plan>;
 }  // namespace bora::app

@@ -9,6 +9,7 @@ namespace {
 struct Tokenize {
   static constexpr std::string_view name = "tokenize",
                                     help = "ids of each line of stdin, a JSON array a line: tokenize TOKENIZER < TEXT";
+  static constexpr Row row{.place = 63};
   std::string tokenizer = {};
   bool json = false, special = false;
 
@@ -30,6 +31,6 @@ struct Tokenize {
     return 0;
   }
 };
-[[maybe_unused]] const bool added = add<Tokenize>({.place = 63});
 }  // namespace
+template const bool added<Tokenize>;
 }  // namespace bora::app

@@ -6,8 +6,16 @@
 #include "app/commands.h"
 #include "app/epochs.h"
 #include "app/local_every.h"
+#include "app/model.h"
 #include "app/options.h"
+#include "app/settings.h"
+#include "bora/data/data.h"
 #include "bora/models/peft.h"
+#include "bora/models/pretrained.h"
+#include "bora/shard/mesh.h"
+#include "bora/train/local_settings.h"
+#include "bora/train/loop.h"
+#include "bora/train/trainable.h"
 #include "launch/epoch.h"
 #include "train/leaving.h"
 #include "train/snapshots.h"
@@ -30,6 +38,7 @@ struct Train {
   static constexpr std::string_view help =
       "train a model: this process is one rank (BORA_RANK, BORA_SIZE, BORA_ROOT), "
       "or all there is";
+  static constexpr Row row{.place = 10, .launched = true};
   ConfigWords config = {};
   std::string resume = {};
   std::vector<transport::Option> transport = {};
@@ -64,9 +73,7 @@ struct Train {
         std::printf("elastic: nothing here would replace a lost rank; bora launch does\n");
       if (s.local->automatic())
         s.local.edit().set_every(*parse_as<std::int64_t>(mesh.exchange(settled, "run: local.every")[0]));
-      auto options = model_options(s, *tokenizer, mesh.shape());
-      options.step->compile.pipeline = pipeline;
-      auto model = s.model->trainable(options);
+      auto model = trainable_of(s, *tokenizer, mesh.shape(), {.pipeline = pipeline});
       auto loop = loop_settings(s, mesh.shape(), tokenizer);
       loop.resume = resume_of(resume);
       if (s.elastic.max > 0 && !launch::in_first_epoch()) loop.resume = after_loss(mesh, loop.resume, begun);
@@ -94,6 +101,6 @@ struct Train {
     return code;
   }
 };
-[[maybe_unused]] const bool added = add<Train>({.place = 10, .launched = true});
 }  // namespace
+template const bool added<Train>;
 }  // namespace bora::app

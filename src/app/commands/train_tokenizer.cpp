@@ -18,6 +18,7 @@ constexpr std::int64_t kMostTokens = 1 << 20;
 struct TrainTokenizer {
   static constexpr std::string_view name = "train-tokenizer",
                                     help = "a tokenizer from texts: train-tokenizer --vocab N --out FILE FILES...";
+  static constexpr Row row{.place = 68};
   std::vector<std::string> files = {};
   std::string type = "bpe", out = {}, pattern = "gpt2", field = "text";
   std::int64_t vocab = 0, min_count = 0;
@@ -106,6 +107,6 @@ struct TrainTokenizer {
                        files.size() > 1 ? " and the other files" : "");
   }
 };
-[[maybe_unused]] const bool added = add<TrainTokenizer>({.place = 68});
 }  // namespace
+template const bool added<TrainTokenizer>;
 }  // namespace bora::app

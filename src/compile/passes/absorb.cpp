@@ -7,9 +7,9 @@
 namespace bora::exec {
 namespace {
 /// Bytes of a result in one iteration: loops over less are better run once, over all iterations.
-constexpr std::size_t kLeast = std::size_t{256} << 10;
+constexpr std::size_t kLeastResult = std::size_t{256} << 10;
 /// Elements of a value that is computed in front of the scan instead of behind it.
-constexpr std::int64_t kSmall = 4096;
+constexpr std::int64_t kSmallValue = 4096;
 constexpr int kOutside = -1;  // reads a result of the Program
 
 class Absorber : public IntoScan {
@@ -31,7 +31,7 @@ class Absorber : public IntoScan {
     if (std::any_of(s_.body->code.begin(), s_.body->code.end(), communicates)) return nullptr;
     auto& loop = p_.code[k_];
     for (auto o = idx(s_.carries); o < loop.out.size(); ++o)
-      if (type(loop.out[o]).nbytes() / idx(s_.length) >= kLeast) taken_.insert(loop.out[o]);
+      if (type(loop.out[o]).nbytes() / idx(s_.length) >= kLeastResult) taken_.insert(loop.out[o]);
     // A result that others read as well stays, and so does all work that reads it.
     for (bool more = true; more && !taken_.empty();) {
       gather();
@@ -82,7 +82,7 @@ class Absorber : public IntoScan {
   }
   /// Is v, which i makes behind the scan, small enough to be computed in front of it?
   bool is_early(const Instruction& i, int v) const {
-    return !depends_[idx(v)] && i.primitive->traits.plain() && type(v).size() <= kSmall &&
+    return !depends_[idx(v)] && i.primitive->traits.plain() && type(v).size() <= kSmallValue &&
            std::all_of(i.in.begin(), i.in.end(), [&](int u) { return early_[idx(u)]; });
   }
   /// Can the body have its slices of v, which i makes behind the scan and not of its results?

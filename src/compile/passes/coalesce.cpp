@@ -11,9 +11,8 @@
 
 namespace bora {
 namespace {
-using exec::idx;
 using Params = ops::CollectiveParams;
-constexpr std::size_t kSmall = std::size_t{1} << 20, kMostBytes = std::size_t{4} << 20, kMostMembers = 64,
+constexpr std::size_t kSmall = std::size_t{1} << 20, kMostPackBytes = std::size_t{4} << 20, kMostPackMembers = 64,
                       kMostParts = 16;
 /// Sums of so many bytes do not wait for others: on a slow network they are on their way beside what these come from.
 constexpr std::size_t kEnough = std::size_t{128} << 10;
@@ -126,7 +125,7 @@ struct Coalescer {
     auto dtype = p.vars[idx(p.code[k].in[0])].dtype;
     std::vector<bool> depends(p.vars.size());
     std::vector<std::size_t> run;
-    std::size_t bytes = 0, enough = first->kind == CollectiveKind::all_gather ? kMostBytes : kEnough;
+    std::size_t bytes = 0, enough = first->kind == CollectiveKind::all_gather ? kMostPackBytes : kEnough;
     for (std::size_t j = k; j < p.code.size() && bytes < enough; ++j) {
       auto& i = p.code[j];
       if (!run.empty() && has_effect(i)) break;  // it stays where it is among the collectives
@@ -134,8 +133,8 @@ struct Coalescer {
       if (communicates(i)) {
         auto c = small(p, i);
         auto size = c ? static_cast<std::size_t>(volume(c->of)) * dtype_size(dtype) : 0;
-        if (!c || needs || !alike(*first, *c) || p.vars[idx(i.in[0])].dtype != dtype || bytes + size > kMostBytes ||
-            run.size() == kMostMembers)
+        if (!c || needs || !alike(*first, *c) || p.vars[idx(i.in[0])].dtype != dtype || bytes + size > kMostPackBytes ||
+            run.size() == kMostPackMembers)
           break;
         bytes += size;
         run.push_back(j);

@@ -6,8 +6,6 @@
 #include "compile/passes/graph.h"
 
 namespace bora {
-using exec::idx;
-
 std::vector<int> exec::inline_into(Program& to, const Program& from, const std::vector<int>& in) {
   std::vector<int> number(from.vars.size(), -1);
   for (std::size_t i = 0; i < from.in.size(); ++i) number[idx(from.in[i])] = in[i];

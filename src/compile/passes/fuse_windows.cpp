@@ -23,7 +23,7 @@ bool cut(Box& b, std::size_t d, std::int64_t begin, std::int64_t end) {
   b.end[d] = std::min(b.end[d], end);
   return b.begin[d] < b.end[d];
 }
-Pieces through(const ops::Slice& s, Pieces in) {
+Pieces through(const ops::StaticSlice& s, Pieces in) {
   std::erase_if(in, [&](Piece& p) {
     for (std::size_t d = 0; d < s.start.size(); ++d) {
       if (!cut(p.box, d, s.start[d], s.limit[d])) return true;
@@ -139,7 +139,7 @@ Pieces through(const ops::Rev& r, Pieces in, const Shape& shape) {
   return in;
 }
 struct Window {  // one of them, or none
-  const ops::Slice* slice;
+  const ops::StaticSlice* slice;
   const ops::Rev* flip;
   const ops::Pad* pad;
   const ops::Concatenate* concatenation;
@@ -149,8 +149,8 @@ struct Window {  // one of them, or none
 };
 Window window_of(const Graph& g, const Instruction& i) {
   auto& p = i.primitive;
-  Window w{as<ops::Slice>(p), ops::flip_of(*p), as<ops::Pad>(p), as<ops::Concatenate>(p), as<ops::DynamicSlice>(p),
-           as<ops::DynamicUpdateSlice>(p)};
+  Window w{as<ops::StaticSlice>(p), ops::flip_of(*p),         as<ops::Pad>(p),
+           as<ops::Concatenate>(p), as<ops::DynamicSlice>(p), as<ops::DynamicUpdateSlice>(p)};
   if (!w.part && !w.changed) return w;
   auto start = starts_of(g, i, w.part ? 1 : 2, g.type(i.in[0]).shape, g.type(w.part ? i.out[0] : i.in[1]).shape);
   if (!start) return {};

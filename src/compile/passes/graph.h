@@ -3,6 +3,7 @@
 #pragma once
 #include "bora/compile/control.h"
 #include "bora/ops/primitives.h"
+#include "compile/program/idx.h"
 
 namespace bora::exec {
 /// A fused loop before it has addresses.
@@ -80,8 +81,6 @@ struct Graph {
     return root.back();
   }
 };
-inline std::size_t idx(int v) { return static_cast<std::size_t>(v); }
-inline std::size_t idx(std::int64_t v) { return static_cast<std::size_t>(v); }
 
 /// The parameters of a reduction or a broadcast; null for other instructions.
 inline const ops::Reduce* reduction(const Instruction& i) { return as<ops::Reduce>(i.primitive); }

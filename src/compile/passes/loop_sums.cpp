@@ -11,11 +11,11 @@ constexpr I kRowsBytes = 128 * 1024;  // of values stored for sums only: they st
 constexpr I kChunk = 2048;            // columns processed separately, where rows need not be whole
 constexpr double kElement = 0.3;       // ns
 
-struct Shape {
+struct SumShape {
   I rows, columns;    // of the loop
   I each, of, count;  // rows of a sum; blocks of one; sums
   I blocks;           // of all sums
-  Shape(const kernels::LoopArgs& a, const Fused& f) : rows(1), columns(a.extent[a.ndim - 1]), each(f.sum_rows) {
+  SumShape(const kernels::LoopArgs& a, const Fused& f) : rows(1), columns(a.extent[a.ndim - 1]), each(f.sum_rows) {
     for (int d = 0; d + 1 < a.ndim; ++d) rows *= a.extent[d];
     of = (each + kernels::kBlockRows - 1) / kernels::kBlockRows;
     count = (rows + each - 1) / each;  // a part of the loop that is timed may end within a sum
@@ -24,17 +24,18 @@ struct Shape {
   I begin(I block) const { return std::min(rows, block / of * each + block % of * kernels::kBlockRows); }
   I end(I block) const { return std::min({rows, begin(block) + kernels::kBlockRows, (block / of + 1) * each}); }
 };
-Dtype dtype_of(const Fused& f, std::size_t operand) { return f.loop.operands[operand].dtype; }
+Dtype operand_dtype(const Fused& f, std::size_t operand) { return f.loop.operands[operand].dtype; }
 /// Bytes of the partial results of a sum, [blocks, columns].
-std::size_t sum_bytes(const Fused& f, const Fused::Sum& s, const Shape& shape) {
-  auto bytes = static_cast<std::size_t>(shape.blocks * shape.columns) * kernels::partial_bytes(dtype_of(f, s.operand));
+std::size_t sum_bytes(const Fused& f, const Fused::Sum& s, const SumShape& shape) {
+  auto each = kernels::partial_bytes(operand_dtype(f, s.operand));
+  auto bytes = static_cast<std::size_t>(shape.blocks * shape.columns) * each;
   return (bytes + 63) / 64 * 64;  // the next sum's partial results start at a cache line
 }
 
 /// Part of the loop: rows [begin, end) of columns [c0, c0 + width).
-class Part {
+class LoopPart {
  public:
-  Part(const kernels::LoopKernel& k, const kernels::LoopArgs& a, const Fused& f, I c0, I width)
+  LoopPart(const kernels::LoopKernel& k, const kernels::LoopArgs& a, const Fused& f, I c0, I width)
       : kernel_(k), all_(a), f_(f), c0_(c0) {
     args_.ndim = 2;
     args_.extent[1] = width;
@@ -56,7 +57,7 @@ class Part {
   void block(I begin, I end, char* const* partial) {
     auto width = args_.extent[1];
     for (std::size_t s = 0; s < f_.sums.size(); ++s)
-      kernels::begin_block(f_.sums[s].kind, dtype_of(f_, f_.sums[s].operand), partial[s], width);
+      kernels::begin_block(f_.sums[s].kind, operand_dtype(f_, f_.sums[s].operand), partial[s], width);
     auto inner = all_.extent[all_.ndim - 2];
     for (I r = begin, n; r < end; r += n) {
       n = std::min({portion_, end - r, inner - r % inner});
@@ -68,7 +69,7 @@ class Part {
   }
 
  private:
-  I size(std::size_t o) const { return static_cast<I>(dtype_size(dtype_of(f_, o))); }
+  I size(std::size_t o) const { return static_cast<I>(dtype_size(operand_dtype(f_, o))); }
   I stride(std::size_t o) const { return all_.stride[o][all_.ndim - 2]; }
   void go_to(I row, I rows) {
     args_.extent[0] = rows;
@@ -95,7 +96,7 @@ class Part {
   void add(bool stored, I rows, char* const* partial) const {
     for (std::size_t s = 0; s < f_.sums.size(); ++s)
       if (auto& sum = f_.sums[s]; f_.stored[sum.operand] == stored)
-        kernels::add_rows(sum.kind, dtype_of(f_, sum.operand), args_.pointer[sum.operand], partial[s], rows,
+        kernels::add_rows(sum.kind, operand_dtype(f_, sum.operand), args_.pointer[sum.operand], partial[s], rows,
                           args_.extent[1], args_.stride[sum.operand][0]);
   }
   const kernels::LoopKernel& kernel_;
@@ -108,18 +109,18 @@ class Part {
 }  // namespace
 
 std::int64_t sum_elements(const Fused& f, const kernels::LoopArgs& a) {
-  Shape shape(a, f);
+  SumShape shape(a, f);
   return shape.count * shape.columns;
 }
 std::size_t partial_bytes(const Fused& f) {
-  Shape shape(f.args, f);
+  SumShape shape(f.args, f);
   std::size_t bytes = 0;
   for (auto& s : f.sums) bytes += sum_bytes(f, s, shape);
   return bytes;
 }
 void run_with_sums(const kernels::LoopKernel& k, const kernels::LoopArgs& a, const Fused& f, void* const* sums,
                    void* partials) {
-  Shape shape(a, f);
+  SumShape shape(a, f);
   std::vector<char*> first;  // of each sum: its partial results, [blocks, columns]
   auto* memory = static_cast<char*>(partials);
   for (auto& s : f.sums) {
@@ -136,18 +137,18 @@ void run_with_sums(const kernels::LoopKernel& k, const kernels::LoopArgs& a, con
       I from = std::max(begin, c * shape.blocks), to = std::min(end, (c + 1) * shape.blocks);
       if (from >= to) continue;
       I c0 = c * chunk;
-      Part part(k, a, f, c0, std::min(chunk, shape.columns - c0));
+      LoopPart part(k, a, f, c0, std::min(chunk, shape.columns - c0));
       for (I b = from - c * shape.blocks; b < to - c * shape.blocks; ++b) {
         for (std::size_t s = 0; s < f.sums.size(); ++s)
           partial[s] = first[s] + (b * shape.columns + c0) *
-                                      static_cast<I>(kernels::partial_bytes(dtype_of(f, f.sums[s].operand)));
+                                      static_cast<I>(kernels::partial_bytes(operand_dtype(f, f.sums[s].operand)));
         part.block(shape.begin(b), shape.end(b), partial.data());
       }
     }
   });
   auto combine = grain_for(kElement * static_cast<double>(shape.of * shape.columns));
   for (std::size_t s = 0; s < f.sums.size(); ++s) {
-    auto dtype = dtype_of(f, f.sums[s].operand);
+    auto dtype = operand_dtype(f, f.sums[s].operand);
     auto from = shape.of * shape.columns * static_cast<I>(kernels::partial_bytes(dtype)),
          to = shape.columns * static_cast<I>(dtype_size(dtype));
     parallel_for(shape.count, combine, [&](I begin, I end) {

@@ -19,8 +19,8 @@ namespace bora::exec {
 namespace {
 /// Most bytes, by global shapes, that one scan may hold beyond an iteration, early and late each. Memory grows by less:
 /// by a second copy of gathered values, and by memory that gradients would have shared with other temporaries.
-constexpr std::size_t kMostBytes = std::size_t{256} << 20;
-constexpr std::size_t kMost = 24;  // collectives, early and late each; the transport takes 64 at once
+constexpr std::size_t kMostMovedBytes = std::size_t{256} << 20;
+constexpr std::size_t kMostMoved = 24;  // collectives, early and late each; the transport takes 64 at once
 
 bool plain(const Instruction& i) { return i.primitive->traits.plain(); }
 
@@ -63,7 +63,7 @@ struct Splitter {
       auto& t = b.vars[idx(i.in[0])];
       if (c->of.empty() && !t.shape.empty()) continue;  // its size may differ between ranks
       auto size = static_cast<std::size_t>(volume(c->of)) * dtype_size(t.dtype);
-      if (bytes + size > kMostBytes || n == kMost) continue;
+      if (bytes + size > kMostMovedBytes || n == kMostMoved) continue;
       bytes += size;
       ++n;
       chosen[k] = true;

@@ -17,7 +17,7 @@ Mask joined(Mask a, const Mask& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
-std::int64_t count(const Mask& m) { return std::count(m.begin(), m.end(), true); }
+std::int64_t marked(const Mask& m) { return std::count(m.begin(), m.end(), true); }
 /// Inputs that the marked outputs, and the collectives, depend on.
 Mask needed_inputs(const Program& p, const Mask& outputs) {
   Mask live(p.vars.size()), r;
@@ -30,7 +30,7 @@ Mask needed_inputs(const Program& p, const Mask& outputs) {
   for (int v : p.in) r.push_back(live[idx(v)]);
   return r;
 }
-ProgramPtr cut(const Program& p, const Mask& inputs, const Mask& outputs) {
+ProgramPtr restricted(const Program& p, const Mask& inputs, const Mask& outputs) {
   Program q = p;
   q.in = chosen(p.in, inputs);
   q.out = chosen(p.out, outputs);
@@ -48,7 +48,7 @@ Mask with_carries(const Program& body, Mask outputs, std::size_t first, std::siz
   return outputs;
 }
 /// Removes the results of the instruction that are not read.
-void narrow(Instruction& i, const Mask& read) {
+void drop_unread(Instruction& i, const Mask& read) {
   Mask in, out = read;
   PrimitivePtr narrower;
   auto scan = [&](const ops::Scan& s) {
@@ -56,14 +56,14 @@ void narrow(Instruction& i, const Mask& read) {
     out = with_carries(*s.body, out, nc, nk);
     in = needed_inputs(*s.body, out);
     for (std::size_t c = 0; c < nk; ++c) in[nc + c] = out[c];
-    narrower = primitive(ops::Scan{cut(*s.body, in, out), count(first(in, s.consts)), count(first(out, s.carries)),
-                                   s.length, s.reverse});
+    narrower = primitive(ops::Scan{restricted(*s.body, in, out), marked(first(in, s.consts)),
+                                   marked(first(out, s.carries)), s.length, s.reverse});
   };
   auto cond = [&](const ops::Cond& c) {
     in = needed_inputs(*c.on_true, out);
     auto other = needed_inputs(*c.on_false, out);
     for (std::size_t k = 0; k < in.size(); ++k) in[k] = in[k] || other[k];
-    narrower = primitive(ops::Cond{cut(*c.on_true, in, out), cut(*c.on_false, in, out)});
+    narrower = primitive(ops::Cond{restricted(*c.on_true, in, out), restricted(*c.on_false, in, out)});
     in.insert(in.begin(), true);
   };
   auto loop = [&](const ops::While& w) {
@@ -73,8 +73,8 @@ void narrow(Instruction& i, const Mask& read) {
     out = with_carries(*w.body, out, bc, out.size());
     auto body = needed_inputs(*w.body, out);
     auto of_cond = first(cond, w.cond_consts), of_body = first(body, w.body_consts);
-    narrower = primitive(ops::While{cut(*w.cond, joined(of_cond, out), {true}), cut(*w.body, joined(of_body, out), out),
-                                    count(of_cond), count(of_body)});
+    narrower = primitive(ops::While{restricted(*w.cond, joined(of_cond, out), {true}),
+                                    restricted(*w.body, joined(of_body, out), out), marked(of_cond), marked(of_body)});
     in = joined(joined(of_cond, of_body), out);
   };
   if (!ops::visit_control(*i.primitive, scan, cond, loop)) return;
@@ -92,8 +92,8 @@ ProgramPtr prune(const ProgramPtr& p) {
   for (auto i = r->code.rbegin(); i != r->code.rend(); ++i) {
     Mask read;
     for (int v : i->out) read.push_back(live[idx(v)]);
-    bool any = count(read) > 0;
-    if (any) narrow(*i, read);
+    bool any = marked(read) > 0;
+    if (any) drop_unread(*i, read);
     if (any || communicates(*i) || has_effect(*i))
       for (int v : i->in) live[idx(v)] = true;
   }

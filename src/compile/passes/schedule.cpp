@@ -8,7 +8,7 @@
 namespace bora::exec {
 namespace {
 /// Most collectives and bytes in flight at once because of a moved start: results need memory from the start on.
-constexpr std::size_t kMostUnderWay = 4, kMostBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostUnderWay = 4, kMostBytesUnderWay = std::size_t{64} << 20;
 
 struct Span {
   std::size_t node, start, wait;  // its place; the nodes before which it starts and is waited for
@@ -75,7 +75,7 @@ void schedule(Graph& g) {
           ++count;
           bytes += o.bytes;
         }
-      return count < kMostUnderWay && bytes <= kMostBytes;
+      return count < kMostUnderWay && bytes <= kMostBytesUnderWay;
     };
     while (s.start > ready && room_at(s.start - 1)) --s.start;
     order = s.start;

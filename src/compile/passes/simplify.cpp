@@ -7,10 +7,10 @@
 #include "bora/compile/program.h"
 #include "bora/ops/primitives.h"
 #include "compile/passes/computed.h"
+#include "compile/program/idx.h"
 
 namespace bora {
 namespace {
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 std::vector<int> unchanged(const Program& p) {
   std::vector<int> v(p.vars.size());
   std::iota(v.begin(), v.end(), 0);
@@ -24,22 +24,22 @@ std::shared_ptr<Program> rebuilt(const Program& p, std::vector<Instruction> code
   r->compile = p.compile;
   r->labels = p.labels;
   r->in = p.in;
-  for (int v : p.out) r->out.push_back(same[at(v)]);
+  for (int v : p.out) r->out.push_back(same[idx(v)]);
   Mask live(p.vars.size());
-  for (int v : r->out) live[at(v)] = true;
+  for (int v : r->out) live[idx(v)] = true;
   std::vector<bool> keep(code.size());
   for (std::size_t k = code.size(); k-- > 0;) {
     keep[k] = (effects && communicates(code[k])) || has_effect(code[k]) ||
-              std::any_of(code[k].out.begin(), code[k].out.end(), [&](int v) { return live[at(v)]; });
+              std::any_of(code[k].out.begin(), code[k].out.end(), [&](int v) { return live[idx(v)]; });
     if (keep[k])
-      for (int v : code[k].in) live[at(v)] = true;
+      for (int v : code[k].in) live[idx(v)] = true;
   }
   std::vector<int> number(p.vars.size(), -1);
   auto renamed = [&](int v) {
-    auto& n = number[at(v)];
+    auto& n = number[idx(v)];
     if (n < 0) {
       n = static_cast<int>(r->vars.size());
-      r->vars.push_back(p.vars[at(v)]);
+      r->vars.push_back(p.vars[idx(v)]);
     }
     return n;
   };
@@ -71,29 +71,29 @@ class Simplifier {
  public:
   explicit Simplifier(const Program& p)
       : p_(p), same_(unchanged(p)), maker_(p.vars.size(), -1), readers_(p.vars.size()) {
-    for (int v : p.out) ++readers_[at(v)];
+    for (int v : p.out) ++readers_[idx(v)];
     for (auto i = p.code.rbegin(); i != p.code.rend(); ++i)
-      if (std::any_of(i->out.begin(), i->out.end(), [&](int v) { return readers_[at(v)] > 0; }))
-        for (int v : i->in) ++readers_[at(v)];
+      if (std::any_of(i->out.begin(), i->out.end(), [&](int v) { return readers_[idx(v)] > 0; }))
+        for (int v : i->in) ++readers_[idx(v)];
   }
   std::shared_ptr<Program> run() {
     bool by_size = !p_.local && std::none_of(p_.code.begin(), p_.code.end(),
                                              [](auto& i) { return i.primitive->traits.blocks || communicates(i); });
     for (auto& original : p_.code) {
       Instruction i = original;
-      for (int& v : i.in) v = same_[at(v)];
+      for (int& v : i.in) v = same_[idx(v)];
       if (replaced_by_operand(i)) continue;
       fold(i);
       absorb_transposes(i);
       if (mergeable(i, by_size)) {
         auto [it, fresh] = seen_.try_emplace(Computed{i.primitive.get(), i.in}, static_cast<int>(code_.size()));
         if (!fresh) {
-          auto& first = code_[at(it->second)];
-          for (std::size_t k = 0; k < i.out.size(); ++k) same_[at(i.out[k])] = first.out[k];
+          auto& first = code_[idx(it->second)];
+          for (std::size_t k = 0; k < i.out.size(); ++k) same_[idx(i.out[k])] = first.out[k];
           continue;
         }
       }
-      for (int v : i.out) maker_[at(v)] = static_cast<int>(code_.size());
+      for (int v : i.out) maker_[idx(v)] = static_cast<int>(code_.size());
       code_.push_back(std::move(i));
     }
     return rebuilt(p_, std::move(code_), same_, p_.local);
@@ -102,8 +102,8 @@ class Simplifier {
  private:
   /// The instruction that makes v, with its parameters, if it is a P; else null.
   template <class P> std::pair<const Instruction*, const P*> made(int v) const {
-    if (maker_[at(v)] < 0) return {};
-    auto& i = code_[at(maker_[at(v)])];
+    if (maker_[idx(v)] < 0) return {};
+    auto& i = code_[idx(maker_[idx(v)])];
     auto* p = as<P>(i.primitive);
     return {p ? &i : nullptr, p};
   }
@@ -111,7 +111,7 @@ class Simplifier {
     auto it = known_.find(v);
     return it == known_.end() ? nullptr : &it->second;
   }
-  const Type& type(int v) const { return p_.vars[at(v)]; }
+  const Type& type(int v) const { return p_.vars[idx(v)]; }
 
   bool unknown(int v) const {
     auto d = type(v).dtype;
@@ -121,7 +121,7 @@ class Simplifier {
   static const ops::Transpose* transposed(const Instruction& i) { return as<ops::Transpose>(i.primitive); }
   bool replaced_by_operand(const Instruction& i) {
     auto forward = [&](int v) {
-      same_[at(i.out[0])] = v;
+      same_[idx(i.out[0])] = v;
       return true;
     };
     if (i.primitive->traits.chooses)
@@ -160,7 +160,7 @@ class Simplifier {
   void absorb_transposes(Instruction& i) {
     if (auto* t = transposed(i)) {
       auto [m, d] = made<ops::DotGeneral>(i.in[0]);
-      if (!m || readers_[at(i.in[0])] > 1) return;
+      if (!m || readers_[idx(i.in[0])] > 1) return;
       auto nb = static_cast<std::int64_t>(d->batch_a.size()),
            na = static_cast<std::int64_t>(d->free_a(type(m->in[0]).ndim()).size());
       auto n = static_cast<std::int64_t>(t->perm.size());
@@ -180,7 +180,7 @@ class Simplifier {
     ops::DotGeneral r = *d;
     bool changed = false;
     for (int side = 0; side < 2; ++side) {
-      auto [m, t] = made<ops::Transpose>(i.in[at(side)]);
+      auto [m, t] = made<ops::Transpose>(i.in[idx(side)]);
       if (!m) continue;
       auto n = static_cast<std::int64_t>(t->perm.size());
       Dims free;
@@ -188,7 +188,7 @@ class Simplifier {
       if (!std::is_sorted(free.begin(), free.end())) continue;  // the output's dimensions would change order
       for (auto* dims : {side == 0 ? &r.batch_a : &r.batch_b, side == 0 ? &r.contract_a : &r.contract_b})
         for (auto& x : *dims) x = t->perm[static_cast<std::size_t>(x)];
-      i.in[at(side)] = m->in[0];
+      i.in[idx(side)] = m->in[0];
       changed = true;
     }
     if (changed) i.primitive = primitive(r);

@@ -10,7 +10,7 @@
 namespace bora::exec {
 namespace {
 /// Bytes of a sum, by its global shape: smaller ones are packed into one behind the loop (coalesce.cpp).
-constexpr std::size_t kLeast = std::size_t{256} << 10;
+constexpr std::size_t kLeastSum = std::size_t{256} << 10;
 
 /// For each variable of a body the place, among all products and held Programs, of the last one that it comes from; 0:
 /// of none. Products of the loop's constants alone do not count: local sizes decide whether they are in the body still.
@@ -60,7 +60,7 @@ class Sinker : public IntoScan {
     auto& t = type(i.in[0]);
     bool fits = depends_[idx(i.in[0])] && stacked(i.in[0]) && !c->of.empty() && c->of[0] == s_.length &&
                 (c->kind == CollectiveKind::all_reduce || c->dim > 0) &&
-                idx(volume(c->of)) * dtype_size(t.dtype) >= kLeast;
+                idx(volume(c->of)) * dtype_size(t.dtype) >= kLeastSum;
     // Blocks that share a scale must be the same in a slice as in the whole.
     if (fits && c->wire.blocks())
       fits = c->kind == CollectiveKind::all_reduce && c->of == t.shape && volume(slice(t.shape)) % c->wire.block == 0;

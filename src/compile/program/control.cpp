@@ -178,3 +178,12 @@ Types Root::infer(const Types& in) const {
 }
 Arrays Root::run(const Arrays& in, const Types&) const { return run_program(program, in); }
 }  // namespace bora::ops
+namespace bora {
+template PrimitivePtr primitive<ops::Call>(ops::Call);
+template PrimitivePtr primitive<ops::Scan>(ops::Scan);
+template PrimitivePtr primitive<ops::Cond>(ops::Cond);
+template PrimitivePtr primitive<ops::While>(ops::While);
+template PrimitivePtr primitive<ops::CustomVjp>(ops::CustomVjp);
+template PrimitivePtr primitive<ops::LinearSolve>(ops::LinearSolve);
+template PrimitivePtr primitive<ops::Root>(ops::Root);
+}  // namespace bora

@@ -1,20 +1,19 @@
 // Queries on a Program: dependence, counts, the fingerprint, text.
 #include "bora/compile/program.h"
 #include <algorithm>
+#include <sstream>
 #include "bora/ops/primitives.h"
+#include "compile/program/idx.h"
 
 namespace bora {
-namespace {
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-}  // namespace
 Types Program::in_types() const {
   Types t;
-  for (int v : in) t.push_back(vars[at(v)]);
+  for (int v : in) t.push_back(vars[idx(v)]);
   return t;
 }
 Types Program::out_types() const {
   Types t;
-  for (int v : out) t.push_back(vars[at(v)]);
+  for (int v : out) t.push_back(vars[idx(v)]);
   return t;
 }
 namespace {
@@ -48,7 +47,7 @@ void list(const Program& p, bool collectives_only, std::vector<std::string>& r) 
       for (int v : i.in) line += " %" + std::to_string(v);
       r.push_back(line);
     } else if (i.primitive->traits.collective) {
-      r.push_back(line + i.primitive->facts() + " " + std::string(dtype_name(p.vars[at(i.out[0])].dtype)));
+      r.push_back(line + i.primitive->facts() + " " + std::string(dtype_name(p.vars[idx(i.out[0])].dtype)));
     }
     for (auto& h : i.primitive->programs()) {
       auto before = r.size();
@@ -75,13 +74,13 @@ void params::print_program_name(std::ostream& o, const ProgramPtr& p) {
   else o << "none";
 }
 std::string print(const Program& p, int indent) {
-  std::string tab(at(indent), ' ');
+  std::string tab(idx(indent), ' ');
   std::map<int, std::string> constants;
   auto name = [&](int v) {
     auto it = constants.find(v);
     return it != constants.end() ? it->second : "%" + std::to_string(v);
   };
-  auto typed = [&](int v) { return name(v) + " " + to_string(p.vars[at(v)]); };
+  auto typed = [&](int v) { return name(v) + " " + to_string(p.vars[idx(v)]); };
   std::ostringstream o;
   o << tab << "(";
   for (std::size_t i = 0; i < p.in.size(); ++i) {

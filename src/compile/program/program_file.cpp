@@ -3,6 +3,7 @@
 #include "bora/base/crc32c.h"
 #include "bora/base/file.h"
 #include "bora/compile/program.h"
+#include "compile/program/idx.h"
 
 namespace bora {
 namespace {
@@ -13,7 +14,6 @@ struct Header {
   std::uint32_t version, crc;
   std::uint64_t bytes;
 };
-std::size_t at(int v) { return static_cast<std::size_t>(v); }
 struct Stored {  // of an instruction, beside its parameters
   std::string name;
   std::vector<int> in, out;
@@ -47,15 +47,15 @@ ProgramPtr read(params::Reader& r) {
   params::read(r, p->out);
   params::read(r, p->labels);
   std::vector<bool> known(p->vars.size());
-  auto variable = [&](int v) { check<IoError>(v >= 0 && at(v) < known.size(), "it has no variable ", v); };
+  auto variable = [&](int v) { check<IoError>(v >= 0 && idx(v) < known.size(), "it has no variable ", v); };
   auto define = [&](int v) {
     variable(v);
-    check<IoError>(!known[at(v)], "variable ", v, " is made twice");
-    known[at(v)] = true;
+    check<IoError>(!known[idx(v)], "variable ", v, " is made twice");
+    known[idx(v)] = true;
   };
   auto use = [&](int v) {
     variable(v);
-    check<IoError>(known[at(v)], "variable ", v, " is read before it is made");
+    check<IoError>(known[idx(v)], "variable ", v, " is read before it is made");
   };
   for (int v : p->in) define(v);
   for (auto n = r.length(); n > 0; --n) {
@@ -65,11 +65,11 @@ ProgramPtr read(params::Reader& r) {
     Types in, out;
     for (int v : i.in) {
       use(v);
-      in.push_back(p->vars[at(v)]);
+      in.push_back(p->vars[idx(v)]);
     }
     for (int v : i.out) {
       define(v);
-      out.push_back(p->vars[at(v)]);
+      out.push_back(p->vars[idx(v)]);
     }
     check<IoError>(i.primitive->infer(in) == out, "the results of '", s.name, "' have other types than it gives");
     p->code.push_back(std::move(i));

@@ -1,9 +1,9 @@
 // Stage: records instead of computing. interpret: the basis of every transformation of a Program.
 #include "bora/compile/program.h"
+#include "compile/program/idx.h"
 
 namespace bora {
 namespace {
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 struct Variable final : Value {
   int number;
   Variable(const Type& t, std::uint64_t o, int n) : Value(t, o), number(n) {}
@@ -40,10 +40,10 @@ int Stage::variable(const Array& a) {
   captures.push_back(a);  // keeps the value, hence its address, alive
   return lifted_[a.get()] = n;
 }
-const std::string& Stage::scope(const Array& a) { return scopes_[at(variable(a))]; }
+const std::string& Stage::scope(const Array& a) { return scopes_[idx(variable(a))]; }
 std::string Stage::scope_of(const std::vector<int>& operands) const {
   for (int v : operands)
-    if (!scopes_[at(v)].empty()) return scopes_[at(v)];
+    if (!scopes_[idx(v)].empty()) return scopes_[idx(v)];
   return {};
 }
 Arrays Stage::process(const PrimitivePtr& p, const Arrays& in) {
@@ -51,7 +51,7 @@ Arrays Stage::process(const PrimitivePtr& p, const Arrays& in) {
   Types t;
   for (auto& a : in) {
     i.in.push_back(variable(a));
-    t.push_back(program_.vars[at(i.in.back())]);
+    t.push_back(program_.vars[idx(i.in.back())]);
   }
   auto scope = scope_of(i.in);
   i.source = current_source();
@@ -100,24 +100,24 @@ Staged stage(const FlatFn& f, const Types& in, const std::vector<std::string>& l
 Arrays interpret(const Program& p, const Arrays& in) {
   check<TraceError>(in.size() == p.in.size(), "interpret: the Program takes ", p.in.size(), " inputs, got ", in.size());
   Arrays env(p.vars.size());
-  for (std::size_t i = 0; i < in.size(); ++i) env[at(p.in[i])] = in[i];
+  for (std::size_t i = 0; i < in.size(); ++i) env[idx(p.in[i])] = in[i];
   // Free values early: an eager run of a big Program must not hold them all.
   std::vector<std::size_t> last(p.vars.size(), 0);
   for (std::size_t k = 0; k < p.code.size(); ++k)
-    for (int v : p.code[k].in) last[at(v)] = k;
-  for (int v : p.out) last[at(v)] = p.code.size();
+    for (int v : p.code[k].in) last[idx(v)] = k;
+  for (int v : p.out) last[idx(v)] = p.code.size();
   for (std::size_t k = 0; k < p.code.size(); ++k) {
     auto& i = p.code[k];
     SourceScope source(i.source);
     Arrays a;
-    for (int v : i.in) a.push_back(env[at(v)]);
+    for (int v : i.in) a.push_back(env[idx(v)]);
     auto o = call(i.primitive, a);
-    for (std::size_t j = 0; j < o.size(); ++j) env[at(i.out[j])] = std::move(o[j]);
+    for (std::size_t j = 0; j < o.size(); ++j) env[idx(i.out[j])] = std::move(o[j]);
     for (int v : i.in)
-      if (last[at(v)] == k) env[at(v)] = {};
+      if (last[idx(v)] == k) env[idx(v)] = {};
   }
   Arrays out;
-  for (int v : p.out) out.push_back(env[at(v)]);
+  for (int v : p.out) out.push_back(env[idx(v)]);
   return out;
 }
 }  // namespace bora

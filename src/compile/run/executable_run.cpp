@@ -12,12 +12,12 @@ namespace {
 constexpr std::size_t kThreadedCopy = std::size_t{1} << 20;
 
 /// Which steps of a pipelined body run.
-struct Part {
+struct Phases {
   bool early = false, always = true, late = false;
   bool all() const { return early && always && late; }
   bool has(Node::When w) const { return w == Node::When::early ? early : w == Node::When::late ? late : always; }
 };
-void run_part(const Block&, State&, Part);
+void run_phases(const Block&, State&, Phases);
 
 void copy(char* to, const char* from, std::size_t bytes) {
   if (to == from || bytes == 0) return;
@@ -26,7 +26,7 @@ void copy(char* to, const char* from, std::size_t bytes) {
 }
 
 /// Views in the order in which plan numbered them: those of held blocks come first.
-struct Maker {
+struct ViewMaker {
   State& s;
   void visit(const Block& b) {
     auto held = [&](const Block& inner, std::string_view) { visit(inner); };
@@ -143,7 +143,7 @@ struct Runner {
     if (piped) {
       move_slices(x, -1);
       for (auto& h : x.handed) base(h.next) = s.at(h.first);
-      run_part(b, s, {.early = true, .always = false});
+      run_phases(b, s, {.early = true, .always = false});
     }
     if (!x.steps.empty() && !tracing::on()) {
       move_slices(x, 0);
@@ -159,12 +159,12 @@ struct Runner {
         base(h.now) = base(h.next);
         base(h.next) = s.at(t % 2 == 0 ? h.second : h.first);
       }
-      if (piped) run_part(b, s, {.early = t + 1 < x.length, .late = t > 0});
+      if (piped) run_phases(b, s, {.early = t + 1 < x.length, .late = t > 0});
       else run(b, s);
     }
     if (!piped) return;
     move_slices(x, x.length);
-    run_part(b, s, {.always = false, .late = true});
+    run_phases(b, s, {.always = false, .late = true});
   }
   void move_slices(const ScanStep& x, std::int64_t t) const {
     for (auto& v : x.slices)
@@ -235,7 +235,7 @@ std::shared_ptr<const tracing::Label> label_of(const Node& n, State& s) {
   l = std::make_shared<const tracing::Label>(std::move(label));
   return l;
 }
-tracing::Kind kind_of(const Step& step) {
+tracing::Kind trace_kind(const Step& step) {
   if (std::holds_alternative<StartStep>(step) || std::holds_alternative<WaitStep>(step)) return tracing::Kind::pack;
   bool whole = std::holds_alternative<ScanStep>(step) || std::holds_alternative<CondStep>(step) ||
                std::holds_alternative<WhileStep>(step);
@@ -254,12 +254,12 @@ void run_traced(const Runner& r, const Step& step, const Node& n) {
   } else {
     std::visit(r, step);
   }
-  tracing::add(kind_of(step), here().rank, label_of(n, r.s), begin, tracing::now());
+  tracing::add(trace_kind(step), here().rank, label_of(n, r.s), begin, tracing::now());
 }
 }  // namespace
 
 State::State(const Block& b, const Table& t) : base(static_cast<std::size_t>(t.bases)), under_way(t.handles) {
-  Maker{*this}.visit(b);
+  ViewMaker{*this}.visit(b);
 }
 void State::settle() noexcept {
   for (auto& c : under_way) {
@@ -270,16 +270,16 @@ void State::settle() noexcept {
   }
 }
 
-void run(const Block& b, State& s) { run_part(b, s, {.early = true, .late = true}); }
+void run(const Block& b, State& s) { run_phases(b, s, {.early = true, .late = true}); }
 namespace {
-void run_part(const Block& b, State& s, Part part) {
+void run_phases(const Block& b, State& s, Phases phases) {
   Runner r{s};
   const Step* step = b.steps.data();
   const Step* end = step + b.steps.size();
-  const Node::When* when = part.all() ? nullptr : b.when.data();
+  const Node::When* when = phases.all() ? nullptr : b.when.data();
   try {
     for (; step != end; ++step) {
-      if (when && !part.has(when[step - b.steps.data()])) continue;
+      if (when && !phases.has(when[step - b.steps.data()])) continue;
       if (tracing::on()) run_traced(r, *step, b.nodes[static_cast<std::size_t>(step - b.steps.data())]);
       else if (auto* loop = std::get_if<LoopStep>(step)) r(*loop);
       else if (auto* eval = std::get_if<EvalStep>(step)) r(*eval);

@@ -23,7 +23,7 @@ std::size_t padded(std::size_t bytes) {
   auto n = (bytes + kLine - 1) / kLine * kLine;
   return n >= 32768 && n % 4096 == 0 ? n + 5 * kLine : n;
 }
-struct Buffer {
+struct PlanBuffer {
   std::size_t bytes;
   int first, last;  // nodes between which it is in use
   int input = -1, output = -1;
@@ -60,11 +60,11 @@ class Planner {
  private:
   static int at(std::size_t t) { return static_cast<int>(t); }
   int end() const { return at(g_.nodes.size()); }
-  int add(Buffer x) {
+  int add(PlanBuffer x) {
     buffers_.push_back(x);
     return static_cast<int>(buffers_.size()) - 1;
   }
-  Buffer& buffer(int v) { return buffers_[idx(buffer_of_[g_.at(v)])]; }
+  PlanBuffer& buffer(int v) { return buffers_[idx(buffer_of_[g_.at(v)])]; }
 
   void find_lives() {
     buffer_of_.assign(g_.vars.size(), -1);
@@ -101,7 +101,7 @@ class Planner {
     auto& x = buffers_[idx(buffer_of_[r])];
     x.last = std::max(x.last, at(t));
   }
-  bool may_take(const Buffer& input, const Buffer& by) const {
+  bool may_take(const PlanBuffer& input, const PlanBuffer& by) const {
     if (by.output < 0 || by.input >= 0) return false;
     int allowed = may_take_[idx(input.input)];
     if (allowed < kAnyOutput) return by.output >= any_from(0) - allowed;
@@ -175,7 +175,7 @@ class Planner {
     }
   }
   std::size_t place(const Block& b) {
-    std::vector<Buffer*> slab;
+    std::vector<PlanBuffer*> slab;
     for (auto& x : buffers_) {
       if (x.input >= 0) x.place = {b.in + x.input, 0};
       else if (x.output >= 0) x.place = {b.out + x.output, 0};
@@ -185,7 +185,7 @@ class Planner {
       }
     }
     std::stable_sort(slab.begin(), slab.end(), [](auto* x, auto* y) { return x->bytes > y->bytes; });
-    std::vector<Buffer*> placed;  // ascending by offset
+    std::vector<PlanBuffer*> placed;  // ascending by offset
     std::size_t total = 0;
     for (auto* x : slab) {
       auto need = padded(x->bytes);
@@ -218,7 +218,7 @@ class Planner {
   /// Contents of the slab at the node of its peak. A held block's memory counts as its contents at its own peak.
   Arena fullest(std::size_t total) const {
     std::vector<std::ptrdiff_t> change(g_.nodes.size() + 3);  // at node -1, 0, .. end
-    auto temporary = [](const Buffer& x) { return x.input < 0 && x.output < 0 && x.bytes > 0; };
+    auto temporary = [](const PlanBuffer& x) { return x.input < 0 && x.output < 0 && x.bytes > 0; };
     for (auto& x : buffers_)
       if (temporary(x)) {
         auto n = static_cast<std::ptrdiff_t>(padded(x.bytes));
@@ -288,7 +288,7 @@ class Planner {
   const std::vector<int>& may_take_;
   Table& table_;
   std::vector<Held> held_;
-  std::vector<Buffer> buffers_;
+  std::vector<PlanBuffer> buffers_;
   std::vector<int> buffer_of_, reads_;  // by root variable: its buffer, the last node that reads it
   std::vector<std::vector<int>> workspace_;
   std::size_t handles_ = 0;

@@ -102,7 +102,7 @@ std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node& n, const H
 }
 
 namespace {
-struct Maker {
+struct StepMaker {
   const Node& n;
   Held h;
   const Graph& g;
@@ -238,6 +238,6 @@ struct Maker {
 
 Step make_step(const Node& n, Held h, const Graph& g, const std::vector<Place>& places, const std::vector<Place>& work,
                Table& t) {
-  return Maker{n, std::move(h), g, places, work, t}.make();
+  return StepMaker{n, std::move(h), g, places, work, t}.make();
 }
 }  // namespace bora::exec

@@ -1,5 +1,6 @@
 #include "compile/run/report.h"
 #include <algorithm>
+#include <sstream>
 #include "bora/kernels/loop_report.h"
 #include "bora/kernels/reduce.h"
 #include "compile/run/executable_run.h"

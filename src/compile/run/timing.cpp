@@ -34,18 +34,18 @@ template <class F> double median_of(const F& f) {
   return runs[runs.size() / 2];
 }
 /// Memory full of ones, as f32: no time is that of zeros or of denormal numbers.
-std::shared_ptr<void> ones(std::size_t bytes) {
+std::shared_ptr<void> memory_of_ones(std::size_t bytes) {
   auto m = kernels::allocate(bytes + 64);
   std::fill_n(static_cast<float*>(m.get()), (bytes + 3) / 4, 1.0F);
   return m;
 }
 std::shared_ptr<void> buffer(const Type& t) {
-  auto m = ones(t.nbytes());
+  auto m = memory_of_ones(t.nbytes());
   bool mask = t.dtype == Dtype::boolean;  // true: else attention would have no keys
   if (!is_float(t.dtype)) std::memset(m.get(), mask ? 1 : 0, t.nbytes());  // numbers of tokens, places, keys
   return m;
 }
-double seconds_of(kernels::Gemm g, std::size_t memory) {
+double product_seconds(kernels::Gemm g, std::size_t memory) {
   auto whole = static_cast<double>(g.batch) * static_cast<double>(g.m) * static_cast<double>(g.n) *
                static_cast<double>(g.k);
   if (whole == 0) return 0;
@@ -68,15 +68,9 @@ double seconds_of(kernels::Gemm g, std::size_t memory) {
   g.c_batch = g.m * g.n, g.ldc = g.n;
   auto bytes = [&](std::int64_t n) { return static_cast<std::size_t>(n * g.batch) * dtype_size(g.dtype); };
   auto a = buffer({{g.batch, g.m, g.k}, g.dtype}), b = buffer({{g.batch, g.k, g.n}, g.dtype});
-  auto c = ones(bytes(g.m * g.n));
+  auto c = memory_of_ones(bytes(g.m * g.n));
   g.a = a.get(), g.b = b.get(), g.c = c.get();
   return median_of([&] { kernels::gemm(g); }) * whole / (each * static_cast<double>(g.batch));
-}
-double bytes_of(const Types& in, const Types& out) {
-  double n = 0;
-  for (auto* types : {&in, &out})
-    for (auto& t : *types) n += static_cast<double>(t.nbytes());
-  return n;
 }
 /// An operation on the first `rows` of the n of its leading dimension, if it has the same meaning there.
 struct Smaller {
@@ -126,17 +120,23 @@ std::optional<kernels::Gemm> even_groups(const EvalStep& x) {
 }
 }  // namespace
 
+double bytes_of(const Types& in, const Types& out) {
+  double n = 0;
+  for (auto* types : {&in, &out})
+    for (auto& t : *types) n += static_cast<double>(t.nbytes());
+  return n;
+}
 double copy_seconds(std::size_t bytes, std::size_t memory) {
   thread_local const double per_byte = [&] {  // of this thread's core
     auto n = memory / 2;
-    auto from = ones(n), to = ones(n);
+    auto from = memory_of_ones(n), to = memory_of_ones(n);
     return median_of([&] { std::memcpy(to.get(), from.get(), n); }) / static_cast<double>(n);
   }();
   return per_byte * static_cast<double>(bytes);
 }
 double seconds_of(const EvalStep& x, std::size_t memory) {
-  if (x.gemm) return seconds_of(*x.gemm, memory);
-  if (auto products = even_groups(x)) return seconds_of(*products, memory);
+  if (x.gemm) return product_seconds(*x.gemm, memory);
+  if (auto products = even_groups(x)) return product_seconds(*products, memory);
   auto cost = x.primitive->cost(x.in_types, x.out_types);
   auto too_much = std::max(bytes_of(x.in_types, x.out_types) / static_cast<double>(memory), cost.flops / kFlops);
   if (too_much <= 1) return run_seconds({x.primitive, x.in_types, x.out_types});
@@ -151,7 +151,7 @@ double seconds_of(const EvalStep& x, std::size_t memory) {
   }
   // No part of it can be run: the time of its bytes, and of its operations at the speed of a product.
   thread_local const double per_flop =
-      seconds_of(kernels::Gemm{.dtype = Dtype::f32, .m = kTile, .n = kTile, .k = kTile}, memory) /
+      product_seconds(kernels::Gemm{.dtype = Dtype::f32, .m = kTile, .n = kTile, .k = kTile}, memory) /
       (2.0 * kTile * kTile * kTile);
   auto half = static_cast<std::size_t>(bytes_of(x.in_types, x.out_types) / 2);
   return std::max(copy_seconds(half, memory), cost.flops * per_flop);
@@ -190,8 +190,8 @@ double seconds_of(const LoopStep& x, std::size_t memory) {
   if (x.sums.empty()) return median_of([&] { kernels::run(*x.kernel, a); }) * part;
   std::vector<void*> sums;
   for (std::size_t k = 0; k < x.sums.size(); ++k)
-    sums.push_back(buffers.emplace_back(ones(static_cast<std::size_t>(sum_elements(*x.fused, a)) * 8)).get());
-  auto partials = ones(partial_bytes(*x.fused));
+    sums.push_back(buffers.emplace_back(memory_of_ones(static_cast<std::size_t>(sum_elements(*x.fused, a)) * 8)).get());
+  auto partials = memory_of_ones(partial_bytes(*x.fused));
   return median_of([&] { run_with_sums(*x.kernel, a, *x.fused, sums.data(), partials.get()); }) * part;
 }
 }  // namespace bora::exec

@@ -5,6 +5,8 @@
 
 namespace bora::exec {
 Work work_of(const Block&);
+/// Bytes of an operation's operands and results.
+double bytes_of(const Types& in, const Types& out);
 /// On one thread, measured on about `memory` bytes; on more if no smaller part of a kernel can be run.
 double seconds_of(const EvalStep&, std::size_t memory);
 double seconds_of(const LoopStep&, std::size_t memory);

@@ -11,13 +11,7 @@ namespace bora::exec {
 namespace {
 using Event = Work::Event;
 using Events = std::vector<Event>;
-double bytes_of(const Types& in, const Types& out) {
-  double n = 0;
-  for (auto* types : {&in, &out})
-    for (auto& t : *types) n += static_cast<double>(t.nbytes());
-  return n;
-}
-double bytes_of(const LoopStep& x) {
+double loop_bytes(const LoopStep& x) {
   auto& a = x.fused->args;
   double n = 0;
   for (std::size_t k = 0; k < x.fused->kept(); ++k) {
@@ -70,7 +64,7 @@ struct Collector {
                     bytes_of(x.in_types, x.out_types), [&x](std::size_t memory) { return seconds_of(x, memory); }})};
   }
   Events add(const LoopStep& x) {
-    Events r{kernel({"loop", flops_of(x), bytes_of(x), [&x](std::size_t memory) { return seconds_of(x, memory); }})};
+    Events r{kernel({"loop", flops_of(x), loop_bytes(x), [&x](std::size_t memory) { return seconds_of(x, memory); }})};
     for (auto& e : x.edges) r.push_back(add(e)[0]);
     return r;
   }

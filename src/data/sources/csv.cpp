@@ -15,6 +15,6 @@ struct Csv {
   static constexpr config::Meaning meanings[] = {kPathMeaning,      kFieldMeaning, kWeightMeaning,
                                                  kWeightsAtMeaning, kTagsMeaning,  kTrainMeaning};
 };
-[[maybe_unused]] const bool added = config::add<SourceOf<Csv>>();
 }  // namespace
 }  // namespace bora::data
+template const bool bora::config::added<bora::data::SourceOf<bora::data::Csv>>;

@@ -15,6 +15,6 @@ struct JsonLines {
   static constexpr config::Meaning meanings[] = {kPathMeaning,      kFieldMeaning, kWeightMeaning,
                                                  kWeightsAtMeaning, kTagsMeaning,  kTrainMeaning};
 };
-[[maybe_unused]] const bool added = config::add<SourceOf<JsonLines>>();
 }  // namespace
 }  // namespace bora::data
+template const bool bora::config::added<bora::data::SourceOf<bora::data::JsonLines>>;

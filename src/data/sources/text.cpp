@@ -14,6 +14,6 @@ struct TextFiles {
   static constexpr config::Meaning meanings[] = {kPathMeaning, kWeightMeaning, kWeightsAtMeaning, kTagsMeaning,
                                                  kTrainMeaning};
 };
-[[maybe_unused]] const bool added = config::add<SourceOf<TextFiles>>();
 }  // namespace
 }  // namespace bora::data
+template const bool bora::config::added<bora::data::SourceOf<bora::data::TextFiles>>;

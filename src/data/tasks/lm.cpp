@@ -17,10 +17,10 @@ struct Lm {
   RowShape shape(std::int64_t positions, const PackSettings& pack) const {
     return learnt_shape(positions, pack, how(pack));
   }
-  std::shared_ptr<const Dataset> rows(const Documents& d, const Materials& m) const {
+  std::shared_ptr<const Dataset> rows(const StoredDocuments& d, const Materials& m) const {
     return learnt_rows(d, m, how(m.pack), false, TooLongRow::truncate);
   }
 };
-[[maybe_unused]] const bool added = config::add<TaskOf<Lm>>();
 }  // namespace
 }  // namespace bora::data
+template const bool bora::config::added<bora::data::TaskOf<bora::data::Lm>>;

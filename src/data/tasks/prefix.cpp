@@ -58,11 +58,11 @@ struct Prefix {
     (void)how(pack);
     return {.positions = positions - 1, .inputs = positions - 1};
   }
-  std::shared_ptr<const Dataset> rows(const Documents& d, const Materials& m) const {
+  std::shared_ptr<const Dataset> rows(const StoredDocuments& d, const Materials& m) const {
     if (encoder_rows) return std::make_shared<SplitRows>(stream_of(d), m.positions, start_of(*m.tokenizer));
     return std::make_shared<MaskedRows>(learnt_rows(d, m, how(m.pack), false, TooLongRow::truncate));
   }
 };
-[[maybe_unused]] const bool added = config::add<TaskOf<Prefix>>();
 }  // namespace
 }  // namespace bora::data
+template const bool bora::config::added<bora::data::TaskOf<bora::data::Prefix>>;

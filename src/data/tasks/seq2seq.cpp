@@ -9,12 +9,12 @@ std::span<const std::int32_t> cut(const std::vector<std::int32_t>& ids, std::int
   auto most = std::min(all.size(), static_cast<std::size_t>(n));
   return end ? all.first(most) : all.last(most);
 }
-struct Lengths {
+struct PairLengths {
   std::int64_t decoder;  // tokens of a row
   bool trunc_end, decoder_trunc_end, pad_right;
 };
 struct PairRows final : Dataset {
-  PairRows(Documents d, const Lengths& l, std::vector<std::int32_t> p, std::int32_t start_token)
+  PairRows(StoredDocuments d, const PairLengths& l, std::vector<std::int32_t> p, std::int32_t start_token)
       : documents(std::move(d)), lengths(l), prefix(std::move(p)), start(start_token) {}
   std::int64_t size() const override { return documents.size(); }
   std::int64_t filled() const override {
@@ -32,8 +32,8 @@ struct PairRows final : Dataset {
     ids.insert(ids.end(), learnt.begin(), learnt.end());
     put_decoder(row, ids, start, given, !lengths.pad_right);
   }
-  Documents documents;
-  Lengths lengths;
+  StoredDocuments documents;
+  PairLengths lengths;
   std::vector<std::int32_t> prefix;
   std::int32_t start;
 };
@@ -77,17 +77,17 @@ struct Seq2Seq {
     // Padding in front of the tokens is another segment, so that they do not attend to it.
     return {.positions = n, .segments = !pad_right, .places = !pad_right, .inputs = max_len > 0 ? max_len : positions};
   }
-  std::shared_ptr<const Dataset> rows(const Documents& d, const Materials& m) const {
+  std::shared_ptr<const Dataset> rows(const StoredDocuments& d, const Materials& m) const {
     std::vector<std::int32_t> prefix;
     if (!decoder_prefix_str.empty())
       prefix = Around(*m.tokenizer).without_end(m.tokenizer->encode(decoder_prefix_str));
     auto positions = shape(m.positions, m.pack).positions;
     bora::check<ConfigError>(static_cast<std::int64_t>(prefix.size()) < positions, "data.task.decoder_prefix_str: its ",
                              prefix.size(), " tokens leave none of a row of ", positions, " to the target");
-    return std::make_shared<PairRows>(d, Lengths{positions, trunc_end, decoder_trunc_end, pad_right}, std::move(prefix),
-                                      start_of(*m.tokenizer));
+    return std::make_shared<PairRows>(d, PairLengths{positions, trunc_end, decoder_trunc_end, pad_right},
+                                      std::move(prefix), start_of(*m.tokenizer));
   }
 };
-[[maybe_unused]] const bool added = config::add<TaskOf<Seq2Seq>>();
 }  // namespace
 }  // namespace bora::data
+template const bool bora::config::added<bora::data::TaskOf<bora::data::Seq2Seq>>;

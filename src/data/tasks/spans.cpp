@@ -52,7 +52,7 @@ struct Spans {
     auto l = lengths(positions);
     return {.positions = l.decoder, .inputs = l.encoder};
   }
-  std::shared_ptr<const Dataset> rows(const Documents& d, const Materials& m) const {
+  std::shared_ptr<const Dataset> rows(const StoredDocuments& d, const Materials& m) const {
     auto& t = *m.tokenizer;
     auto l = lengths(m.positions);
     auto end = t.end_of_text();
@@ -69,6 +69,6 @@ struct Spans {
     return std::make_shared<SpanRows>(stream_of(d), l, options(), SpanTokens{first, *end}, start_of(t));
   }
 };
-[[maybe_unused]] const bool added = config::add<TaskOf<Spans>>();
 }  // namespace
 }  // namespace bora::data
+template const bool bora::config::added<bora::data::TaskOf<bora::data::Spans>>;

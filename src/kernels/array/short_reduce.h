@@ -1,4 +1,4 @@
-// short_reduce.h -- reductions of many rows of a few elements, some rows at a time. Private to reduce.cpp.
+// short_reduce.h -- reductions of many rows of a few elements, some rows at a time. Private to reduce_loops.h.
 #pragma once
 #include <algorithm>
 #include <bit>

@@ -14,7 +14,8 @@ namespace {
 constexpr int kRows = Simd<float>::width == 16 ? 14 : 6;
 constexpr I kStripStep = kRows > 8 ? 16 : 8;  // a strip of a^T is packed as [k][kStripStep]
 constexpr I kOften = 512;                     // rows for which a slab of b is packed anew
-constexpr I kLying = -1;                      // or read in place
+// A strip of a^T that is read in place; a packed one where tiles lose nothing by a stride that they are told.
+constexpr I kLying = -1, kTurned = kRows > 8 ? kLying : 1;
 
 /// Lines to prefetch: for every 16 of k, some lines `step` bytes apart; the next group lies `next` bytes further on.
 /// step 0: none.
@@ -38,13 +39,13 @@ template <class T, class In> struct Tile {
   Into into;
   Ahead ahead;
 };
-/// Part: the last vector is not full. Row: row stride of a in a packed strip, whose other stride is known too; 0: both
-/// strides are the tile's; kLying: row stride 1, the other stride is the tile's.
+/// Part: the last vector need not be full; of a packed panel, which is read as a whole, it may be. Row: row stride of a
+/// in a packed strip, whose other stride is known too; 0: both strides are the tile's; kLying: row stride 1, the other
+/// stride is the tile's.
 template <class T, class In, int Rows, int Vecs, From from, bool Part, I Row> void tile(const Tile<T, In>& t) {
   using S = Simd<T>;
   constexpr int last = Vecs - 1;
   constexpr bool turned = Row == 1 || Row == kLying;
-  [[maybe_unused]] const auto some = S::some(t.columns - last * S::width);
   typename S::V acc[Rows][Vecs];
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
@@ -95,23 +96,24 @@ template <class T, class In, int Rows, int Vecs, From from, bool Part, I Row> vo
     }
     for (I p = min(k, 16); p > 0; --p) step();
   }
+  [[maybe_unused]] const auto some = S::some(t.columns - last * S::width);
+  const bool part = Part && (Vecs == 1 || from != From::packed || t.columns < 2 * S::width);
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < Vecs; ++v) {
       T* to = t.c + r * t.ldc + v * S::width;
-      if (Part && v == last) S::store(to, joined<S>(t.into, [&] { return S::load(to, some); }, acc[r][v]), some);
+      if (v == last && part) S::store(to, joined<S>(t.into, [&] { return S::load(to, some); }, acc[r][v]), some);
       else S::store(to, joined<S>(t.into, [&] { return S::load(to); }, acc[r][v]));
     }
 }
 /// Tiles of 1 .. kRows rows, with two full vectors, one full and one partial, or one partial vector. Row: for packed
-/// strips.
+/// strips. They take most of the time that a product takes to compile, so what two of them can do, one does.
 template <class T, class In, I Row> struct Tiles {
   using Fn = void (*)(const Tile<T, In>&);
   Fn f[3][3][kRows + 1];
   template <int R> constexpr void put() {
-    f[0][0][R] = tile<T, In, R, 2, From::packed, false, Row>;
-    f[0][1][R] = tile<T, In, R, 2, From::packed, true, Row>;
+    f[0][0][R] = f[0][1][R] = tile<T, In, R, 2, From::packed, true, Row>;
     f[0][2][R] = tile<T, In, R, 1, From::packed, true, Row>;
     f[1][0][R] = tile<T, In, R, 2, From::fresh, false, Row>;
     f[2][0][R] = tile<T, In, R, 2, From::direct, false, 0>;
@@ -209,8 +211,8 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
   constexpr I slab = slab_size(d), panel = 2 * Simd<T>::width, size = sizeof(T);
   constexpr bool in_place = sizeof(T) == sizeof(Out);
   static constexpr Tiles<T, In, slab> by_row;
-  static constexpr Tiles<T, In, 1> by_k;
-  static constexpr Tiles<T, In, sizeof(In) == size ? kLying : 1> lying;  // what is widened is packed
+  static constexpr Tiles<T, In, kTurned> by_k;
+  static constexpr Tiles<T, In, sizeof(In) == size ? kLying : kTurned> lying;  // what is widened is packed
   // A strip of a^T whose lines all fit in L1 is read in place; lines further apart map to too few of its sets.
   const bool lies = sizeof(In) == size && g.a_row == 1 && g.a_col != 1 && g.a_col * size <= 1 << 10;
   const auto& tiles = g.a_col == 1 ? by_row.f : lies ? lying.f : by_k.f;

@@ -3,7 +3,6 @@
 #include "ops/linalg/bidiagonal.h"
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include "bora/base/parallel.h"
 #include "ops/linalg/lanes.h"
@@ -11,27 +10,24 @@
 
 namespace bora::linalg {
 namespace {
-constexpr double kEps = std::numeric_limits<double>::epsilon();
-constexpr Index kLeaf = 15;          // rows of a part that rotations solve
-constexpr double kNothing = 1e-150;  // lengths whose squares would vanish count as 0: the matrix is near 1
-constexpr double kLeast = 1e-100;    // the same for values whose differences are squared
+constexpr Index kRotatedRows = 15;      // rows of a part that rotations solve
+constexpr double kNothing = 1e-150;     // lengths whose squares would vanish count as 0: the matrix is near 1
+constexpr double kLeastApart = 1e-100;  // the same for values whose differences are squared
 
-std::size_t size(Index n) { return static_cast<std::size_t>(n); }
-
-/// A part of at most kLeaf rows: the columns of its transpose become orthogonal by rotations, which are gathered in u.
+/// A part of at most kRotatedRows rows: the columns of its transpose become orthogonal by rotations, which are gathered
+/// in u.
 struct Leaf {
-  static constexpr Index kRows = kLeaf + 1;
+  static constexpr Index kRows = kRotatedRows + 1;
   using V = Lanes<double>::Vector;
   static constexpr Index kVectors = kRows / Lanes<double>::count;
-  V columns[kLeaf][2 * kVectors] = {};  // of the transpose, and of u below them
-  double squares[kLeaf] = {};           // lengths, squared
+  V columns[kRotatedRows][2 * kVectors] = {};  // of the transpose, and of u below them
+  double squares[kRotatedRows] = {};           // lengths, squared
 
-  static double sum(V v) { return (v[0] + v[1]) + (v[2] + v[3]); }
   double product(Index p, Index q) const {
     V r{};
 #pragma GCC unroll 4
     for (Index i = 0; i < kVectors; ++i) r = fused(columns[p][i], columns[q][i], r);
-    return sum(r);
+    return sum_of(r);
   }
   double& number(Index i, Index j) { return reinterpret_cast<double*>(columns[j])[i]; }
 
@@ -120,7 +116,7 @@ struct Divider {
 
   /// Rows [begin, begin + n); d becomes their singular values, in any order.
   void solve(Index begin, Index n) {
-    if (n <= kLeaf) {
+    if (n <= kRotatedRows) {
       Leaf leaf;
       return leaf.solve(&d[size(begin)], &e[size(begin)], u.part(begin, begin, n, n),
                         v.part(begin, begin, n + 1, n + 1));
@@ -155,7 +151,7 @@ struct Divider {
       mixed[size(half)] = 1;
       double largest = std::max(std::abs(middle), std::abs(beside));
       for (Index j = 0; j < n; ++j) largest = std::max(largest, d[j]);
-      deflate(std::max(8 * kEps * largest, kLeast));
+      deflate(std::max(8 * kEps * largest, kLeastApart));
       const auto k = s.size();
       std::vector<Root> roots = k == 1 ? std::vector<Root>{} : roots_of(s);
       Owned<double> right(k, k, Fill::none), left(k, k, Fill::none);

@@ -6,59 +6,56 @@
 #include "ops/linalg/lanes.h"
 
 namespace bora::linalg {
-using kernels::Into;
 namespace {
 using V = Lanes<double>::Vector;
-constexpr Index kPanel = 32, kColumns = 4, kBlock = 64;
-constexpr double kSmall = 1e-200;  // rows of numbers below it lose digits in a product
+constexpr Index kSumBlock = 64;
+constexpr double kSmallRow = 1e-200;  // rows of numbers below it lose digits in a product
 
-std::size_t size(Index n) { return static_cast<std::size_t>(n); }
-
-/// sums_c = column c of a times x, of kColumns columns.
+/// sums_c = column c of a times x, of kTogether columns.
 void dots(Block<const double> a, const double* x, double* sums) {
   constexpr auto lanes = Lanes<double>::count;
-  V r[kColumns] = {};
+  V r[kTogether] = {};
   Index i = 0;
   for (; i + lanes <= a.rows; i += lanes)
 #pragma GCC unroll 4
-    for (Index c = 0; c < kColumns; ++c) r[c] = fused(at<V>(&a(i, c)), at<V>(x + i), r[c]);
-  for (Index c = 0; c < kColumns; ++c) {
-    sums[c] = (r[c][0] + r[c][1]) + (r[c][2] + r[c][3]);
+    for (Index c = 0; c < kTogether; ++c) r[c] = fused(lanes_at<V>(&a(i, c)), lanes_at<V>(x + i), r[c]);
+  for (Index c = 0; c < kTogether; ++c) {
+    sums[c] = sum_of(r[c]);
     for (auto k = i; k < a.rows; ++k) sums[c] += a(k, c) * x[k];
   }
 }
-/// y += a x, of kColumns columns. Those that follow are asked for meanwhile.
-void add(Block<const double> a, const double* x, double* y) {
+/// y += a x, of kTogether columns. Those that follow are asked for meanwhile.
+void add_columns(Block<const double> a, const double* x, double* y) {
   constexpr auto lanes = Lanes<double>::count;
-  V factors[kColumns];
-  for (Index c = 0; c < kColumns; ++c) factors[c] = V{} + x[c];
+  V factors[kTogether];
+  for (Index c = 0; c < kTogether; ++c) factors[c] = V{} + x[c];
   Index i = 0;
   auto step = [&] {
-    auto sum = at<V>(y + i);
+    auto sum = lanes_at<V>(y + i);
 #pragma GCC unroll 4
-    for (Index c = 0; c < kColumns; ++c) sum = fused(at<V>(&a(i, c)), factors[c], sum);
+    for (Index c = 0; c < kTogether; ++c) sum = fused(lanes_at<V>(&a(i, c)), factors[c], sum);
     put(y + i, sum);
     i += lanes;
   };
   while (i + 2 * lanes <= a.rows) {
 #pragma GCC unroll 4
-    for (Index c = 0; c < kColumns; ++c) __builtin_prefetch(&a(i, c + kColumns));
+    for (Index c = 0; c < kTogether; ++c) __builtin_prefetch(&a(i, c + kTogether));
     step();
     step();
   }
   if (i + lanes <= a.rows) step();
   for (; i < a.rows; ++i)
-    for (Index c = 0; c < kColumns; ++c) y[i] += a(i, c) * x[c];
+    for (Index c = 0; c < kTogether; ++c) y[i] += a(i, c) * x[c];
 }
 /// f(first column, columns, a vector of sums [rows] for this part) for columns in fixed parts; y = all sums.
 template <class F> void by_parts(Index rows, Index columns, double* y, F f) {
-  const auto parts = columns < 4 * kBlock ? 1 : kParts;
+  const auto parts = columns < 4 * kSumBlock ? 1 : kParts;
   Owned<double> sums(rows, parts);
-  const auto blocks = (columns + kBlock - 1) / kBlock;
+  const auto blocks = (columns + kSumBlock - 1) / kSumBlock;
   parallel_for(parts, grain_for(0.3 * static_cast<double>(rows * columns / parts)), [&](Index begin, Index end) {
     for (auto i = begin; i < end; ++i)
       for (auto p = kPartAt[i], b = p; b < blocks; b += parts)
-        f(b * kBlock, std::min(kBlock, columns - b * kBlock), &sums.block(0, p));
+        f(b * kSumBlock, std::min(kSumBlock, columns - b * kSumBlock), &sums.block(0, p));
   });
   std::fill_n(y, rows, 0.0);
   for (Index p = 0; p < parts; ++p)
@@ -68,7 +65,8 @@ template <class F> void by_parts(Index rows, Index columns, double* y, F f) {
 void times(Block<const double> a, const double* x, double* y) {
   by_parts(a.rows, a.columns, y, [&](Index first, Index count, double* sum) {
     Index j = 0;
-    for (; j + kColumns <= count; j += kColumns) add(a.part(0, first + j, a.rows, kColumns), x + first + j, sum);
+    for (; j + kTogether <= count; j += kTogether)
+      add_columns(a.part(0, first + j, a.rows, kTogether), x + first + j, sum);
     for (; j < count; ++j)
       for (Index i = 0; i < a.rows; ++i) sum[i] += a(i, first + j) * x[first + j];
   });
@@ -80,14 +78,14 @@ void reflect_and_multiply(Block<const double> a, const double* v, double factor,
   const auto m = a.rows;
   by_parts(m - 1, a.columns, z, [&](Index first, Index count, double* sum) {
     Index j = 0;
-    for (; j + kColumns <= count; j += kColumns) {
+    for (; j + kTogether <= count; j += kTogether) {
       const auto c = first + j;
-      dots(a.part(0, c, m, kColumns), v, y + c);
-      for (auto k = c; k < c + kColumns; ++k) {
+      dots(a.part(0, c, m, kTogether), v, y + c);
+      for (auto k = c; k < c + kTogether; ++k) {
         y[k] = factor * (y[k] - low[k]);
         row[k] -= y[k];
       }
-      add(a.part(1, c, m - 1, kColumns), row + c, sum);
+      add_columns(a.part(1, c, m - 1, kTogether), row + c, sum);
     }
     for (; j < count; ++j) {
       const auto c = first + j;
@@ -109,10 +107,10 @@ RealForm<double> bidiagonal_form(Owned<double> given) {
   std::vector<double> diagonal(size(n)), above(size(std::max<Index>(n - 1, 0)));
   std::vector<double> of_columns(size(n)), of_rows(above.size());
   Owned<double> rows(n, n);  // the vectors of reflections from the right
-  std::vector<double> few(size(2 * kPanel)), low(size(n)), row(size(n));
+  std::vector<double> few(size(2 * kReductionPanel)), low(size(n)), row(size(n));
   auto column_of = [](double* x, Index m) { return by_columns(x, m, 1); };
-  for (Index begin = 0; begin < n; begin += kPanel) {
-    const auto width = std::min(kPanel, n - begin);
+  for (Index begin = 0; begin < n; begin += kReductionPanel) {
+    const auto width = std::min(kReductionPanel, n - begin);
     // a -= v y' + x u' as one product: columns v0 x0 v1 x1 .. and y0 u0 y1 u1 ..
     Owned<double> lefts(n, 2 * width), rights(n, 2 * width);
     auto left = lefts.block, right = rights.block;
@@ -144,7 +142,7 @@ RealForm<double> bidiagonal_form(Owned<double> given) {
         continue;
       }
       // u = (row - (length, 0 ..)) / (row_0 - length), and x holds the product with the row.
-      if (std::abs(z[0]) > kSmall) {
+      if (std::abs(z[0]) > kSmallRow) {
         const auto by = 1 / (row[0] - z[0]);
         for (Index i = 0; i < m; ++i) x[i] = (x[i] - z[0] * a(next + i, next)) * by;
       } else times(a.part(next, next, m, m), u, x);

@@ -6,14 +6,13 @@
 #include "ops/linalg/lanes.h"
 
 namespace bora::linalg {
-using kernels::Into;
 namespace {
-constexpr Index kLeaf = 16, kColumns = 64, kPanel = 128;
+constexpr Index kTriangleLeaf = 16, kTaskColumns = 64, kTriangleStrip = 128;
 
-/// A triangle of at most kLeaf rows with the columns of x in lanes.
+/// A triangle of at most kTriangleLeaf rows with the columns of x in lanes.
 template <class T, class V> void solve_leaf(Block<const T> a, Half half, Diagonal diagonal, Block<T> x, Index first) {
   const auto n = a.rows;
-  V v[kLeaf];
+  V v[kTriangleLeaf];
   for (Index i = 0; i < n; ++i)
     for (Index l = 0; l < kLanes<V, T>; ++l) set(v[i], l, x(i, first + l));
   for (Index step = 0; step < n; ++step) {
@@ -29,7 +28,7 @@ template <class T, class V> void solve_leaf(Block<const T> a, Half half, Diagona
 }
 template <class T> void solve_halves(Block<const T> a, Half half, Diagonal diagonal, Block<T> x) {
   auto n = a.rows, k = x.columns;
-  if (n <= kLeaf) {
+  if (n <= kTriangleLeaf) {
     constexpr auto lanes = Lanes<T>::count;
     Index c = 0;
     if constexpr (lanes > 1)
@@ -37,7 +36,7 @@ template <class T> void solve_halves(Block<const T> a, Half half, Diagonal diago
     for (; c < k; ++c) solve_leaf<T, T>(a, half, diagonal, x, c);
     return;
   }
-  auto h = (n / 2 + kLeaf - 1) / kLeaf * kLeaf;
+  auto h = (n / 2 + kTriangleLeaf - 1) / kTriangleLeaf * kTriangleLeaf;
   auto top = x.part(0, 0, h, k), bottom = x.part(h, 0, n - h, k);
   auto a_top = a.part(0, 0, h, h), a_bottom = a.part(h, h, n - h, n - h);
   if (half == Half::lower) {
@@ -57,7 +56,7 @@ template <class C> C dot_of_complex(const C* x, const C* y, Index n) {
   constexpr auto lanes = Lanes<T>::count, step = lanes / 2;
   V same[2] = {}, crossed[2] = {};
   auto add = [&](Index i, Index s) {
-    auto a = at<V>(reinterpret_cast<const T*>(x + i)), b = at<V>(reinterpret_cast<const T*>(y + i));
+    auto a = lanes_at<V>(reinterpret_cast<const T*>(x + i)), b = lanes_at<V>(reinterpret_cast<const T*>(y + i));
     same[s] = fused(a, b, same[s]);
     crossed[s] = fused(a, parts_swapped(b), crossed[s]);
   };
@@ -85,7 +84,7 @@ template <class T> Real<T> largest_part(std::span<const T> all) {
   for (; i + 4 * lanes <= n; i += 4 * lanes)
 #pragma GCC unroll 4
     for (Index s = 0; s < 4; ++s) {
-      const auto v = at<V>(x + i + s * lanes), magnitude = v < 0 ? -v : v;
+      const auto v = lanes_at<V>(x + i + s * lanes), magnitude = v < 0 ? -v : v;
       most[s] = magnitude > most[s] ? magnitude : most[s];
     }
   Real<T> r = 0;
@@ -111,8 +110,9 @@ template <class T> T dot(const T* x, const T* y, Index n) {
     Index i = 0;
     for (; i + 4 * lanes <= n; i += 4 * lanes)
 #pragma GCC unroll 4
-      for (Index s = 0; s < 4; ++s) sums[s] = fused(at<V>(x + i + s * lanes), at<V>(y + i + s * lanes), sums[s]);
-    for (; i + lanes <= n; i += lanes) sums[0] = fused(at<V>(x + i), at<V>(y + i), sums[0]);
+      for (Index s = 0; s < 4; ++s)
+        sums[s] = fused(lanes_at<V>(x + i + s * lanes), lanes_at<V>(y + i + s * lanes), sums[s]);
+    for (; i + lanes <= n; i += lanes) sums[0] = fused(lanes_at<V>(x + i), lanes_at<V>(y + i), sums[0]);
     auto all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
     T sum = 0;
     for (Index l = 0; l < lanes; ++l) sum += all[l];
@@ -126,7 +126,7 @@ template <class T> void add_times(T factor, const T* x, T* y, Index n) {
     using V = typename Lanes<T>::Vector;
     constexpr auto lanes = Lanes<T>::count;
     const auto factors = V{} + factor;
-    for (; i + lanes <= n; i += lanes) put(y + i, fused(factors, at<V>(x + i), at<V>(y + i)));
+    for (; i + lanes <= n; i += lanes) put(y + i, fused(factors, lanes_at<V>(x + i), lanes_at<V>(y + i)));
   }
   for (; i < n; ++i) y[i] += factor * x[i];
 }
@@ -161,8 +161,8 @@ template <class T> void subtract_lower(Reads<T> a, Reads<T> given, Block<T> c) {
     copy_conjugates<T>(given, conjugates.block);
     b = conjugates.block;
   }
-  for (Index j = 0; j < n; j += kPanel) {
-    auto w = std::min(kPanel, n - j);
+  for (Index j = 0; j < n; j += kTriangleStrip) {
+    auto w = std::min(kTriangleStrip, n - j);
     multiply<T>(a.part(j, 0, n - j, k), b.part(j, 0, w, k).turned(), c.part(j, j, n - j, w), Into::subtract);
   }
 }
@@ -172,10 +172,11 @@ template <class T> void copy(Reads<T> from, Block<T> to) {
     for (Index i = 0; i < to.rows; ++i) std::copy_n(&from(i, 0), to.columns, &to(i, 0));
     return;
   }
-  for (Index i0 = 0; i0 < to.rows; i0 += kLeaf)  // a few rows at a time, for the lines of a matrix that is turned
-    for (Index j0 = 0; j0 < to.columns; j0 += kLeaf)
-      for (auto i = i0; i < std::min(i0 + kLeaf, to.rows); ++i)
-        for (auto j = j0; j < std::min(j0 + kLeaf, to.columns); ++j) to(i, j) = from(i, j);
+  constexpr Index few = 16;  // rows at a time, for the lines of a matrix that is turned
+  for (Index i0 = 0; i0 < to.rows; i0 += few)
+    for (Index j0 = 0; j0 < to.columns; j0 += few)
+      for (auto i = i0; i < std::min(i0 + few, to.rows); ++i)
+        for (auto j = j0; j < std::min(j0 + few, to.columns); ++j) to(i, j) = from(i, j);
 }
 template <class T> void copy_conjugates(Reads<T> from, Block<T> to) {
   copy<T>(from, to);
@@ -183,9 +184,9 @@ template <class T> void copy_conjugates(Reads<T> from, Block<T> to) {
     for (Index i = 0; i < to.rows; ++i) to(i, j) = conjugated(to(i, j));
 }
 template <class T> void solve_triangular(Reads<T> a, Half half, Diagonal diagonal, Block<T> x) {
-  auto n = a.rows, k = x.columns, parts = k / kColumns;
+  auto n = a.rows, k = x.columns, parts = k / kTaskColumns;
   if (parts < 2) return solve_halves<T>(a, half, diagonal, x);
-  auto grain = grain_for(0.1 * static_cast<double>(n * n * kColumns));
+  auto grain = grain_for(0.1 * static_cast<double>(n * n * kTaskColumns));
   parallel_for(parts, grain, [&](Index begin, Index end) {
     auto first = k * begin / parts, last = k * end / parts;
     solve_halves<T>(a, half, diagonal, x.part(0, first, n, last - first));

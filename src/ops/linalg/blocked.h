@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -13,7 +14,11 @@
 #include "bora/kernels/memory.h"
 
 namespace bora::linalg {
+using kernels::Into;
 using Index = std::int64_t;
+using Complex = std::complex<double>;
+inline constexpr double kEps = std::numeric_limits<double>::epsilon(), kLeast = std::numeric_limits<double>::min();
+inline std::size_t size(Index n) { return static_cast<std::size_t>(n); }
 /// A matrix [rows, columns] whose element (i, j) is data[i * row + j * column]. T may be const.
 template <class T> struct Block {
   T* data;
@@ -49,6 +54,11 @@ template <class T> Real<T> larger_part(T x) {
   if constexpr (kComplex<T>) return std::max(std::abs(x.real()), std::abs(x.imag()));
   else return std::abs(x);
 }
+/// |x|, of a complex number |re x| + |im x|: what LAPACK compares numbers by.
+template <class T> Real<T> size_of(T x) {
+  if constexpr (kComplex<T>) return std::abs(x.real()) + std::abs(x.imag());
+  else return std::abs(x);
+}
 /// x / by for a by > 0, part by part.
 template <class T> T scaled(T x, Real<T> by) {
   if constexpr (kComplex<T>) return {x.real() / by, x.imag() / by};
@@ -81,9 +91,9 @@ template <class T> T dot(const T* x, const T* y, Index n);
 /// y += factor x.
 template <class T> void add_times(T factor, const T* x, T* y, Index n);
 /// c = a b, c + a b or c - a b. Of the strides of each one must be 1.
-template <class T> void multiply(Reads<T> a, Reads<T> b, Block<T> c, kernels::Into into = kernels::Into::set);
+template <class T> void multiply(Reads<T> a, Reads<T> b, Block<T> c, Into into = Into::set);
 /// The same with a^H for a.
-template <class T> void multiply_adjoint(Reads<T> a, Reads<T> b, Block<T> c, kernels::Into into = kernels::Into::set);
+template <class T> void multiply_adjoint(Reads<T> a, Reads<T> b, Block<T> c, Into into = Into::set);
 /// c -= a b^H on and below the diagonal of c [n, n]; what stands above it is lost.
 template <class T> void subtract_lower(Reads<T> a, Reads<T> b, Block<T> c);
 template <class T> void copy(Reads<T> from, Block<T> to);

@@ -12,7 +12,7 @@ template <class T, class V> void cholesky_lanes(V* a, Index n) {
   for (Index j = 0; j < n; ++j) {
     auto d = a[j * n + j];
     for (Index c = 0; c < j; ++c) d -= a[j * n + c] * a[j * n + c];
-    sound = d > 0 ? sound : sound * kNan<T>;
+    sound = d > 0 ? sound : sound * kNanOf<T>;
     a[j * n + j] = root<T>(d);
     for (auto i = j + 1; i < n; ++i) {
       auto x = a[i * n + j];
@@ -48,7 +48,7 @@ struct Cholesky {
         for (Index i = 0; i < n; ++i) l(i, i) = l(i, i).real();  // of a number with a square root it is real already
       for (Index i = 0; i < n; ++i) {
         if (sound) std::fill_n(&l(i, 0) + i + 1, n - i - 1, T(0));
-        else std::fill_n(&l(i, 0), n, T(kNan<Real<T>>));
+        else std::fill_n(&l(i, 0), n, T(kNanOf<Real<T>>));
       }
     });
   }

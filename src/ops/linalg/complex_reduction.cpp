@@ -6,13 +6,11 @@
 #include "ops/linalg/reflections.h"
 
 namespace bora::linalg {
-using kernels::Into;
 namespace {
 using V = Lanes<double>::Vector;
 constexpr Index kStep = Lanes<double>::count / 2;  // complex numbers in a vector
-constexpr Index kPanel = 32, kTile = 64;
+constexpr Index kComplexTile = 64;
 
-std::size_t size(Index n) { return static_cast<std::size_t>(n); }
 const double* parts(const Complex* x) { return reinterpret_cast<const double*>(x); }
 double* parts(Complex* x) { return reinterpret_cast<double*>(x); }
 /// x as a factor of vectors: its real part everywhere, and what the imaginary part adds to parts that are swapped.
@@ -25,16 +23,16 @@ struct Factor {
 void add_product(const Complex* a, Complex x, Complex* sum, Index n) {
   const Factor f(x);
   Index i = 0;
-  for (; i + kStep <= n; i += kStep) put(parts(sum + i), f.add(at<V>(parts(a + i)), at<V>(parts(sum + i))));
+  for (; i + kStep <= n; i += kStep) put(parts(sum + i), f.add(lanes_at<V>(parts(a + i)), lanes_at<V>(parts(sum + i))));
   for (; i < n; ++i) sum[i] += a[i] * x;
 }
 /// y -= a x, by rows in tiles: where a tile begins does not depend on threads.
 void subtract_times(Block<const Complex> a, const Complex* x, Complex* y) {
-  auto tiles = (a.rows + kTile - 1) / kTile;
-  parallel_for(tiles, grain_for(0.5 * static_cast<double>(kTile * a.columns)), [&](Index begin, Index end) {
+  auto tiles = (a.rows + kComplexTile - 1) / kComplexTile;
+  parallel_for(tiles, grain_for(0.5 * static_cast<double>(kComplexTile * a.columns)), [&](Index begin, Index end) {
     for (auto t = begin; t < end; ++t)
-      for (Index j = 0, first = t * kTile; j < a.columns; ++j)
-        add_product(&a(first, j), -x[j], y + first, std::min(kTile, a.rows - first));
+      for (Index j = 0, first = t * kComplexTile; j < a.columns; ++j)
+        add_product(&a(first, j), -x[j], y + first, std::min(kComplexTile, a.rows - first));
   });
 }
 /// y = a^H x.
@@ -55,8 +53,8 @@ Complex add_and_dot(const Complex* a, Complex x, const Complex* y, Complex* sum,
   V same{}, crossed{};
   Index i = 0;
   for (; i + kStep <= n; i += kStep) {
-    const auto numbers = at<V>(parts(a + i)), other = at<V>(parts(y + i));
-    put(parts(sum + i), f.add(numbers, at<V>(parts(sum + i))));
+    const auto numbers = lanes_at<V>(parts(a + i)), other = lanes_at<V>(parts(y + i));
+    put(parts(sum + i), f.add(numbers, lanes_at<V>(parts(sum + i))));
     same = fused(numbers, other, same);
     crossed = fused(numbers, parts_swapped(other), crossed);
   }
@@ -69,12 +67,12 @@ Complex add_and_dot(const Complex* a, Complex x, const Complex* y, Complex* sum,
 }
 /// y = a x by the part of a on and below the diagonal. The parts are fixed, so that no sum depends on threads.
 void hermitian_product(Block<const Complex> a, const Complex* x, Complex* y) {
-  const auto n = a.rows, blocks = (n + kTile - 1) / kTile, count = n < 4 * kTile ? 1 : kParts;
+  const auto n = a.rows, blocks = (n + kComplexTile - 1) / kComplexTile, count = n < 4 * kComplexTile ? 1 : kParts;
   Owned<Complex> sums(n, count);
   parallel_for(count, grain_for(0.5 * static_cast<double>(n * n / count)), [&](Index begin, Index end) {
     for (auto i = begin; i < end; ++i)
       for (auto p = kPartAt[i], b = p; b < blocks; b += count)
-        for (auto j = b * kTile; j < std::min((b + 1) * kTile, n); ++j) {
+        for (auto j = b * kComplexTile; j < std::min((b + 1) * kComplexTile, n); ++j) {
           auto sum = &sums.block(0, p);
           auto column = &a(j, j);
           sum[j] += column[0].real() * x[j] + add_and_dot(column + 1, x[j], x + j + 1, sum + j + 1, n - j - 1);
@@ -98,8 +96,8 @@ RealForm<Complex> tridiagonal_form(Owned<Complex> given) {
   const auto n = a.rows;
   std::vector<double> diagonal(size(n)), below(size(std::max<Index>(n - 1, 0)));
   std::vector<Complex> factors(below.size());
-  for (Index begin = 0; begin < n; begin += kPanel) {
-    auto width = std::min(kPanel, n - begin);
+  for (Index begin = 0; begin < n; begin += kReductionPanel) {
+    auto width = std::min(kReductionPanel, n - begin);
     // a -= v z^H + z v^H as one product: columns v0 z0 v1 z1 .., and the same with each pair turned.
     Owned<Complex> pairs(n, 2 * width), turned(n, 2 * width);
     for (Index j = 0; j < width; ++j) {
@@ -131,8 +129,8 @@ RealForm<Complex> bidiagonal_form(Owned<Complex> given) {
   std::vector<double> diagonal(size(n)), above(size(std::max<Index>(n - 1, 0)));
   std::vector<Complex> of_columns(size(n)), of_rows(above.size());
   Owned<Complex> rows(n, n);  // the vectors of reflections from the right
-  for (Index begin = 0; begin < n; begin += kPanel) {
-    auto width = std::min(kPanel, n - begin);
+  for (Index begin = 0; begin < n; begin += kReductionPanel) {
+    auto width = std::min(kReductionPanel, n - begin);
     // a -= v y^H + x u^H as one product: columns v0 x0 v1 x1 .. and y0 u0 y1 u1 ..
     Owned<Complex> lefts(n, 2 * width), rights(n, 2 * width);
     auto left = lefts.block, right = rights.block;

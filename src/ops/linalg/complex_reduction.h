@@ -8,7 +8,6 @@
 #include "ops/linalg/reflections.h"
 
 namespace bora::linalg {
-using Complex = std::complex<double>;
 /// a = left b right^H, where b is real with this diagonal and the numbers beside it: below it (and above) for the form
 /// of a Hermitian matrix, for which left and right are the same and only left is given, else above it.
 template <class T> struct RealForm {

@@ -30,8 +30,8 @@ struct Eig {
           return convert<Complex, Result>(r.vectors.block, vectors);
         }
       }
-      std::fill_n(values, n, Result(kNan<Real<T>>));
-      std::fill_n(vectors.data, n * n, Result(kNan<Real<T>>));
+      std::fill_n(values, n, Result(kNanOf<Real<T>>));
+      std::fill_n(vectors.data, n * n, Result(kNanOf<Real<T>>));
     });
   }
   /// C. Boeddeker et al., "On the computation of complex-valued gradients with application to statistically optimum

@@ -1,19 +1,13 @@
 // Eigenvectors by back substitution, a group of them at a time so that products do most of it.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include "bora/base/parallel.h"
 #include "ops/linalg/schur_form.h"
 
 namespace bora::linalg {
-using kernels::Into;
 namespace {
-constexpr double kEps = std::numeric_limits<double>::epsilon();
-constexpr Index kGroup = 32;                    // vectors and rows at a time
-constexpr double kLarge = 1e100, kTiny = 1e-100;  // vectors are scaled before they overflow
-
-std::size_t size(Index n) { return static_cast<std::size_t>(n); }
-double size_of(Complex z) { return std::abs(z.real()) + std::abs(z.imag()); }
+constexpr Index kGroup = 32;                                   // vectors and rows at a time
+constexpr double kLargeVector = 1e100, kTinyVector = 1e-100;  // vectors are scaled before they overflow
 
 /// Whether rows i and i + 1 are a block of conjugate eigenvalues.
 template <class T> bool is_pair(Reads<T> t, Index i) {
@@ -51,7 +45,7 @@ template <class T> struct Group {
   /// Sums of later rows' numbers become numbers of rows [first, last).
   void solve_rows(Index j, Complex value, Index first, Index last, std::vector<Complex>& y) const {
     const auto own = columns(j), least_from = std::min(last, j);
-    const auto least = std::max(kEps * size_of(value), kTiny);
+    const auto least = std::max(kEps * size_of(value), kTinyVector);
     auto raised = [&](Complex z) { return size_of(z) < least ? Complex(least) : z; };
     const auto stop = std::min(last, j + own);
     for (auto i = first; i < stop; ++i) y[size(i - first)] = get(i, j);
@@ -72,7 +66,7 @@ template <class T> struct Group {
         here /= raised(value - t(i, i));
         largest = size_of(here);
       }
-      if (largest > kLarge) {
+      if (largest > kLargeVector) {
         for (auto& v : y) v /= largest;
         for (auto c = j; c < j + own; ++c)
           for (Index r = 0; r < end; ++r) x(r, c) /= largest;
@@ -141,10 +135,10 @@ template <class T> std::vector<double> balance(Block<T> a) {
       if (column == 0 || row == 0) continue;
       const auto before = column + row;
       double factor = 1;
-      for (; column < row / 2 && factor < kLarge; factor *= 2) column *= 2, row /= 2;
-      for (; column >= row * 2 && factor > kTiny; factor /= 2) column /= 2, row *= 2;
+      for (; column < row / 2 && factor < kLargeVector; factor *= 2) column *= 2, row /= 2;
+      for (; column >= row * 2 && factor > kTinyVector; factor /= 2) column /= 2, row *= 2;
       const auto total = r[size(i)] * factor;
-      if (factor == 1 || column + row >= 0.95 * before || total > kLarge || total < kTiny) continue;
+      if (factor == 1 || column + row >= 0.95 * before || total > kLargeVector || total < kTinyVector) continue;
       r[size(i)] = total;
       for (Index k = 0; k < n; ++k) a(i, k) /= factor;
       for (Index k = 0; k < n; ++k) a(k, i) *= factor;

@@ -7,7 +7,7 @@ namespace bora {
 namespace ops {
 using namespace linalg;
 namespace {
-constexpr Index kSmall = 48;  // up to this size QL iterations on the whole matrix are as fast
+constexpr Index kWholeQlSize = 48;  // up to this size QL iterations on the whole matrix are as fast
 
 /// Of a finite symmetric or Hermitian matrix, which becomes real on the way: reflections to a tridiagonal matrix and
 /// back. The values; the vectors go to x [n, n].
@@ -20,7 +20,7 @@ template <class T, class Out> std::vector<double> eigen_of(Owned<T> m, Block<Out
     return values;
   };
   if constexpr (!kComplex<T>)
-    if (x.rows <= kSmall) {
+    if (x.rows <= kWholeQlSize) {
       auto r = eigen_of_small(m);
       convert<double, Out>(r.vectors.block, x);
       return finish(std::move(r.values));
@@ -56,8 +56,8 @@ struct Eigh {
       auto x = matrix<T>(out[1], i);
       Owned<Wide> a(n, n, Fill::none);
       if (!convert_finite<T, Wide>(matrix<T>(in[0], i), a.block)) {
-        std::fill_n(w, n, kNan<Real<T>>);
-        std::fill_n(x.data, n * n, T(kNan<Real<T>>));
+        std::fill_n(w, n, kNanOf<Real<T>>);
+        std::fill_n(x.data, n * n, T(kNanOf<Real<T>>));
         return;
       }
       auto values = eigen_of(std::move(a), x);

@@ -9,15 +9,11 @@
 
 namespace bora::linalg {
 namespace {
-constexpr Index kLeaf = 16;   // rows or columns that plain loops take
-constexpr Index kPanel = 64;  // columns that are copied to lie side by side
+constexpr Index kFactorLeaf = 16;     // rows or columns that plain loops take
+constexpr Index kCopiedColumns = 64;  // columns that are copied to lie side by side
 
 /// A half of n, in whole leaves.
-Index half_of(Index n) { return (n / 2 + kLeaf - 1) / kLeaf * kLeaf; }
-
-/// What pivots are chosen by; of a complex number as LAPACK does.
-template <class T> T size_of(T x) { return std::abs(x); }
-template <class T> T size_of(std::complex<T> z) { return std::abs(z.real()) + std::abs(z.imag()); }
+Index half_of(Index n) { return (n / 2 + kFactorLeaf - 1) / kFactorLeaf * kFactorLeaf; }
 
 template <class T> bool cholesky_leaf(Block<T> a) {
   for (Index j = 0; j < a.rows; ++j) {
@@ -55,8 +51,8 @@ template <class T> void lu_leaf(Block<T> a, std::int32_t* pivots) {
 }
 template <class T> void lu_halves(Block<T> a, std::int32_t* pivots) {
   auto m = a.rows, n = a.columns;
-  if (n <= kLeaf / 2) return lu_leaf(a, pivots);
-  auto h = n > kLeaf ? half_of(n) : kLeaf / 2;
+  if (n <= kFactorLeaf / 2) return lu_leaf(a, pivots);
+  auto h = n > kFactorLeaf ? half_of(n) : kFactorLeaf / 2;
   auto left = a.part(0, 0, m, h), right = a.part(0, h, m, n - h), below = a.part(h, h, m - h, n - h);
   factor_lu(left, pivots);
   swap_rows(right, pivots, 0, h);
@@ -71,7 +67,7 @@ template <class T> void lu_halves(Block<T> a, std::int32_t* pivots) {
 
 template <class T> bool factor_cholesky(Block<T> a) {
   auto n = a.rows;
-  if (n <= kLeaf) return cholesky_leaf(a);
+  if (n <= kFactorLeaf) return cholesky_leaf(a);
   auto h = half_of(n);
   auto top = a.part(0, 0, h, h), left = a.part(h, 0, n - h, h), rest = a.part(h, h, n - h, n - h);
   if (!factor_cholesky(top)) return false;
@@ -96,7 +92,7 @@ template <class T> void factor_lu(Block<T> a, std::int32_t* pivots) {
     swap_rows(right, pivots, 0, m);
     return solve_triangular<T>(square, Half::lower, Diagonal::ones, right);
   }
-  if (n > kPanel || a.row == 1) return lu_halves(a, pivots);
+  if (n > kCopiedColumns || a.row == 1) return lu_halves(a, pivots);
   std::vector<T> memory(static_cast<std::size_t>(m * n));
   auto panel = by_columns(memory.data(), m, n);
   copy<T>(a.turned(), panel.turned());

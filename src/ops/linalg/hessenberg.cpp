@@ -4,11 +4,7 @@
 #include <utility>
 
 namespace bora::linalg {
-using kernels::Into;
 namespace {
-constexpr Index kPanel = 32;
-std::size_t size(Index n) { return static_cast<std::size_t>(n); }
-
 /// c -= left right^H.
 template <class T> void subtract_product(Reads<T> left, Reads<T> right, Block<T> c) {
   if constexpr (kComplex<T>) {
@@ -47,8 +43,8 @@ template <class T> HessenbergForm<T> hessenberg_form(Owned<T> given) {
   auto a = given.block;
   const auto n = a.rows, count = std::max<Index>(n - 2, 0);
   std::vector<T> factors(size(std::max<Index>(n - 1, 0)));
-  for (Index begin = 0; begin < count; begin += kPanel) {
-    const auto width = std::min(kPanel, count - begin), first = begin + 1, m = n - first, end = begin + width;
+  for (Index begin = 0; begin < count; begin += kReductionPanel) {
+    const auto width = std::min(kReductionPanel, count - begin), first = begin + 1, m = n - first, end = begin + width;
     Owned<T> vectors(m, width), products(n, width), triangle(width, width), above(first, width, Fill::none);
     auto v = vectors.block, y = products.block;
     reduce_panel(a, begin, v, y, factors.data() + begin);

@@ -12,7 +12,7 @@ namespace {
 constexpr Index kWidth = 32;
 
 /// y -= factor v (v^H y), v = (1, rest of n - 1 numbers).
-template <class T> void apply(const T* v, T factor, T* y, Index n) {
+template <class T> void reflect_vector(const T* v, T factor, T* y, Index n) {
   const auto part = factor * (y[0] + dot(v + 1, y + 1, n - 1));
   y[0] -= part;
   for (Index i = 1; i < n; ++i) y[i] -= part * v[i];
@@ -28,7 +28,7 @@ template <class T> void factor_packed(Block<T> a, T* factors) {
       factors[c] = reflect(x, m - c);
       v.block(c - begin, c - begin) = 1;
       std::copy_n(x + 1, m - c - 1, &v.block(c - begin, c - begin) + 1);
-      for (auto j = c + 1; j < end; ++j) apply(x, conjugated(factors[c]), &a(c, j), m - c);
+      for (auto j = c + 1; j < end; ++j) reflect_vector(x, conjugated(factors[c]), &a(c, j), m - c);
     }
     join_reflections<T>(v.block, factors + begin, t.block);
     Panel<T>{v.block, t.block}.apply(a.part(begin, end, left, n - end), true);

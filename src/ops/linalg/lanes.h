@@ -9,6 +9,7 @@
 namespace bora::linalg {
 using Index = std::int64_t;
 inline constexpr std::size_t kLaneBytes = 32;
+inline constexpr Index kTogether = 4;  // columns of a matrix that a pass over a vector takes
 template <class T> struct Lanes {
   static constexpr Index count = kLaneBytes / sizeof(T);
   typedef T Vector __attribute__((vector_size(kLaneBytes)));
@@ -27,11 +28,13 @@ template <class V, class T> void set(V& v, Index i, T x) {
   else v[i] = x;
 }
 /// The vector at x, aligned or not.
-template <class V, class T> V at(const T* x) {
+template <class V, class T> V lanes_at(const T* x) {
   V v;
   std::memcpy(&v, x, sizeof(V));
   return v;
 }
+/// The sum of all numbers.
+inline double sum_of(Lanes<double>::Vector v) { return (v[0] + v[1]) + (v[2] + v[3]); }
 /// a * b + c, rounded once.
 template <class V> V fused(V a, V b, V c) {
   if constexpr (std::is_same_v<V, Lanes<double>::Vector>) return _mm256_fmadd_pd(a, b, c);

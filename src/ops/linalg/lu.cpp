@@ -10,7 +10,7 @@ namespace ops {
 using namespace linalg;
 namespace {
 /// x at [.., rows, columns] from the corner (row, column).
-Array block_of(const Array& x, Index row, Index column, Index rows, Index columns) {
+Array part_of_matrix(const Array& x, Index row, Index column, Index rows, Index columns) {
   return slice_in_dim(slice_in_dim(x, -2, row, row + rows), -1, column, column + columns);
 }
 }  // namespace
@@ -40,21 +40,21 @@ struct Lu {
   /// l^-1 b, rows below it are b u^-1.
   Array vjp(const Vjp& v) const {
     auto m = v.out[0].shape(-2), n = v.out[0].shape(-1), k = std::min(m, n);
-    auto square = block_of(v.out[0], 0, 0, k, k), ct = block_of(v.ct[0], 0, 0, k, k);
+    auto square = part_of_matrix(v.out[0], 0, 0, k, k), ct = part_of_matrix(v.ct[0], 0, 0, k, k);
     auto u = triu(square), l = tril(square, -1) + eye(k, square.dtype());
     auto after_l = [&](const Array& x) { return triangular_solve(l, x, {.transposed = true}); };
     auto after_u = [&](const Array& x) { return t(triangular_solve(u, t(x), {.lower = false})); };
     auto dl = tril(ct, -1), du = triu(ct);
     Array right, below;
     if (n > k) {
-      auto of_right = block_of(v.ct[0], 0, k, k, n - k);
+      auto of_right = part_of_matrix(v.ct[0], 0, k, k, n - k);
       right = after_l(of_right);
-      dl = dl - tril(matmul(right, t(block_of(v.out[0], 0, k, k, n - k))), -1);
+      dl = dl - tril(matmul(right, t(part_of_matrix(v.out[0], 0, k, k, n - k))), -1);
     }
     if (m > k) {
-      auto of_below = block_of(v.ct[0], k, 0, m - k, k);
+      auto of_below = part_of_matrix(v.ct[0], k, 0, m - k, k);
       below = after_u(of_below);
-      du = du - triu(matmul(t(block_of(v.out[0], k, 0, m - k, k)), below));
+      du = du - triu(matmul(t(part_of_matrix(v.out[0], k, 0, m - k, k)), below));
     }
     auto g = after_u(after_l(tril(matmul(t(l), dl), -1) + triu(matmul(du, t(u)))));
     if (n > k) g = concatenate({g, right}, -1);
@@ -120,7 +120,7 @@ Slogdet slogdet(const Array& a) {
 Array det(const Array& a) {
   check_square_numbers("det", a.type());
   auto n = a.shape(-1);
-  auto at = [&](Index i, Index j) { return squeeze(ops::block_of(a, i, j, 1, 1), {-2, -1}); };
+  auto at = [&](Index i, Index j) { return squeeze(ops::part_of_matrix(a, i, j, 1, 1), {-2, -1}); };
   auto minor = [&](Index i, Index j) { return at(1, i) * at(2, j) - at(1, j) * at(2, i); };
   // Small ones by their formula, whose derivative is right for singular matrices too.
   if (n == 0) return ones(ops::batch(a.type()), a.dtype());

@@ -18,7 +18,7 @@
 #include "ops/linalg/checks.h"
 
 namespace bora::linalg {
-template <class T> inline constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
+template <class T> inline constexpr T kNanOf = std::numeric_limits<T>::quiet_NaN();
 /// Matrix k of the batch.
 template <class T> Block<const T> matrix(const InputView& in, Index k) {
   auto r = rows(in.type), c = columns(in.type);

@@ -8,10 +8,7 @@
 
 namespace bora::linalg {
 namespace {
-using kernels::Into;
-constexpr Index kPanel = 32, kColumns = 4, kTile = 512;
-
-std::size_t size(Index n) { return static_cast<std::size_t>(n); }
+constexpr Index kRealTile = 512;
 
 /// below += tile x, beside += tile' y for a tile of some columns, which is read once.
 void multiply_twice(Block<const double> tile, const double* x, const double* y, double* below, double* beside) {
@@ -19,22 +16,22 @@ void multiply_twice(Block<const double> tile, const double* x, const double* y, 
   constexpr auto lanes = Lanes<double>::count;
   const auto m = tile.rows;
   Index j = 0;
-  for (; j + kColumns <= tile.columns; j += kColumns) {
-    V sums[kColumns] = {}, factors[kColumns];
-    for (Index c = 0; c < kColumns; ++c) factors[c] = V{} + x[j + c];
+  for (; j + kTogether <= tile.columns; j += kTogether) {
+    V sums[kTogether] = {}, factors[kTogether];
+    for (Index c = 0; c < kTogether; ++c) factors[c] = V{} + x[j + c];
     Index i = 0;
     for (; i + lanes <= m; i += lanes) {
-      auto out = at<V>(below + i);
-      const auto in = at<V>(y + i);
+      auto out = lanes_at<V>(below + i);
+      const auto in = lanes_at<V>(y + i);
 #pragma GCC unroll 4
-      for (Index c = 0; c < kColumns; ++c) {
-        const auto a = at<V>(&tile(i, j + c));
+      for (Index c = 0; c < kTogether; ++c) {
+        const auto a = lanes_at<V>(&tile(i, j + c));
         out = fused(a, factors[c], out);
         sums[c] = fused(a, in, sums[c]);
       }
       put(below + i, out);
     }
-    for (Index c = 0; c < kColumns; ++c) {
+    for (Index c = 0; c < kTogether; ++c) {
       double sum = (sums[c][0] + sums[c][1]) + (sums[c][2] + sums[c][3]);
       for (auto r = i; r < m; ++r) {
         below[r] += tile(r, j + c) * x[j + c];
@@ -66,8 +63,8 @@ void symmetric_product(Block<const double> a, const double* x, double* y) {
           sum[j] += column[0] * x[j] + dot(column + 1, x + j + 1, m);
           add_times(x[j], column + 1, sum + j + 1, m);
         }
-        for (auto r = below; r < n; r += kTile) {
-          const auto rows = std::min(kTile, n - r);
+        for (auto r = below; r < n; r += kRealTile) {
+          const auto rows = std::min(kRealTile, n - r);
           multiply_twice(a.part(r, first, rows, w), x + first, x + r, sum + r, sum + first);
         }
       }
@@ -81,8 +78,8 @@ RealForm<double> tridiagonal_form(Owned<double> given) {
   auto a = given.block;
   const auto n = a.rows;
   std::vector<double> diagonal(size(n)), under(size(std::max<Index>(n - 1, 0))), factors(under.size());
-  for (Index begin = 0; begin < n; begin += kPanel) {
-    const auto width = std::min<Index>(kPanel, n - begin);
+  for (Index begin = 0; begin < n; begin += kReductionPanel) {
+    const auto width = std::min<Index>(kReductionPanel, n - begin);
     // a -= v w' + w v' as one product: columns v0 w0 v1 w1 .., and the same with each pair turned.
     Owned<double> all_pairs(n, 2 * width), all_turned(n, 2 * width);
     auto pairs = all_pairs.block, turned = all_turned.block;

@@ -7,16 +7,13 @@
 #include "ops/linalg/lanes.h"
 
 namespace bora::linalg {
-using kernels::Into;
 namespace {
-constexpr Index kPanel = 64, kLeaf = 8;
-
-std::size_t size(Index n) { return static_cast<std::size_t>(n); }
+constexpr Index kPanelWidth = 64, kReflectionLeaf = 8;
 
 /// Factors p [m, n], whose columns lie one behind the other; v is the panel's, zero at first.
 template <class T> void factor_panel(Block<T> p, Block<T> v, T* factors, Block<T> t) {
   auto m = p.rows, n = p.columns;
-  if (n > kLeaf) {
+  if (n > kReflectionLeaf) {
     auto h = n / 2;
     auto left = v.part(0, 0, m, h), right = v.part(h, h, m - h, n - h);
     factor_panel(p.part(0, 0, m, h), left, factors, t.part(0, 0, h, h));
@@ -48,7 +45,7 @@ template <class T> std::pair<Real<T>, Real<T>> largest_of(const T* x, Index n) {
   V sizes{}, nothings{};
   Index i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const auto v = at<V>(parts + i), size = v < 0 ? -v : v;
+    const auto v = lanes_at<V>(parts + i), size = v < 0 ? -v : v;
     nothings += v * R(0);
     sizes = size > sizes ? size : sizes;
   }
@@ -85,7 +82,7 @@ template <class T> T reflect(T* x, Index n) {
     using V = typename Lanes<T>::Vector;
     constexpr auto lanes = Lanes<T>::count;
     Index i = 1;
-    for (; i + lanes <= n; i += lanes) put(x + i, at<V>(x + i) / rest);
+    for (; i + lanes <= n; i += lanes) put(x + i, lanes_at<V>(x + i) / rest);
     for (; i < n; ++i) x[i] /= rest;
   }
   x[0] = plain ? left : left * largest;
@@ -117,8 +114,8 @@ template <class T> void Panel<T>::apply(Block<T> c, bool turned) const {
 /// f(panel, first row of it), from the last panel to the first.
 template <class T> template <class F> void ReflectionProduct<T>::each_panel(F f) const {
   const auto n = columns.block.rows, count = n - shift;
-  for (auto begin = (count - 1) / kPanel * kPanel; count > 0 && begin >= 0; begin -= kPanel) {
-    auto width = std::min(kPanel, count - begin), first = begin + shift, m = n - first;
+  for (auto begin = (count - 1) / kPanelWidth * kPanelWidth; count > 0 && begin >= 0; begin -= kPanelWidth) {
+    auto width = std::min(kPanelWidth, count - begin), first = begin + shift, m = n - first;
     Owned<T> v(m, width), t(width, width);
     for (Index j = 0; j < width; ++j) {
       v.block(j, j) = 1;
@@ -139,10 +136,10 @@ template <class T> void ReflectionProduct<T>::matrix(Block<T> x) const {
 }
 
 template <class T> Reflections<T>::Reflections(Block<T> a)
-    : m_(a.rows), k_(std::min(a.rows, a.columns)), v_(m_, k_), t_(kPanel, k_) {
-  Owned<T> memory(m_, kPanel, Fill::none);
-  std::vector<T> factors(size(kPanel));
-  for (Index begin = 0; begin < k_; begin += kPanel) {
+    : m_(a.rows), k_(std::min(a.rows, a.columns)), v_(m_, k_), t_(kPanelWidth, k_) {
+  Owned<T> memory(m_, kPanelWidth, Fill::none);
+  std::vector<T> factors(size(kPanelWidth));
+  for (Index begin = 0; begin < k_; begin += kPanelWidth) {
     auto p = panel(begin);
     auto m = p.v.rows, n = p.v.columns, end = begin + n;
     auto own = by_columns(memory.block.data, m, n);
@@ -154,18 +151,18 @@ template <class T> Reflections<T>::Reflections(Block<T> a)
   }
 }
 template <class T> Panel<T> Reflections<T>::panel(Index begin) const {
-  auto n = std::min(kPanel, k_ - begin);
-  return {v_.block.part(begin, begin, m_ - begin, n), by_rows(t_.block.data + begin * kPanel, n, n)};
+  auto n = std::min(kPanelWidth, k_ - begin);
+  return {v_.block.part(begin, begin, m_ - begin, n), by_rows(t_.block.data + begin * kPanelWidth, n, n)};
 }
 template <class T> void Reflections<T>::apply(Block<T> x) const {
-  for (auto begin = (k_ - 1) / kPanel * kPanel; begin >= 0; begin -= kPanel)
+  for (auto begin = (k_ - 1) / kPanelWidth * kPanelWidth; begin >= 0; begin -= kPanelWidth)
     panel(begin).apply(x.part(begin, 0, m_ - begin, x.columns), false);
 }
 template <class T> void Reflections<T>::columns(Block<T> q) const {
   for (Index i = 0; i < q.rows; ++i)
     for (Index j = 0; j < q.columns; ++j) q(i, j) = i == j ? 1 : 0;
   // Columns to the left of a panel are still those of the identity, and it leaves them.
-  for (auto begin = (k_ - 1) / kPanel * kPanel; begin >= 0; begin -= kPanel)
+  for (auto begin = (k_ - 1) / kPanelWidth * kPanelWidth; begin >= 0; begin -= kPanelWidth)
     panel(begin).apply(q.part(begin, begin, m_ - begin, q.columns - begin), false);
 }
 

@@ -9,6 +9,8 @@ namespace bora::linalg {
 /// The reflection h = I - factor v v^H whose h^H takes x [n] to (length, 0 ..), with a real length: x becomes v without
 /// its first element, which is 1; x[0] becomes the length, + or -. Returns the factor, 0 where x is that already.
 template <class T> T reflect(T* x, Index n);
+/// Columns that a reduction to a Hessenberg, tridiagonal or bidiagonal matrix takes before it changes the others.
+inline constexpr Index kReductionPanel = 32;
 template <class T> struct Panel {
   Block<T> v, t;
   /// c -= v t v^H c; turned: c -= v t^H v^H c. c is [m, any].

@@ -55,7 +55,7 @@ struct Schur {
         if (found) put(out[0], k, s.t), put(out[1], k, s.z);
       }
       if (found) return;
-      a.setConstant(kNan<double>);
+      a.setConstant(kNanOf<double>);
       put(out[0], k, a), put(out[1], k, a);
     });
   }
@@ -101,7 +101,7 @@ struct Sylvester {
         return r;
       };
       auto a = triangle_of(read(in[0])), b = triangle_of(read(in[1]));
-      if (!a.found || !b.found) return put(out[0], k, M::Constant(q.rows(), q.cols(), kNan<double>).eval());
+      if (!a.found || !b.found) return put(out[0], k, M::Constant(q.rows(), q.cols(), kNanOf<double>).eval());
       // t y + y s = u^H q v, column after column of y.
       MatrixXcd y = a.z.adjoint() * q * b.z;
       for (Index j = 0; j < y.cols(); ++j) {
@@ -134,7 +134,7 @@ struct Sqrtm {
   void eval(Inputs in, Outputs out) const {
     each_general(in[0], [&](auto a, Index k) {
       auto s = triangle_of(a);
-      if (!s.found) return put(out[0], k, MatrixXcd::Constant(a.rows(), a.cols(), kNan<double>).eval());
+      if (!s.found) return put(out[0], k, MatrixXcd::Constant(a.rows(), a.cols(), kNanOf<double>).eval());
       MatrixXcd r = MatrixXcd::Zero(a.rows(), a.cols());
       for (Index j = 0; j < r.cols(); ++j) {
         r(j, j) = std::sqrt(s.t(j, j));

@@ -2,22 +2,18 @@
 #include "ops/linalg/schur_form.h"
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include "ops/linalg/hessenberg.h"
 
 namespace bora::linalg {
 namespace {
-constexpr double kEps = std::numeric_limits<double>::epsilon(), kLeast = std::numeric_limits<double>::min();
-constexpr Index kSmall = 64;     // blocks up to this size are solved at once
+constexpr Index kAtOnce = 64;    // blocks up to this size are solved at once
 constexpr Index kDeflated = 25;  // percent of a window: with more, another window comes before a sweep
-constexpr Index kIterations = 30;
 
-std::size_t size(Index n) { return static_cast<std::size_t>(n); }
 /// Shifts of a sweep over a block of n rows, and rows of a window of deflation.
 Index shifts_for(Index n) { return n < 150 ? 16 : n < 400 ? 24 : n < 1200 ? 40 : 64; }
 Index window_for(Index n) { return std::min(n, 2 * shifts_for(n)); }
 
-template <class T> Owned<T> identity(Index n) {
+template <class T> Owned<T> unit_matrix(Index n) {
   Owned<T> r(n, n);
   for (Index i = 0; i < n; ++i) r.block(i, i) = 1;
   return r;
@@ -35,9 +31,9 @@ template <class T> struct Iteration {
     Index idle = 0, tries = kIterations * std::max<Index>(10, h.rows);
     for (auto last = h.rows - 1; last >= 0;) {
       auto first = begin_of_block(h, last);
-      if (last - first < kSmall) {
+      if (last - first < kAtOnce) {
         auto rows = last - first + 1;
-        auto small = copied<T>(h.part(first, first, rows, rows)), u = identity<T>(rows);
+        auto small = copied<T>(h.part(first, first, rows, rows)), u = unit_matrix<T>(rows);
         if (!iterate(small.block, u.block)) return false;
         put_back(small.block, u.block, first);
         last = first - 1;
@@ -48,9 +44,9 @@ template <class T> struct Iteration {
       auto [count, shifts] = deflate(first, last, window);
       last -= count;
       idle = count > 0 ? 0 : idle + 1;
-      if (count * 100 > kDeflated * window || last - first < kSmall) continue;
+      if (count * 100 > kDeflated * window || last - first < kAtOnce) continue;
       first = begin_of_block(h, last);
-      if (last - first < kSmall) continue;
+      if (last - first < kAtOnce) continue;
       sweep(first, last, pairs_of(std::move(shifts), first, last, idle));
     }
     return true;
@@ -82,7 +78,7 @@ template <class T> struct Iteration {
   Deflated deflate(Index first, Index last, Index window) {
     const auto begin = last - window + 1;
     const T coupling = begin > first ? h(begin, begin - 1) : T(0);
-    auto own = copied<T>(h.part(begin, begin, window, window)), turns = identity<T>(window);
+    auto own = copied<T>(h.part(begin, begin, window, window)), turns = unit_matrix<T>(window);
     auto t = own.block, u = turns.block;
     if (!iterate(t, u)) return {0, {}};
     const auto least = kLeast * (static_cast<double>(h.rows) / kEps);
@@ -136,7 +132,7 @@ template <class T> struct Iteration {
     }
     if (static_cast<Index>(shifts.size()) < most) {
       const auto rows = std::min(2 * most, last - first + 1);
-      auto own = copied<T>(h.part(last - rows + 1, last - rows + 1, rows, rows)), u = identity<T>(rows);
+      auto own = copied<T>(h.part(last - rows + 1, last - rows + 1, rows, rows)), u = unit_matrix<T>(rows);
       if (iterate(own.block, u.block)) shifts = eigenvalues_of<T>(own.block, rows);
     }
     if (shifts.size() < 2) return {eigenvalues_of_pair<T>(h, last - 1)};
@@ -160,7 +156,7 @@ template <class T> struct Iteration {
     std::vector<Index> at(size(count), first);  // where the next reflection of each bulge begins
     while (at.back() < last) {
       const auto begin = std::max(first, at.back() - 1), end = std::min(begin + rows, last + 1), w = end - begin;
-      auto own = copied<T>(h.part(begin, begin, w, w)), u = identity<T>(w);
+      auto own = copied<T>(h.part(begin, begin, w, w)), u = unit_matrix<T>(w);
       for (Index b = 0; b < count; ++b) {
         auto& k = at[size(b)];
         auto free = b == 0 || at[size(b - 1)] >= last ? last + 4 : at[size(b - 1)];

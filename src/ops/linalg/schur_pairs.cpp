@@ -9,8 +9,6 @@
 
 namespace bora::linalg {
 namespace {
-constexpr double kEps = std::numeric_limits<double>::epsilon();
-
 /// Reflects the rows i and i + 1 so that x becomes a multiple of the first unit vector.
 template <class T> void reflect_pair(Block<T> t, Block<T> u, Index i, T x, T y) {
   T v[2] = {x, y};

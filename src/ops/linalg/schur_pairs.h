@@ -40,7 +40,7 @@ template <class T> struct SmallReflection {
       constexpr auto lanes = Lanes<T>::count;
       for (; i + lanes <= end; i += lanes) {
         V y[count], sum{};
-        for (int c = 0; c < count; ++c) y[c] = at<V>(x[c] + i), sum += y[c] * v[c];
+        for (int c = 0; c < count; ++c) y[c] = lanes_at<V>(x[c] + i), sum += y[c] * v[c];
         sum *= factor;
         for (int c = 0; c < count; ++c) put(x[c] + i, V(y[c] - sum * v[c]));
       }

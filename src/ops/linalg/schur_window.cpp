@@ -1,20 +1,11 @@
 // QR iterations on a small matrix.
 #include "ops/linalg/schur_window.h"
 #include <algorithm>
-#include <limits>
 #include "ops/linalg/lanes.h"
 #include "ops/linalg/reflections.h"
 #include "ops/linalg/schur_pairs.h"
 
 namespace bora::linalg {
-namespace {
-constexpr double kEps = std::numeric_limits<double>::epsilon(), kLeast = std::numeric_limits<double>::min();
-constexpr Index kIterations = 30;  // for each eigenvalue
-
-double size_of(double x) { return std::abs(x); }
-double size_of(Complex z) { return std::abs(z.real()) + std::abs(z.imag()); }
-}  // namespace
-
 template <class T> bool negligible(Reads<T> h, Index k) {
   const auto least = kLeast * (static_cast<double>(h.rows) / kEps), beside = size_of(h(k, k - 1));
   if (beside <= least) return true;

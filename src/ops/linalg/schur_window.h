@@ -8,7 +8,7 @@
 #include "ops/linalg/blocked.h"
 
 namespace bora::linalg {
-using Complex = std::complex<double>;
+inline constexpr Index kIterations = 30;  // for each eigenvalue
 /// Two shifts; of a real matrix both real or conjugate.
 using Shifts = std::pair<Complex, Complex>;
 

@@ -2,7 +2,6 @@
 #include "ops/linalg/secular.h"
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include "bora/base/parallel.h"
 #include "ops/linalg/lanes.h"
 
@@ -10,10 +9,7 @@ namespace bora::linalg {
 namespace {
 using V = Lanes<double>::Vector;
 constexpr auto kLanesOf = Lanes<double>::count;
-constexpr double kEps = std::numeric_limits<double>::epsilon();
 
-std::size_t size(Index n) { return static_cast<std::size_t>(n); }
-double all(V v) { return (v[0] + v[1]) + (v[2] + v[3]); }
 /// The difference of poles: of x and y, or of their squares.
 template <bool squares, class T> T apart(T x, double y) {
   if constexpr (squares) return (x - y) * (x + y);
@@ -33,13 +29,13 @@ template <bool squares> struct Finder {
     V value{}, slope{}, magnitude{};
     auto j = begin;
     for (; j + kLanesOf <= end; j += kLanesOf) {
-      const auto inverse = 1.0 / (apart<squares>(at<V>(&s.d[size(j)]), near) - x);
-      const auto part = at<V>(&weights[size(j)]) * inverse;
+      const auto inverse = 1.0 / (apart<squares>(lanes_at<V>(&s.d[size(j)]), near) - x);
+      const auto part = lanes_at<V>(&weights[size(j)]) * inverse;
       value += part;
       slope += part * inverse;
       magnitude += part < 0 ? -part : part;
     }
-    Sums r{all(value), all(slope), all(magnitude)};
+    Sums r{sum_of(value), sum_of(slope), sum_of(magnitude)};
     for (; j < end; ++j) {
       const auto inverse = 1 / (apart<squares>(s.d[size(j)], near) - x), part = weights[size(j)] * inverse;
       r.value += part;
@@ -110,7 +106,7 @@ template <bool squares> void all_vectors(const Secular& s, const std::vector<Roo
       const auto near = s.d[size(roots[size(i)].pole)], offset = roots[size(i)].offset;
       auto column = &gaps(0, i);
       for (Index j = 0; j < lanes_end; j += kLanesOf)
-        put(column + j, apart<squares>(at<V>(&s.d[size(j)]), near) - offset);
+        put(column + j, apart<squares>(lanes_at<V>(&s.d[size(j)]), near) - offset);
       for (auto j = lanes_end; j < k; ++j) column[j] = apart<squares>(s.d[size(j)], near) - offset;
     }
   });
@@ -123,7 +119,8 @@ template <bool squares> void all_vectors(const Secular& s, const std::vector<Roo
       const auto pole = s.d[size(i)];
       for (auto j = begin; j < end; j += kLanesOf) {
         if (j + kLanesOf <= end && (i < j || i >= j + kLanesOf)) {
-          put(&z[size(j)], at<V>(&z[size(j)]) * (at<V>(column + j) / apart<squares>(at<V>(&s.d[size(j)]), pole)));
+          put(&z[size(j)], lanes_at<V>(&z[size(j)]) *
+                               (lanes_at<V>(column + j) / apart<squares>(lanes_at<V>(&s.d[size(j)]), pole)));
           continue;
         }
         for (auto l = j; l < std::min(j + kLanesOf, end); ++l)
@@ -135,7 +132,8 @@ template <bool squares> void all_vectors(const Secular& s, const std::vector<Roo
   parallel_for(k, grain, [&](Index begin, Index end) {
     for (auto i = begin; i < end; ++i) {
       auto column = &gaps(0, i);
-      for (Index j = 0; j < lanes_end; j += kLanesOf) put(column + j, at<V>(&z[size(j)]) / at<V>(column + j));
+      for (Index j = 0; j < lanes_end; j += kLanesOf)
+        put(column + j, lanes_at<V>(&z[size(j)]) / lanes_at<V>(column + j));
       for (auto j = lanes_end; j < k; ++j) column[j] = z[size(j)] / column[j];
       if constexpr (squares) {
         auto other = &left(0, i);

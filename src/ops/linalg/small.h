@@ -16,7 +16,7 @@ template <class V, class T> void store(const V* from, Index n, T* x) {
   for (Index i = 0; i < kLanes<V, T>; ++i)
     for (Index e = 0; e < n; ++e) x[i * n + e] = get<V, T>(from[e], i);
 }
-template <class V> V magnitude(V x) { return x < 0 ? -x : x; }
+template <class V> V magnitudes(V x) { return x < 0 ? -x : x; }
 template <class T, class V> V root(V x) {
   for (Index i = 0; i < kLanes<V, T>; ++i) set(x, i, std::sqrt(get<V, T>(x, i)));
   return x;

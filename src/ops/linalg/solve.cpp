@@ -11,9 +11,9 @@ namespace {
 /// Overwrites b [n, k] by x, and a [n, n], one system in each lane.
 template <class V> void solve_lanes(V* a, V* b, Index n, Index k) {
   for (Index j = 0; j < n; ++j) {
-    auto best = magnitude(a[j * n + j]);
+    auto best = magnitudes(a[j * n + j]);
     for (auto i = j + 1; i < n; ++i) {  // the row with the largest number comes up, lane by lane
-      auto size = magnitude(a[i * n + j]);
+      auto size = magnitudes(a[i * n + j]);
       auto larger = size > best;
       best = larger ? size : best;
       auto swap = [&](V& x, V& y) {

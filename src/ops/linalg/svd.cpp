@@ -9,15 +9,15 @@ namespace ops {
 using namespace linalg;
 namespace {
 /// a = u diag(s) v^H of a finite matrix with at least as many rows as columns.
-template <class T> struct Factors {
+template <class T> struct TallFactors {
   Owned<T> u, v;
   std::vector<double> s;
 };
-template <class T> Factors<T> tall_svd(Owned<T> a) {
+template <class T> TallFactors<T> tall_svd(Owned<T> a) {
   auto m = a.block.rows, n = a.block.columns;
   const auto largest = largest_part<T>(a.numbers());
   if (largest > 0) scale(a.numbers(), largest);
-  Factors<T> f{{m, n}, {n, n, Fill::none}, {}};
+  TallFactors<T> f{{m, n}, {n, n, Fill::none}, {}};
   auto finish = [&](RealForm<T> form) {
     auto real = singular_of_bidiagonal(form.diagonal, form.beside);
     convert(real.u.block, f.u.block.part(0, 0, n, n));
@@ -60,9 +60,9 @@ struct Svd {
       auto from = wide ? a.turned() : a;
       Owned<Wide> tall(from.rows, from.columns, Fill::none);
       if (!convert_finite<T, Wide>(from, tall.block)) {
-        std::fill_n(u.data, u.rows * u.columns, T(kNan<Real<T>>));
-        std::fill_n(s, k, kNan<Real<T>>);
-        std::fill_n(vt.data, vt.rows * vt.columns, T(kNan<Real<T>>));
+        std::fill_n(u.data, u.rows * u.columns, T(kNanOf<Real<T>>));
+        std::fill_n(s, k, kNanOf<Real<T>>);
+        std::fill_n(vt.data, vt.rows * vt.columns, T(kNanOf<Real<T>>));
         return;
       }
       auto f = tall_svd(std::move(tall));

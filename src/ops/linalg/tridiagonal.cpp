@@ -5,18 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <vector>
 #include "ops/linalg/secular.h"
 
 namespace bora::linalg {
 namespace {
-constexpr double kEps = std::numeric_limits<double>::epsilon();
-constexpr Index kLeaf = 32;  // matrices up to this size are solved by QL iterations
+constexpr Index kQlSize = 32;  // matrices up to this size are solved by QL iterations
 
-using Matrix = Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
-std::size_t size(Index n) { return static_cast<std::size_t>(n); }
+using MatrixMap = Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
 
 struct Solver {
   std::vector<double> d, e;
@@ -24,7 +21,7 @@ struct Solver {
 
   /// Solves rows [begin, begin + n); d becomes their eigenvalues, ascending.
   void solve(Index begin, Index n) {
-    if (n <= kLeaf) return leaf(begin, n);
+    if (n <= kQlSize) return leaf(begin, n);
     auto half = n / 2;
     auto coupling = e[size(begin + half - 1)], rho = std::abs(coupling);
     d[size(begin + half - 1)] -= rho;
@@ -39,7 +36,7 @@ struct Solver {
     Eigen::VectorXd below = Map(e.data() + begin, n - 1);
     f.computeFromTridiagonal(Map(d.data() + begin, n), below, Eigen::ComputeEigenvectors);
     Map(d.data() + begin, n) = f.eigenvalues();
-    Matrix(&q(begin, begin), n, n, Eigen::OuterStride<>(q.column)) = f.eigenvectors();
+    MatrixMap(&q(begin, begin), n, n, Eigen::OuterStride<>(q.column)) = f.eigenvectors();
   }
   /// The halves' vectors times those of diag(d) + rho v v', where v = Q' (e_half-1 + sign e_half).
   void merge(Index begin, Index half, Index n, double rho, int sign) {

@@ -8,7 +8,6 @@
 namespace bora::signal {
 using namespace ops;
 namespace {
-using Index = std::int64_t;
 constexpr Index kDirect = Index{1} << 20;  // numbers in windows up to which sums of products are taken
 /// The part of the full convolution that a mode wants, for each dimension. Of an even size there are two middles.
 struct Wanted {

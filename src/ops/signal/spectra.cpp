@@ -1,5 +1,5 @@
 // Spectra of windowed segments and their inverse.
-#include <numbers>
+#include "bora/ops/accumulator.h"
 #include "bora/ops/arrange.h"
 #include "bora/ops/complex.h"
 #include "bora/ops/fft.h"
@@ -10,7 +10,6 @@
 namespace bora::signal {
 using namespace ops;
 namespace {
-using Index = std::int64_t;
 struct Segments {
   Index length, overlap, nfft;
   Index step() const { return length - overlap; }
@@ -36,8 +35,6 @@ Segments segments(std::string_view what, const Window& w, std::optional<Index> n
   check<ValueError>(s.nfft >= s.length, what, ": nfft = ", s.nfft, " is less than nperseg = ", s.length);
   return s;
 }
-/// The dtype of computation.
-Dtype wide(Dtype d) { return is_complex(d) || d == f64 ? d : f32; }
 Array extended(const Array& x, Index around, Extension how) {
   if (around == 0 || how == Extension::nothing) return x;
   auto n = x.shape(-1);
@@ -122,7 +119,7 @@ Spectrum cross(std::string_view what, const Array& x, const Array& y, bool same,
   auto axis = normalize_axis(what, o.axis, n), from_end = axis - n;
   check<ShapeError>(std::min(x.ndim(), y.ndim()) >= -from_end, what, ": axis ", o.axis, " is not one of both ",
                     x.type(), " and ", y.type());
-  auto d = wide(promote(x.dtype(), y.dtype()));
+  auto d = accumulator(inexact_dtype(promote(x.dtype(), y.dtype())));
   auto p = moveaxis(x.astype(d), from_end, -1), q = moveaxis(y.astype(d), from_end, -1);
   auto length = std::max(p.shape(-1), q.shape(-1));
   auto s = segments(what, o.window, o.nperseg, o.noverlap, o.nfft, length, 2);
@@ -163,7 +160,7 @@ Array times(Index count, const Segments& s, double offset, double fs, Dtype d) {
 Spectra transformed(std::string_view what, const Array& x, const StftOptions& o, Index usual_parts) {
   check_signal(what, x, o.fs);
   auto axis = normalize_axis(what, o.axis, x.ndim());
-  auto d = wide(x.dtype());
+  auto d = accumulator(inexact_dtype(x.dtype()));
   auto v = moveaxis(x.astype(d), axis, -1);
   auto s = segments(what, o.window, o.nperseg, o.noverlap, o.nfft, v.shape(-1), usual_parts);
   auto half = o.boundary == Extension::nothing ? 0 : s.length / 2;
@@ -206,7 +203,7 @@ Spectra spectrogram(const Array& x, const SpectrogramOptions& o) {
   }
   check_signal("spectrogram", x, o.fs);
   auto axis = normalize_axis("spectrogram", o.axis, x.ndim());
-  auto d = wide(x.dtype());
+  auto d = accumulator(inexact_dtype(x.dtype()));
   auto v = moveaxis(x.astype(d), axis, -1);
   auto s = segments("spectrogram", o.window, o.nperseg, o.noverlap, o.nfft, v.shape(-1), 8);
   auto p = powers(v, v, true, s, o.window, o.detrend, o.onesided && !is_complex(d), o.scaling, o.fs);

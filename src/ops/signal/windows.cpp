@@ -1,6 +1,5 @@
 // Windows of signals.
 #include "bora/ops/windows.h"
-#include <numbers>
 #include "bora/ops/numeric.h"
 #include "bora/ops/special.h"
 #include "ops/composed.h"
@@ -8,7 +7,6 @@
 namespace bora::signal::windows {
 using namespace ops;
 namespace {
-constexpr auto kPi = std::numbers::pi;
 /// f(positions 0 .. m - 1 in f64, m), where m = n for a symmetric window, else n + 1, of which the last is cut.
 template <class F> Array window(std::string_view what, std::int64_t n, const Options& o, const F& f) {
   check<ValueError>(n >= 0, what, ": n = ", n, " must not be negative");

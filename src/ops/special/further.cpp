@@ -9,8 +9,6 @@
 
 namespace bora::ops {
 namespace {
-using std::numbers::pi;
-
 struct Dawsn {
   static constexpr std::string_view name = "dawsn";
   static constexpr auto value = scalar::dawsn<double>;
@@ -23,14 +21,14 @@ struct FresnelS {
   static constexpr auto value = scalar::fresnel_s<double>;
   static constexpr auto wide = scalar::fresnel_s<long double>;
   static constexpr double nanoseconds = 300, range[][2] = {{-3, 3}};
-  static Arrays vjp(const Vjp& v) { return {v.ct[0] * sin(pi / 2 * (v.in[0] * v.in[0]))}; }
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * sin(kPi / 2 * (v.in[0] * v.in[0]))}; }
 };
 struct FresnelC {
   static constexpr std::string_view name = "fresnel_c";
   static constexpr auto value = scalar::fresnel_c<double>;
   static constexpr auto wide = scalar::fresnel_c<long double>;
   static constexpr double nanoseconds = 300, range[][2] = {{-3, 3}};
-  static Arrays vjp(const Vjp& v) { return {v.ct[0] * cos(pi / 2 * (v.in[0] * v.in[0]))}; }
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * cos(kPi / 2 * (v.in[0] * v.in[0]))}; }
 };
 struct SineIntegral {
   static constexpr std::string_view name = "sine_integral";
@@ -57,8 +55,8 @@ struct OwensT {
   static Arrays vjp(const Vjp& v) {
     const auto &h = v.in[0], &a = v.in[1], &ct = v.ct[0];
     auto bell = exp(-0.5 * (h * h));
-    return {v.needs[0] ? ct * (-0.5 / std::sqrt(2 * pi) * (bell * erf(a * h * (1 / std::numbers::sqrt2)))) : Array{},
-            v.needs[1] ? ct * (bell * exp(-0.5 * square(a * h)) / (2 * pi * (1 + a * a))) : Array{}};
+    return {v.needs[0] ? ct * (-0.5 / std::sqrt(2 * kPi) * (bell * erf(a * h * (1 / std::numbers::sqrt2)))) : Array{},
+            v.needs[1] ? ct * (bell * exp(-0.5 * square(a * h)) / (2 * kPi * (1 + a * a))) : Array{}};
   }
 };
 /// Its first operand is a whole number.

@@ -7,14 +7,14 @@
 
 namespace bora::ops {
 namespace {
-constexpr double positive[][2] = {{0.5, 3}, {0.6, 4}, {0.2, 0.8}};
+constexpr double kPositive[][2] = {{0.5, 3}, {0.6, 4}, {0.2, 0.8}};
 
 struct Digamma {
   static constexpr std::string_view name = "digamma";
   static constexpr auto value = scalar::digamma<double>;
   static constexpr auto wide = scalar::digamma<long double>;
   static constexpr double nanoseconds = 30;
-  static constexpr auto& range = positive;
+  static constexpr auto& range = kPositive;
   static Arrays vjp(const Vjp& v);
 };
 struct LogGamma {
@@ -22,7 +22,7 @@ struct LogGamma {
   static constexpr auto value = scalar::lgamma<double>;
   static constexpr auto wide = scalar::lgamma<long double>;
   static constexpr double nanoseconds = 30;
-  static constexpr auto& range = positive;
+  static constexpr auto& range = kPositive;
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * by_element<Digamma>(v.in[0])}; }
 };
 struct GammaFunction {
@@ -30,7 +30,7 @@ struct GammaFunction {
   static constexpr auto value = scalar::tgamma<double>;
   static constexpr auto wide = scalar::tgamma<long double>;
   static constexpr double nanoseconds = 60;
-  static constexpr auto& range = positive;
+  static constexpr auto& range = kPositive;
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * (v.out[0] * by_element<Digamma>(v.in[0]))}; }
 };
 struct Zeta {
@@ -102,7 +102,7 @@ struct LogBeta {
   static constexpr auto value = scalar::lbeta<double>;
   static constexpr auto wide = scalar::lbeta<long double>;
   static constexpr double nanoseconds = 100;
-  static constexpr auto& range = positive;
+  static constexpr auto& range = kPositive;
   static Arrays vjp(const Vjp& v) { return by_digamma(v, v.ct[0]); }
 };
 struct Beta {
@@ -110,7 +110,7 @@ struct Beta {
   static constexpr auto value = scalar::beta<double>;
   static constexpr auto wide = scalar::beta<long double>;
   static constexpr double nanoseconds = 150;
-  static constexpr auto& range = positive;
+  static constexpr auto& range = kPositive;
   static Arrays vjp(const Vjp& v) { return by_digamma(v, v.ct[0] * v.out[0]); }
 };
 struct Poch {
@@ -118,7 +118,7 @@ struct Poch {
   static constexpr auto value = scalar::poch<double>;
   static constexpr auto wide = scalar::poch<long double>;
   static constexpr double nanoseconds = 150;
-  static constexpr auto& range = positive;
+  static constexpr auto& range = kPositive;
   static Arrays vjp(const Vjp& v) {
     auto end = by_element<Digamma>(v.in[0] + v.in[1]), ct = v.ct[0] * v.out[0];
     return {v.needs[0] ? ct * (end - by_element<Digamma>(v.in[0])) : Array{}, v.needs[1] ? ct * end : Array{}};
@@ -130,7 +130,7 @@ struct Factorial {
   static constexpr auto value = scalar::factorial<double>;
   static constexpr auto wide = scalar::factorial<long double>;
   static constexpr double nanoseconds = 60;
-  static constexpr auto& range = positive;
+  static constexpr auto& range = kPositive;
   static Arrays vjp(const Vjp& v) {
     auto inside = v.in[0] >= 0;
     return {v.ct[0] * (v.out[0] * by_element<Digamma>(where(inside, v.in[0], 0) + 1))};
@@ -156,7 +156,7 @@ struct GammaDensity {
   static constexpr auto value = scalar::gamma_density<double>;
   static constexpr auto wide = scalar::gamma_density<long double>;
   static constexpr double nanoseconds = 100;
-  static constexpr auto& range = positive;
+  static constexpr auto& range = kPositive;
   static Arrays vjp(const Vjp& v) {
     auto &a = v.in[0], &x = v.in[1];
     auto ct = v.ct[0] * v.out[0];
@@ -175,7 +175,7 @@ struct GammaIncByA {
   static constexpr auto value = scalar::gammainc_by_a<double>;
   static constexpr auto wide = scalar::gammainc_by_a<long double>;
   static constexpr double nanoseconds = 500;
-  static constexpr auto& range = positive;
+  static constexpr auto& range = kPositive;
   static Arrays vjp(const Vjp& v) {
     check<TraceError>(!v.needs[0], "gammainc: its derivative by a cannot be differentiated by a again");
     auto &a = v.in[0], &x = v.in[1];
@@ -191,7 +191,7 @@ struct GammaInc {
   static constexpr auto value = scalar::gammainc<double>;
   static constexpr auto wide = scalar::gammainc<long double>;
   static constexpr double nanoseconds = 300;
-  static constexpr auto& range = positive;
+  static constexpr auto& range = kPositive;
   static Arrays vjp(const Vjp& v) { return gammainc_gradients(v, v.ct[0]); }
 };
 struct GammaIncC {
@@ -199,7 +199,7 @@ struct GammaIncC {
   static constexpr auto value = scalar::gammaincc<double>;
   static constexpr auto wide = scalar::gammaincc<long double>;
   static constexpr double nanoseconds = 300;
-  static constexpr auto& range = positive;
+  static constexpr auto& range = kPositive;
   static Arrays vjp(const Vjp& v) { return gammainc_gradients(v, -v.ct[0]); }
 };
 
@@ -208,7 +208,7 @@ struct BetaDensity {
   static constexpr auto value = scalar::beta_density<double>;
   static constexpr auto wide = scalar::beta_density<long double>;
   static constexpr double nanoseconds = 150;
-  static constexpr auto& range = positive;
+  static constexpr auto& range = kPositive;
   static Arrays vjp(const Vjp& v) {
     auto &a = v.in[0], &b = v.in[1], &x = v.in[2];
     auto ct = v.ct[0] * v.out[0], both = by_element<Digamma>(a + b);
@@ -229,7 +229,7 @@ template <bool first> struct BetaIncBy {
   static constexpr auto value = first ? scalar::betainc_by_a<double> : scalar::betainc_by_b<double>;
   static constexpr auto wide = first ? scalar::betainc_by_a<long double> : scalar::betainc_by_b<long double>;
   static constexpr double nanoseconds = 800;
-  static constexpr auto& range = positive;
+  static constexpr auto& range = kPositive;
   static Arrays vjp(const Vjp& v) {
     check<TraceError>(!v.needs[0] && !v.needs[1],
                       "betainc: its derivatives by a and b cannot be differentiated by a or b again");
@@ -244,7 +244,7 @@ struct BetaInc {
   static constexpr auto value = scalar::betainc<double>;
   static constexpr auto wide = scalar::betainc<long double>;
   static constexpr double nanoseconds = 500;
-  static constexpr auto& range = positive;
+  static constexpr auto& range = kPositive;
   static Arrays vjp(const Vjp& v) {
     auto &a = v.in[0], &b = v.in[1], &x = v.in[2];
     return {v.needs[0] ? v.ct[0] * by_element<BetaIncBy<true>>(a, b, x) : Array{},
@@ -262,7 +262,7 @@ OneType one_type(std::string_view what, std::initializer_list<Operand> operands)
       dtype = dtype ? promote(*dtype, o.array().dtype()) : o.array().dtype();
       shape = broadcast_shapes(what, shape, o.array().shape());
     }
-  auto result = dtype && is_float(*dtype) ? *dtype : f32, wide = is_half(result) ? f32 : result;
+  auto result = dtype && is_float(*dtype) ? *dtype : f32, wide = accumulator(result);
   OneType r{{}, result};
   for (auto& o : operands)
     r.x.push_back(o.is_array() ? broadcast_to(o.array().astype(wide), shape) : full_of({shape, wide}, o.number()));

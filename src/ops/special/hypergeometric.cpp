@@ -2,17 +2,14 @@
 // Faddeeva's function.
 #include <cmath>
 #include <complex>
-#include <limits>
 #include <numbers>
 #include "ops/special/dual.h"
 #include "ops/special/scalar.h"
+#include "ops/special/scalar_parts.h"
 
 namespace bora::ops::scalar {
 namespace {
-constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr int kTerms = 100000;
-template <class T> constexpr T kEps = std::numeric_limits<T>::epsilon() / 2;
-template <class T> bool pole(T x) { return x <= 0 && x == std::floor(x); }
+constexpr int kSeriesTerms = 100000;
 /// The sum of a series with the upper parameter a ends, at a term before the one where c makes it infinite.
 template <class T> bool ends(T a, T c) { return pole(a) && (!pole(c) || a >= c); }
 
@@ -41,7 +38,7 @@ template <class T> Dual<T> gamma_ratio(Dual<T> b, Dual<T> a) {
 /// The sum of (a)_k x^k / ((b)_k k!).
 template <class T> Dual<T> kummer_series(Dual<T> a, Dual<T> b, T x) {
   Dual<T> term = T(1), sum = T(1);
-  for (int k = 0; k < kTerms; ++k) {
+  for (int k = 0; k < kSeriesTerms; ++k) {
     if (term.v == 0 && (a + Dual<T>(k)).d == 0 && term.d == 0) break;
     term = term * (a + Dual<T>(k)) / (b + Dual<T>(k)) * Dual<T>(x / (k + 1));
     sum = sum + term;
@@ -107,7 +104,7 @@ template <class N> struct Pair {
 };
 template <class T> Pair<Dual<T>> gauss_series(Dual<T> a, Dual<T> b, Dual<T> c, T x) {
   Dual<T> term = T(1), sum = T(1), slope = T(0);
-  for (int k = 0; k < kTerms; ++k) {
+  for (int k = 0; k < kSeriesTerms; ++k) {
     auto n = Dual<T>(k);
     auto factor = term * (a + n) * (b + n) / (c + n);  // of x^k, times k + 1
     slope = slope + factor;

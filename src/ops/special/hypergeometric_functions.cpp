@@ -100,7 +100,7 @@ Array hyp2f1(const Operand& a, const Operand& b, const Operand& c, const Operand
 Array wofz(const Array& z) {
   auto x = real(z), y = imag(z);
   if (!is_complex(z.dtype())) {
-    x = z.astype(z.dtype() == f64 ? f64 : f32);
+    x = in_real_accumulator(z);
     y = zeros_like(x);
   }
   return complex(by_element<Wofz<true>>(x, y), by_element<Wofz<false>>(x, y));

@@ -52,7 +52,7 @@ struct Ndtri {
   static constexpr double nanoseconds = 60, range[][2] = {{0.05, 0.95}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * (kRootTwoPi * exp(0.5 * (v.out[0] * v.out[0])))}; }
 };
-struct ErfInv {
+struct InverseErf {
   static constexpr std::string_view name = "erfinv";
   static constexpr auto value = scalar::erfinv<double>;
   static constexpr auto wide = scalar::erfinv<long double>;
@@ -163,7 +163,7 @@ Array cauchy_cdf(A x) { return at_element<CauchyCdf>(x); }
 
 namespace bora::special {
 using namespace ops;
-Array erfinv(const Array& x) { return at_element<ErfInv>(x); }
+Array erfinv(const Array& x) { return at_element<InverseErf>(x); }
 Array erfcx(const Array& x) { return at_element<Erfcx>(x); }
 Array expit(const Array& x) { return sigmoid(x); }
 Array logit(const Array& x) { return at_element<Logit>(x); }

@@ -58,6 +58,8 @@ template <class T> T sine_integral(T x);
 template <class T> T cosine_integral(T x);
 template <class T> T owens_t(T h, T a);
 template <class T> T bessel_j(T n, T x);
+template <> double bessel_j(double n, double x);
+template <> long double bessel_j(long double n, long double x);
 template <class T> T harmonic(T n, T m, T theta);  // the spherical harmonic at phi = 0
 // ---- hypergeometric.cpp ---------------------------------------------------------------------------------------------
 template <class T> T hyp1f1(T a, T b, T x);

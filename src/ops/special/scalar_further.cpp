@@ -4,39 +4,37 @@
 #include <limits>
 #include <numbers>
 #include "ops/special/scalar.h"
+#include "ops/special/scalar_parts.h"
 
 namespace bora::ops::scalar {
 namespace {
-constexpr double kTiny = 1e-300;
-constexpr int kMost = 5000;
-template <class T> constexpr T kPi = std::numbers::pi_v<T>;
-template <class T> constexpr T kExact = std::numeric_limits<T>::epsilon() / 2;
+constexpr int kMostTerms = 5000;
 
 /// 1 / z, without the scaling of a complex quotient: here an infinite square stands for a quotient of 0.
-template <class T> std::complex<T> inverse(std::complex<T> z) {
+template <class T> std::complex<T> reciprocal(std::complex<T> z) {
   T square = z.real() * z.real() + z.imag() * z.imag();
   return {z.real() / square, -z.imag() / square};
 }
 /// The continued fraction 1 / (b + a(1) / (b + step + a(2) / (b + 2 step + ..))) by Lentz' method.
 template <class T, class F> std::complex<T> fraction(std::complex<T> b, T step, const F& a) {
-  std::complex<T> c = T(1 / kTiny), d = inverse(b), h = d;
-  for (int i = 1; i < kMost; ++i) {
+  std::complex<T> c = T(1 / kTiny), d = reciprocal(b), h = d;
+  for (int i = 1; i < kMostTerms; ++i) {
     b += step;
-    d = inverse(a(i) * d + b);
-    c = b + a(i) * inverse(c);
+    d = reciprocal(a(i) * d + b);
+    c = b + a(i) * reciprocal(c);
     auto change = c * d;
     h *= change;
-    if (std::fabs(change.real() - 1) + std::fabs(change.imag()) < kExact<T>) break;
+    if (std::fabs(change.real() - 1) + std::fabs(change.imag()) < kEps<T>) break;
   }
   return h;
 }
 /// Sum of terms until they no longer count; next(k, term) is term k + 1.
-template <class T, class F, class G> T series(T term, const F& next, const G& weight) {
+template <class T, class F, class G> T sum_of_terms(T term, const F& next, const G& weight) {
   T sum = 0;
-  for (int k = 0; k < kMost; term = next(k, term), ++k) {
+  for (int k = 0; k < kMostTerms; term = next(k, term), ++k) {
     T part = term * weight(k);
     sum += part;
-    if (std::fabs(part) <= kExact<T> * std::fabs(sum) / 8) break;
+    if (std::fabs(part) <= kEps<T> * std::fabs(sum) / 8) break;
   }
   return sum;
 }
@@ -50,8 +48,8 @@ template <class T> std::complex<T> fresnel(T x) {
     T u = kPi<T> / 2 * x * x, squared = -u * u;
     auto next = [&](int k, T t) { return t * squared / ((2 * k + 1) * (2 * k + 2)); };
     auto next_odd = [&](int k, T t) { return t * squared / ((2 * k + 2) * (2 * k + 3)); };
-    return {series<T>(x, next, [](int k) { return T(1) / (4 * k + 1); }),
-            series<T>(x * u, next_odd, [](int k) { return T(1) / (4 * k + 3); })};
+    return {sum_of_terms<T>(x, next, [](int k) { return T(1) / (4 * k + 1); }),
+            sum_of_terms<T>(x * u, next_odd, [](int k) { return T(1) / (4 * k + 3); })};
   }
   auto h = fraction<T>({1, -kPi<T> * z * z}, 4, [](int i) { return -(T(2) * i - 1) * (T(2) * i); });
   h *= Complex(z, -z);
@@ -68,10 +66,10 @@ template <class T> std::complex<T> sine_cosine(T x) {
   if (z == 0) return {-HUGE_VAL, 0};
   if (z <= 2) {
     T squared = -z * z;
-    T si = series<T>(
+    T si = sum_of_terms<T>(
         z, [&](int k, T t) { return t * squared / ((2 * k + 2) * (2 * k + 3)); },
         [](int k) { return T(1) / (2 * k + 1); });
-    T ci = series<T>(
+    T ci = sum_of_terms<T>(
         squared / 2, [&](int k, T t) { return t * squared / ((2 * k + 3) * (2 * k + 4)); },
         [](int k) { return T(1) / (2 * k + 2); });
     return {std::numbers::egamma_v<T> + std::log(z) + ci, si};
@@ -102,7 +100,7 @@ template <class T> T dawsn(T x) {
   T z = std::fabs(x);
   if (std::isnan(x)) return x;
   if (z < 0.3)
-    return series<T>(
+    return sum_of_terms<T>(
         x, [&](int k, T t) { return -t * 2 * x * x / (2 * k + 3); }, [](int) { return T(1); });
   if (z > 1e8) return T(0.5) / x;
   constexpr T h = 0.25;

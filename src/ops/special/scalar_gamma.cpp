@@ -1,25 +1,16 @@
 // The gamma function's family, for doubles.
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include "ops/special/dual.h"
 #include "ops/special/scalar.h"
+#include "ops/special/scalar_parts.h"
 
 namespace bora::ops::scalar {
 namespace {
-constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
-template <class T> constexpr T kPi = std::numbers::pi_v<T>;
 double log_gamma(double x, int& sign) { return ::lgamma_r(x, &sign); }
 long double log_gamma(long double x, int& sign) { return ::lgammal_r(x, &sign); }
-template <class T> bool pole(T x) { return x <= 0 && x == std::floor(x); }
 /// gamma(x) is neither 0 nor infinite, and a product of two of them neither.
 template <class T> bool moderate(T x) { return std::fabs(x) < 80; }
-/// The coefficients p[0] x^(n-1) + .. + p[n-1] at x.
-template <class T, class C, int n> T polynomial(T x, const C (&p)[n]) {
-  T r = p[0];
-  for (int i = 1; i < n; ++i) r = r * x + p[i];
-  return r;
-}
 }  // namespace
 
 template <class T> T lgamma(T x) {

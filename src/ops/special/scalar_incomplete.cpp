@@ -3,17 +3,13 @@
 // factors before them are Loader's (2000), which keep their digits where parameters are large.
 #include <cmath>
 #include <initializer_list>
-#include <limits>
-#include <numbers>
 #include "ops/special/dual.h"
 #include "ops/special/scalar.h"
+#include "ops/special/scalar_parts.h"
 
 namespace bora::ops::scalar {
 namespace {
-constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kTiny = 1e-300;
-template <class T> constexpr T kEps = std::numeric_limits<T>::epsilon() / 2;
-template <class T> constexpr T kTwoPi = 2 * std::numbers::pi_v<T>;
+template <class T> constexpr T kTwoPi = 2 * kPi<T>;
 constexpr int kTerms = 400000;  // series need about 9 sqrt(a) terms, and a stays below kLarge
 constexpr double kLarge = 1e8;
 

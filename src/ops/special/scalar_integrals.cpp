@@ -1,21 +1,13 @@
 // Exponential integrals, the normal distribution's functions, the dilogarithm and modified Bessel functions, for
 // doubles.
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include "ops/special/scalar.h"
+#include "ops/special/scalar_parts.h"
 
 namespace bora::ops::scalar {
 namespace {
-constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
-template <class T> constexpr T kEps = std::numeric_limits<T>::epsilon() / 2;
-template <class T> constexpr T kPi = std::numbers::pi_v<T>;
 template <class T> constexpr T kEuler = std::numbers::egamma_v<T>;
-template <class T, int n> T polynomial(T x, const double (&p)[n]) {
-  T r = p[0];
-  for (int i = 1; i < n; ++i) r = r * x + p[i];
-  return r;
-}
 /// The continued fraction of Abramowitz & Stegun 5.1.22 for e^x expn(n, x), x >= 1, by Lentz's method.
 template <class T> T expn_fraction(T n, T x) {
   T b = x + n, c = 1e300, d = 1 / b, h = d;

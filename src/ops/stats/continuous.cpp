@@ -221,7 +221,7 @@ Array logpdf(const Array& x, const Array& alpha) {
   auto n = alpha.shape(0);
   check<ShapeError>(x.ndim() >= 1 && (x.shape(0) == n || x.shape(0) == n - 1), "dirichlet.logpdf: alpha has ", n,
                     " numbers, so the first dimension of x must have ", n, " or ", n - 1, ", got ", x.shape());
-  auto result = promote(inexact(x).dtype(), inexact(alpha).dtype()), d = is_half(result) ? f32 : result;
+  auto result = promote(inexact(x).dtype(), inexact(alpha).dtype()), d = accumulator(result);
   auto v = x.astype(d), a = alpha.astype(d);
   if (v.shape(0) != n) v = concatenate({v, 1 - sum(v, 0, {.keepdims = true})}, 0);
   auto simplex = all(v > 0, 0) && abs(sum(v, 0) - 1) < 1e-6;

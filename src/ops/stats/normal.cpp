@@ -99,7 +99,7 @@ Array sf(O x, O a, O b, O loc, O scale) {
 namespace multivariate_normal {
 Array logpdf(const Array& x, const Array& mean, const Array& cov) {
   auto result = promote(promote(inexact(x).dtype(), inexact(mean).dtype()), inexact(cov).dtype());
-  auto d = is_half(result) ? f32 : result;
+  auto d = accumulator(result);
   auto v = x.astype(d), m = mean.astype(d), c = cov.astype(d);
   if (m.ndim() == 0) return (-0.5 * square(v - m) / c - 0.5 * (kLogTwoPi + log(c))).astype(result);
   auto n = m.shape(-1);

@@ -1,6 +1,5 @@
 // of.h -- what the distributions share. Private.
 #pragma once
-#include <numbers>
 #include "bora/ops/numeric.h"
 #include "bora/ops/stats.h"
 #include "ops/composed.h"
@@ -9,7 +8,6 @@
 namespace bora::stats {
 using namespace ops;
 using O = const Operand&;
-inline constexpr double kPi = std::numbers::pi;
 inline constexpr double kLogTwoPi = 1.8378770664093454836;
 /// f of the operands as Arrays of one type, rounded once.
 template <class F, class... X> Array of(std::string_view what, F&& f, const X&... x) {

@@ -47,7 +47,7 @@ Array sem(const Array& x, const Dimensions& axes, const SampleOptions& options) 
 Array rankdata(const Array& x, Ties ties, const std::optional<std::int64_t>& axis) {
   if (!axis) return rankdata(reshape(x, {x.size()}), ties, 0);
   auto d = normalize_axis("rankdata", *axis, x.ndim());
-  auto result = x.dtype() == f64 ? f64 : f32;
+  auto result = real_accumulator(x.dtype());
   auto lines = stop_gradient(moveaxis(x, d, -1));
   if (lines.size() == 0) return x.astype(result);
   auto order = argsort(lines, -1), back = argsort(order, -1);

@@ -120,7 +120,7 @@ Array logpmf(const Array& x, const Array& n, const Array& p) {
                     "multinomial.logpmf: counts and trials are integers, not ", x.dtype(), " and ", n.dtype());
   check<ShapeError>(x.ndim() >= 1 && p.ndim() >= 1 && x.shape(-1) == p.shape(-1), "multinomial.logpmf: counts ",
                     x.shape(), " and probabilities ", p.shape(), " must have one last dimension");
-  auto t = one_type("multinomial.logpmf", {x.astype(p.dtype() == f64 ? f64 : f32), p});
+  auto t = one_type("multinomial.logpmf", {x.astype(real_accumulator(p.dtype())), p});
   auto k = t.x[0], trials = n.astype(k.dtype());
   auto r = special::gammaln(trials + 1) + sum(special::xlogy(k, t.x[1]) - special::gammaln(k + 1), -1);
   return where(sum(k, -1) == trials, r, -kInf).astype(inexact(p).dtype());

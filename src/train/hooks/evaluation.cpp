@@ -4,6 +4,7 @@
 #include <map>
 #include <numbers>
 #include "bora/base/json.h"
+#include "bora/train/batch.h"
 #include "bora/train/placement.h"
 #include "train/hooks.h"
 #include "train/leaving.h"

@@ -19,9 +19,8 @@ constexpr std::uint32_t kListener = 0, kWakeup = 1, kFirst = 2;
 constexpr auto kPatience = 6s;  // ZeroMQ's own limit, for a handshake, is 5 s
 constexpr auto kPause = 100ms;  // without descriptors
 constexpr auto kLastWords = 1s;
-constexpr std::size_t kSignature = 10;    // bytes: 0xff, a length, 0x7f
-constexpr std::size_t kGreeting = 64;     // bytes of ZMTP's greeting, which ZeroMQ sends to every peer
-constexpr int kAccepts = 16, kReads = 4;  // before others have their turn
+constexpr std::size_t kSignature = 10;  // bytes: 0xff, a length, 0x7f
+constexpr std::size_t kGreeting = 64;   // bytes of ZMTP's greeting, which ZeroMQ sends to every peer
 
 std::string hex(const std::string& bytes) {
   std::string text;

@@ -11,7 +11,6 @@
 
 namespace bora::transport {
 namespace {
-constexpr std::uint32_t kListener = 0xffffffffu;
 // A payload below kLent is copied into the ring, a larger one if the receiver cannot map it and it is at most kCopied,
 // or kCopiedAhead where that lets the sender go on (docs/transport.md).
 constexpr std::uint32_t kLent = 4 << 10, kCopiedAhead = 64 << 10;
@@ -26,6 +25,8 @@ constexpr std::size_t kWords = 256;  // of an answer
 constexpr auto kLastReads = std::chrono::seconds(1);
 
 class ShmData final : public DataPath {
+  static constexpr std::uint32_t kListener = 0xffffffffu;
+
  public:
   ShmData(int rank, std::uint32_t epoch, ShmListener listener, std::vector<std::string> names, Up up, Without without)
       : rank_(rank),

@@ -14,11 +14,7 @@
 namespace bora::transport {
 namespace {
 using namespace std::chrono_literals;
-constexpr std::uint32_t kListener = 0;
-constexpr int kReads = 4;                    // from one connection before others have their turn
-constexpr auto kPatience = 5s;               // with a connection before its handshake
-constexpr int kAccepts = 16;                 // before others have their turn
-constexpr int kUnsent = 128 << 10;           // bytes that wait in the kernel, for each connection
+constexpr int kUnsent = 128 << 10;  // bytes that wait in the kernel, for each connection
 
 void set_options(int socket, int patience_ms) {
   int one = 1;
@@ -28,6 +24,9 @@ void set_options(int socket, int patience_ms) {
 }
 
 class TcpData final : public DataPath {
+  static constexpr std::uint32_t kListener = 0;
+  static constexpr auto kPatience = 5s;  // with a connection before its handshake
+
  public:
   TcpData(TcpListener listener, TcpOptions o, Up up)
       : listener_(std::move(listener.socket)),

@@ -8,7 +8,7 @@ namespace bora::transport {
 namespace {
 using namespace std::chrono_literals;
 constexpr std::size_t kInlineBytes = 16 << 10;  // up to here the payload rides in the header's frame
-constexpr auto kPatience = 30s;                 // with a connection that is not up
+constexpr auto kConnectPatience = 30s;          // with a connection that is not up
 constexpr int kBatch = 32;                      // messages taken from a socket before others have their turn
 constexpr std::uint32_t kMonitor = 0x80000000u;  // added to a rank: its connection's events
 
@@ -129,7 +129,7 @@ std::vector<Broken> ZmqData::broken(Clock::time_point now) {
     auto& p = peers_[r];
     auto rank = static_cast<int>(r);
     if (p.broken != Clock::time_point{} && now - p.broken > 1s) ranks.push_back({rank, "was closed"});
-    if (p.dealer && !p.up && now - p.since > kPatience) ranks.push_back({rank, "could not be made within 30 s"});
+    if (p.dealer && !p.up && now - p.since > kConnectPatience) ranks.push_back({rank, "could not be made within 30 s"});
   }
   return ranks;
 }

@@ -4,7 +4,6 @@
 
 namespace bora::transport {
 namespace {
-using Key = std::pair<std::uint32_t, std::uint64_t>;
 struct Stuck {
   std::string text;
   std::map<int, const Activity::Wait*> members;  // the ranks inside it
@@ -47,7 +46,7 @@ Activity read_activity(ByteReader& r, int size) {
 std::string who_waits_for_whom(const std::vector<std::optional<Activity>>& all, const std::vector<std::string>& who,
                                const std::vector<bool>& left) {
   auto at = [](int r) { return static_cast<std::size_t>(r); };
-  std::map<Key, Stuck> stuck;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Stuck> stuck;
   for (int r = 0; r < static_cast<int>(all.size()); ++r) {
     if (!all[at(r)]) continue;
     for (auto& w : all[at(r)]->waits) {

@@ -1,6 +1,7 @@
 #include "engine/operation.h"
 #include <algorithm>
 #include <cstring>
+#include <sstream>
 #include "schedule/codec.h"
 
 namespace bora::transport {

@@ -139,7 +139,7 @@ struct Found {
   const Launcher* by;
   int rank, size;
 };
-std::optional<Found> ask(const Launcher& l, const Environment& env) {
+std::optional<Found> place_given_by(const Launcher& l, const Environment& env) {
   auto rank = text(env, l.rank), size = text(env, l.size);
   if (rank.empty() || size.empty()) return std::nullopt;
   Found f{&l, number<int>(l.rank, rank), number<int>(l.size, size)};
@@ -162,13 +162,13 @@ Config config_from_environment(const Environment& env) {
   std::vector<Found> found;
   std::string names = "bora, ";
   if (wanted.empty() || wanted == "bora") {
-    if (auto f = ask(own, env)) found.push_back(*f);
+    if (auto f = place_given_by(own, env)) found.push_back(*f);
   }
   for (auto& l : launchers) {
     names += std::string(l.key) + ", ";
     if (!found.empty() && found[0].by == &own) break;  // explicit: other launchers around this process do not matter
     if (!wanted.empty() && wanted != l.key) continue;
-    if (auto f = ask(l, env)) found.push_back(*f);
+    if (auto f = place_given_by(l, env)) found.push_back(*f);
   }
   if (!wanted.empty() && wanted != "none")
     check<ConfigError>(!found.empty(), "BORA_LAUNCHER=", wanted, ": it says nothing in the environment; there are ",

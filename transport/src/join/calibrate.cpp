@@ -10,10 +10,10 @@
 #include <unistd.h>
 #include "bora/base/bytes.h"
 #include "schedule/sum.h"
+#include "wire/link.h"
 
 namespace bora::transport {
 namespace {
-using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kLargest = 16 << 20;
 double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 /// The messages that rank 0's partner receives before it answers; none: the end.
@@ -29,7 +29,7 @@ void answer(Context& c, std::vector<std::byte>& room) {
     c.send(0, room.data(), 1, Dtype::u8);
   }
 }
-LinkCost ask(Context& c, int partner, std::vector<std::byte>& room) {
+LinkCost cost_to(Context& c, int partner, std::vector<std::byte>& room) {
   auto begin = Clock::now();
   auto seconds = [&](Request r) {
     auto start = Clock::now();
@@ -80,8 +80,8 @@ Costs measure_links(Context& c, const std::vector<int>& hosts) {
   Costs found;
   if (c.rank() == here || c.rank() == there) answer(c, room);
   if (c.rank() == 0) {
-    if (here > 0) found.here = ask(c, here, room);
-    if (there > 0) found.wire = ask(c, there, room);
+    if (here > 0) found.here = cost_to(c, here, room);
+    if (there > 0) found.wire = cost_to(c, there, room);
     found.gamma = seconds_per_byte_summed();
   }
   return ByteReader(c.exchange(ByteWriter().num(found).take(), "costs of links").front()).num<Costs>();

@@ -9,7 +9,6 @@
 
 namespace bora::transport {
 namespace {
-using Clock = std::chrono::steady_clock;
 /// The collective of this rank on buffers of `bytes` (rounded to equal parts).
 CollectiveCall collective(CollectiveKind kind, const Group& g, int me, std::int64_t count, Dtype d, const void* in,
                           void* out) {

@@ -4,6 +4,7 @@
 
 namespace bora::transport {
 namespace {
+namespace all_gather {
 void direct(Builder& b) {
   Parts part(b.call.recv_counts);
   Range mine = part(b.rank), in{0, mine.size()};
@@ -52,6 +53,7 @@ constexpr Algorithm kRows[] = {
     {kKind, "bruck", bruck, bruck_cost},
     {kKind, "hierarchical", hierarchical, hierarchical_cost, {.hierarchical = true}},
 };
+}  // namespace all_gather
 }  // namespace
-const AlgorithmTable kAllGather{kRows, unmeasured};
+const AlgorithmTable kAllGather{all_gather::kRows, all_gather::unmeasured};
 }  // namespace bora::transport

@@ -4,6 +4,7 @@
 
 namespace bora::transport {
 namespace {
+namespace all_reduce {
 /// Every member sends its input to all others and sums in group order: one hop.
 void one_shot(Builder& b) {
   Range all{0, b.call.send_counts[0]};
@@ -113,6 +114,7 @@ constexpr Algorithm kRows[] = {
     {kKind, "hierarchical", hierarchical, hierarchical_cost, {.hierarchical = true, .running = true}},
     {kKind, "one_shot_hierarchical", one_shot_hierarchical, one_shot_hierarchical_cost, {.hierarchical = true}},
 };
+}  // namespace all_reduce
 }  // namespace
-const AlgorithmTable kAllReduce{kRows, unmeasured, "two_shot"};
+const AlgorithmTable kAllReduce{all_reduce::kRows, all_reduce::unmeasured, "two_shot"};
 }  // namespace bora::transport

@@ -4,6 +4,7 @@
 
 namespace bora::transport {
 namespace {
+namespace all_to_all {
 void direct(Builder& b) {
   Parts out(b.call.send_counts), in(b.call.recv_counts);
   for (int k = 1; k < b.size; ++k) b.send(b.at(k), out(b.at(k)));
@@ -95,6 +96,7 @@ constexpr Algorithm kRows[] = {
     {kKind, "bruck", bruck, bruck_cost, {.equal_parts = true}},
     {kKind, "hierarchical", hierarchical, hierarchical_cost, {.hierarchical = true, .equal_parts = true}},
 };
+}  // namespace all_to_all
 }  // namespace
-const AlgorithmTable kAllToAll{kRows, unmeasured};
+const AlgorithmTable kAllToAll{all_to_all::kRows, all_to_all::unmeasured};
 }  // namespace bora::transport

@@ -4,6 +4,7 @@
 
 namespace bora::transport {
 namespace {
+namespace barrier {
 /// In round k every member signals the member 2^k further on; log2 P rounds.
 void dissemination(Builder& b) {
   int got = -1;
@@ -14,6 +15,7 @@ void dissemination(Builder& b) {
 }
 void dissemination_cost(Model& m) { m.rounds(m.log_n(), m.log_n(), 0, 1); }
 constexpr Algorithm kRows[] = {{CollectiveKind::barrier, "dissemination", dissemination, dissemination_cost}};
+}  // namespace barrier
 }  // namespace
-const AlgorithmTable kBarrier{kRows};
+const AlgorithmTable kBarrier{barrier::kRows};
 }  // namespace bora::transport

@@ -4,6 +4,7 @@
 
 namespace bora::transport {
 namespace {
+namespace broadcast {
 /// This member's place, counted from the root.
 struct FromRoot {
   int P, root, v;
@@ -161,6 +162,7 @@ constexpr Algorithm kRows[] = {
     {kKind, "double_tree", double_tree, double_tree_cost},
     {kKind, "hierarchical", hierarchical, hierarchical_cost, {.hierarchical = true}},
 };
+}  // namespace broadcast
 }  // namespace
-const AlgorithmTable kBroadcast{kRows, unmeasured};
+const AlgorithmTable kBroadcast{broadcast::kRows, broadcast::unmeasured};
 }  // namespace bora::transport

@@ -26,7 +26,7 @@ float of_bf16(const std::byte* from) {
 void decode_bf16(const std::byte* in, std::int64_t n, std::int64_t, float* out) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = of_bf16(in + 2 * i);
 }
-void sum_bf16(Parts parts, std::int64_t at, std::int64_t n, std::int64_t block, float* out) {
+void sum_bf16(EncodedParts parts, std::int64_t at, std::int64_t n, std::int64_t block, float* out) {
   decode_bf16(parts[0] + at, n, block, out);
   for (auto* part : parts.subspan(1))
     for (std::int64_t i = 0; i < n; ++i) out[i] += of_bf16(part + at + 2 * i);
@@ -61,7 +61,7 @@ void decode_units(const std::byte* in, std::int64_t n, std::int64_t block, float
   each_block<Block>(n, block, out, [in](std::int64_t at, std::int64_t b, float* to) { one(in + at, b, to); });
 }
 template <auto one, class Block>
-void sum_units(Parts parts, std::int64_t at, std::int64_t n, std::int64_t block, float* out) {
+void sum_units(EncodedParts parts, std::int64_t at, std::int64_t n, std::int64_t block, float* out) {
   each_block<Block>(n, block, out, [&](std::int64_t more, std::int64_t b, float* to) {
     one(parts.data(), parts.size(), at + more, b, to);
   });

@@ -8,7 +8,7 @@
 
 namespace bora::transport {
 /// What ranks sent: the same numbers of each.
-using Parts = std::span<const std::byte* const>;
+using EncodedParts = std::span<const std::byte* const>;
 /// Kernels for one class of instructions; all classes give the same bits. n: numbers, of which the last ones may fill a
 /// unit in part. Nothing needs to be aligned.
 struct CodecKernels {
@@ -16,7 +16,7 @@ struct CodecKernels {
   void (*encode)(const float* in, std::int64_t n, std::int64_t block, std::byte* out) = nullptr;
   void (*decode)(const std::byte* in, std::int64_t n, std::int64_t block, float* out) = nullptr;
   /// The f32 sum of n numbers of each part in the parts' order; their units begin at byte `at`.
-  void (*sum)(Parts, std::int64_t at, std::int64_t n, std::int64_t block, float* out) = nullptr;
+  void (*sum)(EncodedParts, std::int64_t at, std::int64_t n, std::int64_t block, float* out) = nullptr;
 };
 /// A codec: one row of the table.
 struct CodecRow {

@@ -6,6 +6,7 @@
 
 namespace bora::transport {
 namespace {
+namespace gather_scatter {
 void gather_direct(Builder& b) {
   Parts part(b.call.recv_counts);
   Range mine = part(b.rank), in{0, mine.size()};
@@ -169,6 +170,8 @@ constexpr Algorithm kScatterRows[] = {
     {scatter, "binomial", scatter_binomial, binomial_cost},
     {scatter, "hierarchical", scatter_hierarchical, hierarchical_cost, {.hierarchical = true}},
 };
+}  // namespace gather_scatter
 }  // namespace
-const AlgorithmTable kGather{kGatherRows, unmeasured}, kScatter{kScatterRows, unmeasured};
+const AlgorithmTable kGather{gather_scatter::kGatherRows, gather_scatter::unmeasured},
+    kScatter{gather_scatter::kScatterRows, gather_scatter::unmeasured};
 }  // namespace bora::transport

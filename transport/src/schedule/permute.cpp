@@ -4,6 +4,7 @@
 
 namespace bora::transport {
 namespace {
+namespace permute {
 void direct(Builder& b) {
   Range all{0, b.call.send_counts[0]};
   if (b.call.target >= 0 && b.call.target != b.rank) b.send(b.call.target, all);
@@ -14,6 +15,7 @@ void direct(Builder& b) {
 void direct_cost(Model& m) { m.rounds(1, m.chunks(m.S), m.S, m.L); }
 constexpr Algorithm kPermuteRows[] = {{CollectiveKind::permute, "direct", direct, direct_cost, {.whole = true}}};
 constexpr Algorithm kSendRecvRows[] = {{CollectiveKind::send_recv, "direct", direct, direct_cost, {.whole = true}}};
+}  // namespace permute
 }  // namespace
-const AlgorithmTable kPermute{kPermuteRows}, kSendRecv{kSendRecvRows};
+const AlgorithmTable kPermute{permute::kPermuteRows}, kSendRecv{permute::kSendRecvRows};
 }  // namespace bora::transport

@@ -4,6 +4,7 @@
 
 namespace bora::transport {
 namespace {
+namespace reduce_scatter {
 void direct(Builder& b) {
   Parts part(b.call.recv_counts);
   for (int k = 1; k < b.size; ++k) b.send(b.at(k), part(b.at(k)));
@@ -66,6 +67,7 @@ constexpr Algorithm kRows[] = {
     {kKind, "chain", chain, chain_cost, {.running = true}},
     {kKind, "hierarchical", hierarchical, hierarchical_cost, {.hierarchical = true, .running = true}},
 };
+}  // namespace reduce_scatter
 }  // namespace
-const AlgorithmTable kReduceScatter{kRows, unmeasured, "direct"};
+const AlgorithmTable kReduceScatter{reduce_scatter::kRows, reduce_scatter::unmeasured, "direct"};
 }  // namespace bora::transport

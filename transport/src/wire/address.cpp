@@ -20,13 +20,13 @@ namespace bora::transport {
 namespace {
 using namespace std::chrono_literals;
 constexpr std::string_view kInterface = "transport.interface (BORA_INTERFACE): ";
-std::string text_of(const sockaddr* a, socklen_t size) {
+std::string ip_of(const sockaddr* a, socklen_t size) {
   char text[NI_MAXHOST] = "";
   getnameinfo(a, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST);  // with the scope of a link-local address
   return text;
 }
-std::string text_of(const sockaddr* a) {
-  return text_of(a, a->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
+std::string ip_of(const sockaddr* a) {
+  return ip_of(a, a->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
 }
 bool is_ipv6(const std::string& ip) { return ip.find(':') != std::string::npos; }
 /// IPv4 if there is such an address, else IPv6. 0 or the error of getaddrinfo.
@@ -41,13 +41,13 @@ int find(const std::string& host, std::string& ip) {
       if (error == 0) error = e;
       continue;
     }
-    ip = text_of(found->ai_addr, found->ai_addrlen);
+    ip = ip_of(found->ai_addr, found->ai_addrlen);
     freeaddrinfo(found);
     return 0;
   }
   return error;
 }
-const unsigned char* bytes_of(const sockaddr* a) {
+const unsigned char* address_bytes(const sockaddr* a) {
   return a->sa_family == AF_INET6
              ? reinterpret_cast<const sockaddr_in6*>(a)->sin6_addr.s6_addr
              : reinterpret_cast<const unsigned char*>(&reinterpret_cast<const sockaddr_in*>(a)->sin_addr);
@@ -72,7 +72,7 @@ Network network(const std::string& word, int family) {
 }
 bool is_in(const std::string& word, const sockaddr* a) {
   auto n = network(word, a->sa_family);
-  auto own = bytes_of(a);
+  auto own = address_bytes(a);
   for (int bit = 0; bit < n.bits; ++bit)
     if ((n.bytes[bit / 8] ^ own[bit / 8]) & (0x80 >> bit % 8)) return false;
   return n.bits >= 0;
@@ -121,8 +121,8 @@ std::string own_address(const Address& root, const std::string& interfaces) {
       names += (names.empty() ? "" : ", ") + std::string(i->ifa_name);
       bool named =
           std::any_of(words.begin(), words.end(), [&](auto& w) { return w == i->ifa_name || is_in(w, i->ifa_addr); });
-      if (named != others && !(others && is_loopback(text_of(i->ifa_addr))) && (ip.empty() || ip.starts_with("fe80:")))
-        ip = text_of(i->ifa_addr);
+      if (named != others && !(others && is_loopback(ip_of(i->ifa_addr))) && (ip.empty() || ip.starts_with("fe80:")))
+        ip = ip_of(i->ifa_addr);
     }
     check<ConfigError>(!ip.empty(), kInterface, "no network interface '", interfaces, "' with an ",
                        family == AF_INET6 ? "IPv6" : "IPv4", " address; there are: ", names);
@@ -136,7 +136,7 @@ std::string own_address(const Address& root, const std::string& interfaces) {
   int e = errno;
   if (fd >= 0) close(fd);
   check<ConfigError>(ok, "root: no route to ", root.host, ": ", std::strerror(e));
-  return text_of(mine.get());
+  return ip_of(mine.get());
 }
 SocketAddress socket_address(const std::string& ip, int port) {
   addrinfo hints{}, *found = nullptr;
@@ -178,6 +178,6 @@ void leave_bbr_within_host(int socket) {
   a.size = b.size = sizeof a.bytes;
   if (getsockname(socket, a.get(), &a.size) != 0 || getpeername(socket, b.get(), &b.size) != 0) return;
   bool ip = a.bytes.ss_family == AF_INET || a.bytes.ss_family == AF_INET6;
-  if (ip && text_of(a.get()) == text_of(b.get())) leave_bbr(socket);
+  if (ip && ip_of(a.get()) == ip_of(b.get())) leave_bbr(socket);
 }
 }  // namespace bora::transport

@@ -52,6 +52,8 @@ class Epoll {
   }
   Descriptor fd_{epoll_create1(EPOLL_CLOEXEC)};
 };
+/// A listener accepts so many connections, and a connection is read so often, before others have their turn.
+inline constexpr int kAccepts = 16, kReads = 4;
 class Event {
  public:
   void ring() {

@@ -26,7 +26,7 @@ KeyPair derive(const std::string& secret, const char* role) {
   OPENSSL_cleanse(coded, sizeof coded);
   return k;
 }
-std::string_view bytes_of(const std::array<std::uint8_t, 32>& key) {
+std::string_view key_bytes(const std::array<std::uint8_t, 32>& key) {
   return {reinterpret_cast<const char*>(key.data()), key.size()};
 }
 }  // namespace
@@ -44,11 +44,11 @@ void listen_with(Socket& s, const std::optional<JobKeys>& k) {
   s.set(ZMQ_ZAP_DOMAIN, "bora");
   if (!k) return;
   s.set(ZMQ_CURVE_SERVER, 1);
-  s.set(ZMQ_CURVE_SECRETKEY, bytes_of(k->server.secret));
+  s.set(ZMQ_CURVE_SECRETKEY, key_bytes(k->server.secret));
 }
 void connect_with(Socket& s, const JobKeys& k) {
-  s.set(ZMQ_CURVE_SERVERKEY, bytes_of(k.server.open));
-  s.set(ZMQ_CURVE_PUBLICKEY, bytes_of(k.client.open));
-  s.set(ZMQ_CURVE_SECRETKEY, bytes_of(k.client.secret));
+  s.set(ZMQ_CURVE_SERVERKEY, key_bytes(k.server.open));
+  s.set(ZMQ_CURVE_PUBLICKEY, key_bytes(k.client.open));
+  s.set(ZMQ_CURVE_SECRETKEY, key_bytes(k.client.secret));
 }
 }  // namespace bora::transport

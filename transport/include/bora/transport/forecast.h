@@ -19,7 +19,7 @@ struct Wiring {
 struct Forecast {
   std::string algorithm = {};
   std::int64_t sent = 0;   // bytes that this rank sends, as Traffic::bytes_sent counts them
-  std::int64_t wired = 0;  // of them to other hosts
+  std::int64_t wired = 0;  // those of them that go to other hosts
   // Bytes beside the caller's: its scratch, a codec's copies, and what others have sent and waits to be summed.
   std::int64_t memory = 0;
   std::vector<int> neighbours = {};  // ranks of its own host to which it sends

@@ -5,7 +5,7 @@
 #include "bora/transport/transport.h"
 
 namespace bora::transport {
-/// What else knows of a job's ranks: their launcher.
+/// A second observer of a job's ranks, beside the transport: their launcher.
 struct Witness {
   /// While ranks are missing this is asked, some 20 times a second, on this thread: a text that is not empty ends the
   /// wait with RankLost of that text.

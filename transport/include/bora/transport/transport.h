@@ -109,7 +109,7 @@ class Context {
   virtual ~Context() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  virtual int ranks_on_host() const = 0;  // of this job, this one included
+  virtual int ranks_on_host() const = 0;  // number of ranks of this job on this host, this one included
   virtual WorkPtr start(const Group&, const CollectiveCall&) = 0;
   virtual void run(const Group&, const CollectiveCall&) = 0;  // start and wait
   void barrier(const Group& g) { run(g, {}); }

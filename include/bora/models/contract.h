@@ -1,0 +1,188 @@
+// contract.h -- what a language model is, and the registry from which the settings choose one. A model M is a tree of
+// parameters in one source file:
+//   struct Config { static constexpr std::string_view type; .. ; void check() const; };   also with
+//     positions, checkpoint (the values kept for a block's backward pass): fields; perhaps dropout, or draws(): whether
+//     training draws random numbers
+//     axes(): the logical axes that a layout may split, each with the key and the noun of its size
+//   static M init(const Config&, std::int64_t vocabulary, const Array& key);
+//   NamedArray hidden(const training::Example&, key, const nn::PipelineOptions& how) const;   before the head:
+//     [batch, position, embed]; how.checkpoint: the values kept of each block.
+//     Where its layers can be stages of a pipeline: in_stages is true, and a last parameter `const nn::RowsLoss& loss`
+//     (nn/pipeline.h) asks for the loss of these vectors in their place, {} for the vectors.
+//   nn::Head head() const;                                  the scores of all tokens from a vector
+//   Cache cache(const Axis& batch, std::int64_t length) const;      of no token yet
+//   std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache&) const;   hidden() of the next tokens
+// A model with an encoder reads Example's inputs, input_mask, input_segments in hidden(). Config has decoder_start, the
+// token before the decoder's first one; its cache(batch, length, inputs [batch, input]) runs the encoder.
+// A model whose training adds a loss of its own (of routers) has hidden_and_report(..), hidden() and a tree, and Config
+// has NamedArray extra_loss(const Report&) const: a scalar, added for each unit of the tokens' weight.
+// and, if Hugging Face's folders hold such models, the members that hugging_face.h lists.
+// A line at the end of the file adds it: template const bool bora::config::added<bora::models::ModelOf<M>>;
+#pragma once
+#include "bora/fx/checkpoint.h"
+#include "bora/models/hugging_face.h"
+#include "bora/models/model.h"
+#include "bora/named/mapping.h"
+#include "bora/nn/adapters.h"
+#include "bora/nn/attention.h"
+#include "bora/nn/axes.h"
+#include "bora/nn/head.h"
+#include "bora/nn/pipeline.h"
+#include "bora/ops/creation.h"
+#include "bora/train/example.h"
+#include "bora/tree/any.h"
+
+namespace bora::models {
+/// The example as this mesh computes it: unchanged, or if the mapping splits `position` by the mesh axis `context`, in
+/// the zigzag order of its ranks, with `positions` and split by the mapping. ValueError: twice their number does not
+/// divide the positions; the example has padding (mask) or an encoder's inputs.
+training::Example in_context(const training::Example&);
+/// The keys that a causal model's positions may attend to.
+inline nn::AttentionMask causal_mask(const training::Example& e) {
+  nn::AttentionMask mask{.causal = true, .segments = e.segments, .zigzag = e.zigzag};
+  if (e.mask) mask.explicit_mask = rename(auto_sharded(*e.mask), {{nn::kPosition, nn::kKeyPosition}}) != 0;
+  return mask;
+}
+/// The tokens that a decoder has seen: keys and values of all layers, and how many there are (i32 scalar).
+struct Cache {
+  nn::KeyValues layers;
+  Array seen;
+  /// Positions of tokens that come next.
+  NamedArray next(const NamedArray& tokens) const { return arange(tokens.axis(nn::kPosition)) + NamedArray(seen, {}); }
+};
+/// A model without its type: its functions, for code that is compiled once for all models. `model` is what init() made,
+/// perhaps in other dtypes; `cache` what cache() or decode() gave.
+class AnyModel {
+ public:
+  virtual ~AnyModel() = default;
+  virtual tree::Any init(const Array& key) const = 0;
+  virtual std::int64_t positions() const = 0;
+  virtual std::string checkpoint() const = 0;
+  virtual NamedArray hidden(const tree::Any& model, const training::Example&, const std::optional<Array>& key,
+                            const nn::PipelineOptions&) const = 0;
+  /// loss.of(hidden(..), loss.rows), in the order of the schedule where layers are stages.
+  virtual NamedArray loss(const tree::Any& model, const training::Example&, const std::optional<Array>& key,
+                          const nn::PipelineOptions&, const nn::RowsLoss&) const = 0;
+  virtual nn::Head head(const tree::Any& model) const = 0;
+  /// Whether training adds a loss of the model's own: extra_loss of the report.
+  virtual bool has_extra_loss() const = 0;
+  virtual std::pair<NamedArray, tree::Any> hidden_and_report(const tree::Any& model, const training::Example&,
+                                                             const std::optional<Array>& key,
+                                                             const nn::PipelineOptions&) const = 0;
+  virtual NamedArray extra_loss(const tree::Any& report) const = 0;
+  virtual bool encoder_decoder() const = 0;
+  /// Of one row and no token yet; inputs: of an encoder.
+  virtual tree::Any cache(const tree::Any& model, const std::optional<NamedArray>& inputs) const = 0;
+  virtual std::pair<NamedArray, tree::Any> decode(const tree::Any& model, const NamedArray& tokens,
+                                                  const tree::Any& cache) const = 0;
+  virtual void each_linear(tree::Any& model, const VisitLinear&) const = 0;
+};
+
+template <class M> concept HasExtraLoss = requires(const M& m, const typename M::Config& c,
+                                                   const training::Example& e, const std::optional<Array>& key,
+                                                   const nn::PipelineOptions& how) {
+  c.extra_loss(m.hidden_and_report(e, key, how).second);
+};
+/// Whether a model with this configuration has such a loss: all, unless their configuration says.
+template <class M> bool adds_loss(const typename M::Config& c) {
+  if constexpr (!HasExtraLoss<M>) return false;
+  else if constexpr (requires { c.has_extra_loss(); }) return c.has_extra_loss();
+  else return true;
+}
+template <class M> concept StagesOf = requires { requires M::in_stages; };
+template <class M> concept EncoderDecoder = requires(const M& m) { m.cache(Axis(), 1, NamedArray()); };
+template <class M> class AnyModelOf final : public AnyModel {
+  using Any = tree::Any;
+  using Key = std::optional<Array>;
+  using Example = training::Example;
+
+ public:
+  AnyModelOf(const typename M::Config& config, std::int64_t vocabulary) : config_(config), vocabulary_(vocabulary) {}
+  Any init(const Array& key) const override { return Any(M::init(config_, vocabulary_, key)); }
+  std::int64_t positions() const override { return config_.positions; }
+  std::string checkpoint() const override { return config_.checkpoint; }
+  NamedArray hidden(const Any& m, const Example& e, const Key& key, const nn::PipelineOptions& how) const override {
+    if constexpr (StagesOf<M>) return m.get<M>().hidden(e, key, how, {});
+    else return m.get<M>().hidden(e, key, how);
+  }
+  NamedArray loss(const Any& m, const Example& e, const Key& key, const nn::PipelineOptions& how,
+                  const nn::RowsLoss& loss) const override {
+    if constexpr (StagesOf<M>) return m.get<M>().hidden(e, key, how, loss);
+    else return loss.of(hidden(m, e, key, how), loss.rows);
+  }
+  nn::Head head(const Any& m) const override { return m.get<M>().head(); }
+  bool has_extra_loss() const override { return adds_loss<M>(config_); }
+  std::pair<NamedArray, Any> hidden_and_report([[maybe_unused]] const Any& m, const Example& e, const Key& key,
+                                               const nn::PipelineOptions& how) const override {
+    if constexpr (HasExtraLoss<M>) {
+      auto [x, report] = m.get<M>().hidden_and_report(e, key, how);
+      return {x, Any(report)};
+    } else return {hidden(m, e, key, how), Any()};
+  }
+  NamedArray extra_loss([[maybe_unused]] const Any& report) const override {
+    if constexpr (HasExtraLoss<M>)
+      return config_.extra_loss(
+          report.get<std::remove_cvref_t<decltype(std::declval<M>().hidden_and_report({}, {}, {}).second)>>());
+    else fail<ValueError>("extra_loss: the model's training adds no loss of its own");
+  }
+  bool encoder_decoder() const override { return EncoderDecoder<M>; }
+  Any cache(const Any& m, [[maybe_unused]] const std::optional<NamedArray>& inputs) const override {
+    if constexpr (EncoderDecoder<M>) return Any(m.get<M>().cache({nn::kBatch, 1}, config_.positions, *inputs));
+    else return Any(m.get<M>().cache({nn::kBatch, 1}, config_.positions));
+  }
+  std::pair<NamedArray, Any> decode(const Any& m, const NamedArray& tokens, const Any& cache) const override {
+    using CacheOf = decltype(cache_of(m.get<M>()));
+    auto [x, grown] = m.get<M>().decode(tokens, cache.template get<CacheOf>());
+    return {x, Any(grown)};
+  }
+  void each_linear(Any& m, const VisitLinear& f) const override { nn::each_linear(m.get<M>(), f); }
+
+ private:
+  static auto cache_of(const M& m) {
+    if constexpr (EncoderDecoder<M>) return m.cache({nn::kBatch, 1}, 1, NamedArray());
+    else return m.cache({nn::kBatch, 1}, 1);
+  }
+  typename M::Config config_;
+  std::int64_t vocabulary_;
+};
+template <class M> struct ModelOf final : config::Of<typename M::Config, Model> {
+  using config::Of<typename M::Config, Model>::Of;
+  std::int64_t positions() const override { return this->fields.positions; }
+  std::optional<std::int32_t> decoder_start() const override {
+    if constexpr (EncoderDecoder<M>) return static_cast<std::int32_t>(this->fields.decoder_start);
+    else return none;
+  }
+  std::vector<AxisSize> axes() const override { return this->fields.axes(); }
+  std::string no_context([[maybe_unused]] bool training) const override {
+    if constexpr (EncoderDecoder<M>) return "model.type: an encoder sees all positions at once; choose a decoder";
+    if constexpr (requires { this->fields.options().windows; })
+      if (!this->fields.options().windows.empty())
+        return "model.window: a ring of ranks has no sliding windows; set it to 0";
+    if constexpr (requires { this->fields.attention_dropout; })
+      if (training && this->fields.attention_dropout > 0)
+        return "model.attention_dropout: a ring of ranks cannot drop weights of attention; set it to 0";
+    return {};
+  }
+  std::optional<bool> draws() const override {
+    if constexpr (requires { this->fields.draws(); }) return this->fields.draws();
+    else if constexpr (requires { this->fields.dropout; }) return this->fields.dropout > 0;
+    else return none;
+  }
+  AnyModelPtr model(std::int64_t vocabulary) const override {
+    return std::make_shared<AnyModelOf<M>>(this->fields, vocabulary);
+  }
+  HfNames hf_names() const override { return models::hf_names<M>(); }
+  void from_hf(HfConfig& c) override {
+    if constexpr (requires { M::hf_types; }) this->fields = M::from_hf(c);
+  }
+  void to_hf(HfConfig& c) const override {
+    if constexpr (requires { M::hf_types; }) M::to_hf(this->fields, c);
+  }
+  std::vector<HfWeight> hf_weights() const override {
+    if constexpr (requires { M::hf_types; }) return M::hf_weights(this->fields);
+    else return {};
+  }
+  bool in_stages() const override { return StagesOf<M>; }
+  bool has_extra_loss() const override { return adds_loss<M>(this->fields); }
+};
+}  // namespace bora::models

@@ -1,0 +1,97 @@
+// model.h -- a kind of language model in the settings, and what it makes: a model in training, one that generates, one
+// that scores. contract.h has the contract of the models themselves.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include "bora/config/choice.h"
+#include "bora/named/axis.h"
+
+namespace bora {
+class AxisMapping;
+class NamedArray;
+class Trainable;
+namespace nn {
+struct Linear;
+}  // namespace nn
+namespace training {
+struct Example;
+}  // namespace training
+}  // namespace bora
+namespace bora::models {
+class AnyModel;
+class HfConfig;
+struct HfNames;
+struct HfWeight;
+struct ModelOptions;
+
+using AnyModelPtr = std::shared_ptr<const AnyModel>;  // contract.h
+/// A function of each linear layer of a model, and its path (nn::each_linear).
+using VisitLinear = std::function<void(const std::string& path, nn::Linear&)>;
+/// The size of a logical axis as errors name it.
+struct AxisSize {
+  std::string_view axis, key;
+  std::int64_t size;
+  std::string_view noun, of = {};
+};
+/// Tokens one after another, from parameters that were trained.
+class Generator {
+ public:
+  /// From scores f32 [vocab], for example a token. Staged.
+  using Choose = std::function<Array(const Array& scores, const Array& key)>;
+  virtual ~Generator() = default;
+  virtual tree::Node parameters() = 0;
+  /// Forgets all tokens.
+  virtual void restart() = 0;
+  /// Forgets all tokens; the decoder's tokens that come next are about these inputs of the encoder, which are one or
+  /// more. Throws ValueError if the model has no encoder.
+  virtual void read(const std::vector<std::int32_t>& inputs) = 0;
+  /// The choice after these tokens, which follow those given since restart(). Staged once for each number of tokens.
+  /// Throws ValueError if there are more than the model's positions in all, and before read() if it has an encoder.
+  virtual Array next(const std::vector<std::int32_t>& tokens, const Array& key) = 0;
+};
+/// A leaf of a model: its path and the axes of its array.
+struct Parameter {
+  std::string path;
+  std::vector<Axis> axes;
+};
+/// The forward pass without its type, for parameters that were trained.
+class Scorer {
+ public:
+  virtual ~Scorer() = default;
+  virtual tree::Node parameters() = 0;
+  /// After each position the scores of all tokens, f32 [batch, position, vocab], without dropout.
+  virtual NamedArray scores(const training::Example&) = 0;
+  /// The sum of weights * cross entropy over the targets, an f32 scalar, without dropout.
+  virtual NamedArray loss(const training::Example&) = 0;
+};
+/// A kind of language model in the settings.
+struct Model : config::Chosen {
+  static constexpr std::string_view initial = "gpt2";
+  virtual std::int64_t positions() const = 0;
+  /// The token before a decoder's first one, of a model with an encoder; none: it has none. Its Example has the
+  /// encoder's tokens as `inputs` [batch, input] with `input_mask`; `tokens` are the targets shifted by one, this token
+  /// first (and in the place of targets that are no tokens).
+  virtual std::optional<std::int32_t> decoder_start() const = 0;
+  virtual std::vector<AxisSize> axes() const = 0;
+  /// Why training, or else evaluation, cannot split `position` over the mesh axis `context`: "model.window: ..", or "".
+  virtual std::string no_context(bool training) const = 0;
+  /// Whether the model itself draws random numbers in training; none: its settings do not say.
+  virtual std::optional<bool> draws() const = 0;
+  virtual AnyModelPtr model(std::int64_t vocabulary) const = 0;
+  std::unique_ptr<Trainable> trainable(const ModelOptions&) const;
+  /// Parameters are born in `storage`.
+  std::unique_ptr<Generator> generator(const ModelOptions&, const AxisMapping& storage, const Array& key,
+                                       Generator::Choose) const;
+  /// All leaves; nothing is computed.
+  std::vector<Parameter> parameters(std::int64_t vocabulary) const;
+  std::unique_ptr<Scorer> scorer(const ModelOptions&, const AxisMapping& storage, const Array& key) const;
+  // Of Hugging Face's folders (hugging_face.h); without types only hf_names() may be called.
+  virtual HfNames hf_names() const = 0;
+  virtual void from_hf(HfConfig&) = 0;  // sets all fields
+  virtual void to_hf(HfConfig&) const = 0;
+  virtual std::vector<HfWeight> hf_weights() const = 0;
+  virtual bool in_stages() const = 0;  // its layers can be the stages of a pipeline (nn/pipeline.h)
+  virtual bool has_extra_loss() const = 0;  // training adds a loss of the model's own, which is about all rows at once
+};
+}  // namespace bora::models

@@ -1,0 +1,14 @@
+// adapter_options.h -- the form of an adapter (adapters.h).
+#pragma once
+#include <cstdint>
+
+namespace bora::nn {
+enum class AdapterInit : std::uint8_t { kaiming, gaussian };
+struct AdapterOptions {
+  std::int64_t rank = 8;
+  double alpha = 16, dropout = 0;
+  bool rslora = false;                      // scaled by alpha / sqrt(rank) (Kalajdzievski 2023), not alpha / rank
+  AdapterInit init = AdapterInit::kaiming;  // of a, as PEFT: uniform within 1 / sqrt(fan-in), or normal / rank
+  double scale() const;
+};
+}  // namespace bora::nn

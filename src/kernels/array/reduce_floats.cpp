@@ -1,0 +1,6 @@
+#include "kernels/array/reduce_loops.h"
+
+namespace bora::kernels::reductions {
+template struct DtypeReductions<float>;
+template struct DtypeReductions<double>;
+}  // namespace bora::kernels::reductions
