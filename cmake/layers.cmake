@@ -142,7 +142,9 @@ function(bora_finish_library)
       $<INSTALL_INTERFACE:include>)
     target_compile_features(${library} PUBLIC cxx_std_20)
     target_link_libraries(${library} PRIVATE bora_needs)
-    target_link_options(${library} PRIVATE -Wl,-z,nodelete)   # its threads outlive a dlclose
+    # nodelete: its threads outlive a dlclose. Bsymbolic-functions: it calls its own functions directly, which saves
+    # 15 % of a small eager operation; its data, such as names of types, are shared with programs all the same.
+    target_link_options(${library} PRIVATE -Wl,-z,nodelete -Wl,-Bsymbolic-functions)
   endforeach()
   target_link_options(bora PRIVATE -Wl,--version-script,${PROJECT_SOURCE_DIR}/cmake/exports.map)
   set_target_properties(bora PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0
@@ -157,4 +159,5 @@ function(bora_app)
   add_executable(bora_cli ${BORA_OBJECTS})
   set_target_properties(bora_cli PROPERTIES OUTPUT_NAME bora LINKER_LANGUAGE CXX)
   target_link_libraries(bora_cli PRIVATE bora_app bora_launch bora_needs OpenSSL::SSL)
+  add_dependencies(bora_cli bora)   # what is installed together is built together
 endfunction()

@@ -1,15 +1,9 @@
-// check_model.h -- what only the model's own parameters can tell about settings, before ranks start.
+// check_model.h -- checks of settings that need the model's own parameters, before ranks start.
 #pragma once
 #include <vector>
+#include "app/forward.h"
 
-namespace bora {
-struct MeshAxis;
-namespace text {
-class Tokenizer;
-}  // namespace text
-}  // namespace bora
 namespace bora::app {
-struct Settings;
 /// Throws ConfigError for patterns of freeze, lora.layers and optimizer.decay that match no parameter, and for a token
 /// that the vocabulary lacks. Nothing is initialised or computed.
 void check_model(const Settings&, const text::Tokenizer&, const std::vector<MeshAxis>&);

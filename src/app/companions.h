@@ -2,9 +2,9 @@
 #pragma once
 #include <string>
 #include <vector>
+#include "app/forward.h"
 
 namespace bora::app {
-struct Settings;
 /// The folder in a run's where an import keeps such files, config.json among them.
 std::string companions_of(const std::string& run);
 /// Copies those that `from` has into `to`, which is made; without config.json unless `config`. Returns their names.

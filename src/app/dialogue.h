@@ -4,16 +4,11 @@
 #include <set>
 #include <string>
 #include <vector>
+#include "app/forward.h"
 #include "bora/text/chat.h"
 
-namespace bora {
-namespace text {
-class Tokenizer;
-}  // namespace text
-}  // namespace bora
 namespace bora::app {
 struct RunWords;
-struct Settings;
 /// The ids of a prompt; of a folder of Hugging Face's, if `special_too`, with the tokens that its tokenizer puts around
 /// a text, as `transformers` gives them. An empty prompt is those tokens, or a newline where there are none.
 std::vector<std::int32_t> prompt_ids(const RunWords&, const Settings&, const text::Tokenizer&,

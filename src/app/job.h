@@ -1,18 +1,10 @@
 // job.h -- this process as a rank of the job that its environment describes.
 #pragma once
 #include <functional>
+#include "app/forward.h"
 #include "bora/transport/transport.h"
 
-namespace bora {
-class Mesh;
-struct MeshAxis;
-struct MeshShape;
-namespace text {
-class Tokenizer;
-}  // namespace text
-}  // namespace bora
 namespace bora::app {
-struct Settings;
 struct Job {
   const Settings& settings;
   const text::Tokenizer& tokenizer;

@@ -1,20 +1,15 @@
 // local_every.h -- a number for `local.every: auto`, from the plan of the run.
 #pragma once
 #include <cstdint>
+#include "app/forward.h"
 
 namespace bora {
 enum class Resume : std::uint8_t;
 struct HostModel;
-struct Links;
 struct MeetingPrediction;
-struct MeshShape;
-namespace text {
-class Tokenizer;
-}  // namespace text
 }  // namespace bora
 namespace bora::app {
 struct PlannedRun;
-struct Settings;
 /// Whether the mesh has replicas on ranks of their own.
 bool has_replicas(const MeshShape&);
 /// Meetings of the replicas in a planned run. Throws ConfigError if it has none on ranks of their own.

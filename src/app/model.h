@@ -2,23 +2,19 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include "app/forward.h"
 
 namespace bora {
 class Array;
 class Trainable;
 struct LoopSettings;
-struct MeshShape;
 namespace models {
 class Generator;
 class Scorer;
 struct ModelOptions;
 }  // namespace models
-namespace text {
-class Tokenizer;
-}  // namespace text
 }  // namespace bora
 namespace bora::app {
-struct Settings;
 /// The loop's part of the settings.
 LoopSettings loop_settings(const Settings&, const MeshShape&,
                            const std::shared_ptr<const text::Tokenizer>& = nullptr);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <vector>
+#include "app/forward.h"
 
 namespace bora {
 enum class Resume : std::uint8_t;
@@ -12,7 +13,6 @@ struct Option;
 }  // namespace bora
 namespace bora::app {
 class Flags;
-struct Settings;
 /// [CONFIG.yaml] [key=value ...], --mesh, --layout, --threads, --out: the settings of a run that is to be.
 struct ConfigWords {
   std::vector<std::string> words = {};     // as they were given, until they are settled

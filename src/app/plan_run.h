@@ -1,14 +1,9 @@
-// plan_run.h -- what a run would need on a mesh that does not exist.
+// plan_run.h -- the needs of a run on a mesh that does not exist.
 #pragma once
+#include "app/forward.h"
 #include "bora/train/plan.h"
 
-namespace bora {
-namespace text {
-class Tokenizer;
-}  // namespace text
-}  // namespace bora
 namespace bora::app {
-struct Settings;
 struct PlannedRun {
   Mesh mesh;                           // abstract, of rank 0
   std::shared_ptr<Trainable> model;    // without numbers

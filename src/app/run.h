@@ -3,17 +3,11 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include "app/forward.h"
 #include "bora/tree/tree.h"
 
-namespace bora {
-class Mesh;
-namespace text {
-class Tokenizer;
-}  // namespace text
-}  // namespace bora
 namespace bora::app {
 struct RunWords;
-struct Settings;
 /// Whether the words name a folder of Hugging Face's and no run's.
 bool is_pretrained(const RunWords&);
 /// The settings of the run for a job on this number of ranks, whatever the run's own number was: checked, paths

@@ -2,10 +2,10 @@
 #pragma once
 #include <functional>
 #include <string_view>
+#include "app/forward.h"
 #include "app/options.h"
 
 namespace bora {
-class Mesh;
 namespace models {
 class Scorer;
 }  // namespace models

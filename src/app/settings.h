@@ -2,13 +2,13 @@
 // new setting is a field and its meaning, here or in the aggregate that it belongs to.
 #pragma once
 #include <memory>
+#include "app/forward.h"
 #include "bora/models/lora_settings.h"
 #include "bora/models/loss_settings.h"
 #include "bora/track/tracker.h"
 #include "bora/train/settings.h"
 
 namespace bora {
-class Mesh;
 namespace data {
 struct Data;
 struct Datasets;
@@ -21,7 +21,6 @@ namespace optim {
 struct Kind;
 }  // namespace optim
 namespace text {
-class Tokenizer;
 struct TokenizerKind;
 }  // namespace text
 namespace training {
@@ -109,7 +108,8 @@ struct ElasticSettings {
                    max == 0 ? "0 without max" : "0 or more steps");
   }
 };
-/// The choices have no initial value here: who makes Settings without a text knows what they choose among.
+/// The choices have no initializers, which would need the headers of their kinds: a source that makes Settings
+/// includes these.
 struct Settings {
   std::int64_t seed = 0, steps = 1000, batch = 8, accumulate = 1;
   std::string out = {};

@@ -31,7 +31,7 @@ Arrays zeros_of(const Types& types) {
 namespace {
 /// The transpose of p in the inputs for which `linear` holds, at these values of the others.
 std::function<Arrays(const Arrays&)> transpose_program(const ProgramPtr& p, const Mask& linear, const Arrays& known,
-                                               std::string_view not_linear) {
+                                                       std::string_view not_linear) {
   auto outs = p->out_types(), in = p->in_types();
   const auto& split = split_vjp(p, linear, {});
   check_linear(split, linear, outs.size(), 0, not_linear);
@@ -74,7 +74,7 @@ std::function<Arrays(const Arrays&)> transpose_program(const ProgramPtr& p, cons
 
 std::function<Arrays(const Arrays&)> transpose_last(const ProgramPtr& p, const Arrays& known) {
   return transpose_program(p, mask(p->in.size(), known.size(), p->in.size()), known,
-                   "custom_root: tangent_solve must be linear in y");
+                           "custom_root: tangent_solve must be linear in y");
 }
 std::function<Arrays(const Arrays&)> linear_transpose_flat(const FlatFn& f, const Types& in) {
   auto s = stage(f, in);
@@ -83,7 +83,7 @@ std::function<Arrays(const Arrays&)> linear_transpose_flat(const FlatFn& f, cons
   for (auto& t : s.program->out_types())
     check<DtypeError>(is_inexact(t.dtype), "linear_transpose: f gives ", t, ", which is not floating");
   return transpose_program(s.program, mask(s.program->in.size(), 0, in.size()), s.captures,
-                   "linear_transpose: f is not linear in its arguments");
+                           "linear_transpose: f is not linear in its arguments");
 }
 
 Arrays custom_jvp_flat(const FlatFn& f, const FlatFn& rule, const Arrays& in) {

@@ -13,10 +13,10 @@ std::size_t mapping_hash() {
   std::size_t h = 11;
   for (auto& r : mapping_in_force.rules())
     h = hash_combine(hash_combine(h, std::hash<std::string>{}(r.axis)), hash_value(r.mesh));
-  auto& [wire, over] = mapping_in_force.gradients();
-  if (!mapping_in_force.gradients().rounds()) return h;
-  auto code = static_cast<std::size_t>(wire.codec) << 16 | (wire.blocks() ? wire.block : 0U);
-  return hash_combine(h, hash_combine(code, hash_value(over)));
+  auto& g = mapping_in_force.gradients();
+  if (!g.rounds()) return h;
+  auto code = static_cast<std::size_t>(g.wire.codec) << 16 | (g.wire.blocks() ? g.wire.block : 0U);
+  return hash_combine(h, hash_combine(code, hash_value(g.over)));
 }
 const bool mapping_registered = (fx::register_context(mapping_hash), true);
 }  // namespace
@@ -32,6 +32,16 @@ AxisMapping AxisMapping::with_gradients(GradientWire gradients) const {
 UseMapping::UseMapping(AxisMapping m) : saved_(std::move(mapping_in_force)) { mapping_in_force = std::move(m); }
 UseMapping::~UseMapping() { mapping_in_force = std::move(saved_); }
 
+AxisMapping AxisMapping::without(const AxisName& mesh_axis) const {
+  auto r = *this;
+  r.rules_.clear();
+  for (auto rule : rules_) {
+    bool whole = rule.mesh.empty();
+    rule.mesh.remove(mesh_axis);
+    if (whole || !rule.mesh.empty()) r.rules_.push_back(rule);
+  }
+  return r;
+}
 void AxisMapping::check_rules(const std::vector<Axis>& axes) const {
   for (std::size_t i = 0; i < rules_.size(); ++i)
     for (std::size_t j = i + 1; j < rules_.size(); ++j) {

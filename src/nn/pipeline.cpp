@@ -73,13 +73,7 @@ Pipeline::Pipeline(const Axis& layers, const NamedArray& x, const PipelineOption
                     " stages cannot be spread evenly over the ", ranks_, " ranks of mesh axis '", o.axis, "'");
   check<ValueError>(layers.size % stage_.size == 0, "pipeline: ", layers.size, " layers cannot be cut into ",
                     stage_.size, " equal stages");
-  std::vector<Rule> rules;
-  for (auto rule : current_mapping().rules()) {
-    bool whole = rule.mesh.empty();
-    rule.mesh.remove(AxisName(o.axis));
-    if (whole || !rule.mesh.empty()) rules.push_back(rule);
-  }
-  inside_ = AxisMapping(rules).with_gradients(current_mapping().gradients());
+  inside_ = current_mapping().without(AxisName(o.axis));
   auto rows = x.axis(kBatch).size;
   auto m = o.microbatches;
   if (m == 0) {

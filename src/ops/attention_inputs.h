@@ -15,7 +15,7 @@ struct Extras {
     if (p.window) window = end++;
   }
 };
-/// AttentionSizes of q [B.., S, K, G, D] with k [B.., T, K, D] and v [B.., T, K, E].
+/// Sizes of q [B.., S, K, G, D] with k [B.., T, K, D] and v [B.., T, K, E].
 struct AttentionSizes {
   std::int64_t lead, S, T, K, G, D, E;
   Shape batch;

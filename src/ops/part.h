@@ -12,11 +12,11 @@ struct Span {
   std::int64_t last() const { return begin + (count - 1) * step; }
   bool operator==(const Span&) const = default;
 };
-/// A range of each dimension, none of them empty.
+/// A span of each dimension, none of them empty.
 using Part = std::vector<Span>;
 Part whole(const Shape&);
 Shape shape_of(const Part&);
-/// The smallest range that has both.
+/// The smallest span that has both.
 Span hull(const Span& a, const Span& b);
 
 /// The part of each operand (nullopt: nothing of it) that this part of the result, which is not empty, needs; no

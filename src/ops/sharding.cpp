@@ -31,8 +31,8 @@ Type constrained_type(const Spec& spec, const Types& in) {
                     " entries, but the array is ", in[0]);
   return in[0];
 }
-/// A backward pass gathers parameters again (`recomputed`) instead of keeping them whole. No rule reads of_rows and
-/// mapped: they are part of the saved form.
+/// A backward pass gathers parameters again (`recomputed`) instead of keeping them whole. No rule needs of_rows and
+/// mapped: files of Programs have them.
 struct Reshard {
   Spec spec;
   bool of_rows = false;

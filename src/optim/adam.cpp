@@ -3,8 +3,8 @@
 #include "settings.h"
 
 namespace bora::optim {
-ScaleByAdam::State ScaleByAdam::init(const Leaves& p) const { return {zero_count(), zeros_beside(p), zeros_beside(p)}; }
-std::pair<Arrays, ScaleByAdam::State> ScaleByAdam::update(const Arrays& u, const State& s, const Leaves&) const {
+AdamMoments ScaleByAdam::init(const Leaves& p) const { return zero_moments(p); }
+std::pair<Arrays, AdamMoments> ScaleByAdam::update(const Arrays& u, const State& s, const Leaves&) const {
   State next{safe_increment(s.count)};
   auto correction1 = bias_correction(b1, next.count), correction2 = bias_correction(b2, next.count);
   auto ahead = nesterov ? bias_correction(b1, safe_increment(next.count)) : Array();

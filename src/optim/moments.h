@@ -6,7 +6,7 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/sharding.h"
-#include "bora/optim/transform.h"
+#include "bora/optim/optim.h"
 
 namespace bora::optim {
 /// Zeros laid out as the parameters.
@@ -61,10 +61,7 @@ inline Array mean_gradient(const Array& mu, const Array& u, double b1, const Arr
   if (!nesterov) return corrected(mu, b1, count);
   return b1 * corrected(mu, b1, safe_increment(count)) + (1 - b1) * corrected(u, b1, count);
 }
-/// The state of Adam's kin: steps, means of gradients and of squares.
-struct AdamMoments {
-  Array count = {};
-  Arrays mu = {}, nu = {};
-};
+/// The state of Adam and its kin: steps, means of gradients and of squares.
+using AdamMoments = ScaleByAdam::State;
 inline AdamMoments zero_moments(const Leaves& p) { return {zero_count(), zeros_beside(p), zeros_beside(p)}; }
 }  // namespace bora::optim

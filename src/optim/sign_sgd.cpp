@@ -23,7 +23,7 @@ struct SignSgdConfig {
   ScheduleConfig schedule = {};
   static constexpr config::Meaning meanings[] = {{"lr", "largest learning rate: what a number moves by"},
                                                  {"weight_decay", settings::kDecay},
-                                                 {"clip", "of the gradient, whose signs stay: without effect"},
+                                                 {"clip", "no effect: clipping keeps the signs of a gradient"},
                                                  {"schedule", ""}};
   void check() const { settings::check_numbers(*this); }
   Transform make(const Schedule& rate, const Mask& decays = by_layer) const {

@@ -23,7 +23,7 @@ constexpr std::string_view kQwen2Words =
 
 constexpr std::size_t kPart = 1 << 18;  // bytes of a text that one thread counts at a time
 
-using Pair = std::uint64_t;  // of pair_of
+using Pair = std::uint64_t;  // two ids as one number (pair_of)
 struct PairHash {
   std::size_t operator()(Pair p) const {
     p *= 0x9e3779b97f4a7c15;

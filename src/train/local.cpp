@@ -9,23 +9,13 @@ namespace bora::local {
 namespace detail {
 namespace {
 bool on_mesh(const Axis& replica) { return here().mesh && here().mesh->has(AxisName(replica.name)); }
-/// The rules without the mesh axis of the replicas.
-AxisMapping inside(const AxisMapping& mapping, const Axis& replica) {
-  std::vector<Rule> rules;
-  for (auto rule : mapping.rules()) {
-    bool whole = rule.mesh.empty();
-    rule.mesh.remove(AxisName(replica.name));
-    if (whole || !rule.mesh.empty()) rules.push_back(rule);
-  }
-  return AxisMapping(rules);
-}
 /// How a leaf without the axis is stored; plain Arrays are whole.
 Spec spec_of_leaf(const tree::LeafRef& leaf, std::int64_t ndim, const Axis& replica, const AxisMapping& storage) {
   auto* x = leaf.as<NamedArray>();
   if (!x) return Spec::replicated(static_cast<std::size_t>(ndim));
   auto axes = x->axes();
   std::erase_if(axes, [&](auto& a) { return a.name == replica.name; });
-  return spec_for(axes, inside(storage, replica));
+  return spec_for(axes, storage.without(AxisName(replica.name)));
 }
 /// Where the numbers of all replicas lie while they are added: a rank has its part of them, cut along the dimension
 /// with most of them on a rank, one of the first `dims`, or all of them if they are few.
@@ -150,7 +140,7 @@ Dims take_axis(tree::Node state, tree::Node others, const Axis& replica) {
   return positions;
 }
 Arrays each(const FlatFn& f, const Arrays& leaves, const Dims& positions, const Axis& replica) {
-  UseMapping scope(inside(current_mapping(), replica));
+  UseMapping scope(current_mapping().without(AxisName(replica.name)));
   return fx::named_vmap(f, leaves, positions, replica);
 }
 void repeat(tree::Node t, const Axis& replica, const AxisMapping& storage) {

@@ -3,11 +3,9 @@
 #include <filesystem>
 #include <fstream>
 #include "bora/data/data.h"
-#include "bora/data/data.h"
 #include "bora/models/gpt2.h"
 #include "bora/optim/config.h"
 #include "bora/text/chat.h"
-#include "bora/train/local_settings.h"
 #include "bora/text/tokenizer.h"
 #include "bora/train/local_settings.h"
 #include "support/temp_folder.h"

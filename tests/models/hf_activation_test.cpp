@@ -1,8 +1,8 @@
 // Words of config.json for activations: read with the meaning that transformers gives them, and written as its words.
 #include <gtest/gtest.h>
 #include "bora/config/choice.h"
-#include "bora/models/lm.h"
 #include "bora/nn/activation.h"
+#include "models/small.h"
 #include "support/throws.h"
 
 namespace hf_activation_test {
@@ -16,15 +16,10 @@ struct Place {
 const std::vector<Place> kPlaces{{"gpt2", "activation_function"}, {"opt", "activation_function"},
                                  {"gptj", "activation_function"}, {"llama", "hidden_act"},
                                  {"mixtral", "hidden_act"},       {"t5", "feed_forward_proj"}};
-config::Choice<Model> model_of(std::string_view type, const std::vector<std::string>& items) {
-  auto d = config::parse_items(items);
-  d.at("type") = config::scalar(std::string(type));
-  config::Choice<Model> m;
-  m.read(d, "model", {});
-  return m;
+using test::model_of;
+std::string setting(const config::Choice<Model>& m, std::string_view name) {
+  return m->write_fields().find(name)->text;
 }
-std::string setting(const config::Choice<Model>& m,
-                    std::string_view name) { return m->write_fields().find(name)->text; }
 std::string written(const config::Choice<Model>& m) {
   HfConfig c;
   m->to_hf(c);

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+#include "bora/config/choice.h"
+#include "bora/data/dataset.h"
 #include "bora/models/lm.h"
 
 namespace bora::test {

@@ -1,4 +1,4 @@
-// files.h -- what a file holds.
+// files.h -- the bytes of a file.
 #pragma once
 #include <fstream>
 #include <sstream>

@@ -21,7 +21,7 @@
 namespace bora::test {
 /// The exit code of a status of waitpid, or minus the signal.
 inline int end_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status); }
-/// How a process ended, and what it printed.
+/// The end of a process, and its output.
 struct Result {
   int code = 0;  // as end_of has it
   std::string out, err;
@@ -58,7 +58,7 @@ inline Result run_apart(const std::string& said, const std::function<int()>& chi
   std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
   return {end_of(status), slurp(said + ".out"), slurp(said + ".err"), time.count()};
 }
-/// How many other processes have a word in their command lines.
+/// The number of other processes with a word in their command lines.
 inline int processes(const std::string& word) {
   int n = 0;
   for (auto& p : std::filesystem::directory_iterator("/proc")) {
@@ -69,7 +69,7 @@ inline int processes(const std::string& word) {
   }
   return n;
 }
-/// How many are left after the moment that those killed take to go.
+/// The same after the moment that killed processes take to go.
 inline int left(const std::string& word) {
   for (int i = 0; i < 200 && processes(word) > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return processes(word);

@@ -1,4 +1,4 @@
-// snapshot_state.h -- what snapshots in memory are taken of.
+// snapshot_state.h -- a state to take snapshots of.
 #pragma once
 #include "bora/bora.h"
 #include "train/steps.h"

@@ -128,7 +128,7 @@ struct Rules {
   Primitive::Traits traits;
   const params::Kind& (*kind)();
   std::size_t size, alignment;          // of the parameters
-  void (*copy)(void* to, const void*);  // null, as the next: their bytes
+  void (*copy)(void* to, const void*);  // null, like move: their bytes are copied
   void (*move)(void* to, void*);
   void (*initial)(void* to);            // null: they have no initial values
   void (*destroy)(void*);               // null: nothing is to be done
@@ -170,7 +170,8 @@ struct RegistryEntry {
 std::vector<RegistryEntry>& registry();
 
 template <class P> using Samples = std::vector<std::pair<P, Arrays>>;
-/// Where many units make a P, its header declares `extern template PrimitivePtr primitive<P>(P)`, and one unit has it.
+/// A P that many units make is compiled in one of them: its header declares `extern template PrimitivePtr
+/// primitive<P>(P)`.
 template <class P> PrimitivePtr primitive(P p);
 /// The parameters of a primitive if it is a P, else null.
 template <class P> const P* as(const Primitive& p);

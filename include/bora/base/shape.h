@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <iterator>
 #include <stdexcept>
@@ -31,7 +32,10 @@ class Shape {
     for (auto x : d) *to++ = x.n;
   }
   Shape(const Dims& v) { std::copy(v.begin(), v.end(), sized(v.size())); }
-  Shape(const Shape& s) { std::copy(s.begin(), s.end(), sized(s.size_)); }
+  Shape(const Shape& s) : size_(s.size_) {
+    if (size_ <= kFew) std::memcpy(few_, s.few_, sizeof few_);  // a fixed number of bytes needs no call
+    else many_.assign(s.begin(), s.end());
+  }
   Shape(Shape&& s) noexcept { take(s); }
   Shape& operator=(Shape s) noexcept {
     take(s);
@@ -86,12 +90,12 @@ class Shape {
   }
   void take(Shape& s) noexcept {  // leaves s with no dimensions
     size_ = std::exchange(s.size_, 0);
-    if (size_ <= kFew) std::copy_n(s.few_, size_, few_);
+    if (size_ <= kFew) std::memcpy(few_, s.few_, sizeof few_);
     else many_ = std::move(s.many_);
   }
   std::size_t checked(std::size_t i) const { return i < size_ ? i : throw std::out_of_range("Shape::at"); }
   std::size_t size_ = 0;
-  std::int64_t few_[kFew];
+  std::int64_t few_[kFew] = {};
   Dims many_;
 };
 

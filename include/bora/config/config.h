@@ -108,7 +108,7 @@ struct Members {
   std::string_view named = {};
   void (*check)(const void*) = nullptr;  // null: it has none
 };
-/// What is done with settings of one type; src/config/settings.cpp does the same for aggregates, by their members.
+/// The operations on settings of one type; those on aggregates go through their members (src/config/settings.cpp).
 struct Kind {
   void (*read)(const Document&, void*, const std::string& key, const Schema& root) = nullptr;
   Document (*write)(const void*) = nullptr;

@@ -1,5 +1,5 @@
-// contract.h -- what a language model is, and the registry from which the settings choose one. A model M is a tree of
-// parameters in one source file:
+// contract.h -- the contract of a language model, and the registry from which the settings choose one. A model M is a
+// tree of parameters in one source file:
 //   struct Config { static constexpr std::string_view type; .. ; void check() const; };   also with
 //     positions, checkpoint (the values kept for a block's backward pass): fields; perhaps dropout, or draws(): whether
 //     training draws random numbers

@@ -1,5 +1,5 @@
-// lm.h -- what language models are made into: a task of training, a model that generates, one that scores. contract.h
-// has what a model is.
+// lm.h -- uses of a language model: a task of training, a model that generates, one that scores. contract.h has the
+// contract of the model.
 #pragma once
 #include "bora/models/contract.h"
 #include "bora/models/loss.h"

@@ -25,7 +25,8 @@ struct HfNames;
 struct HfWeight;
 struct ModelOptions;
 
-using AnyModelPtr = std::shared_ptr<const AnyModel>;  // contract.h
+/// A model (contract.h) that a task, a generator or a scorer shares.
+using AnyModelPtr = std::shared_ptr<const AnyModel>;
 /// A function of each linear layer of a model, and its path (nn::each_linear).
 using VisitLinear = std::function<void(const std::string& path, nn::Linear&)>;
 /// The size of a logical axis as errors name it.

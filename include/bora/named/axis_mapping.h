@@ -25,6 +25,8 @@ class AxisMapping {
   const GradientWire& gradients() const { return gradients_; }
   /// The same rules with another wire.
   AxisMapping with_gradients(GradientWire gradients) const;
+  /// The same without a mesh axis; a rule that maps to nothing else goes.
+  AxisMapping without(const AxisName& mesh_axis) const;
   /// Throws ShardError if two rules map one of these axes to the same mesh axis: one of them is a mistake.
   void check_rules(const std::vector<Axis>& axes) const;
  private:

@@ -1,4 +1,4 @@
-// pipeline_plan.h -- into how many parts a pipeline cuts the rows, and the order of its work.
+// pipeline_plan.h -- the number of parts into which a pipeline cuts the rows, and the order of its work.
 #pragma once
 #include <cstdint>
 #include <string_view>

@@ -1,6 +1,7 @@
 // value.h -- JSON documents. nlohmann's library reads and writes them, in one source; this header is cheap.
 #pragma once
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -14,7 +14,8 @@ namespace {
 constexpr int kRows = Simd<float>::width == 16 ? 14 : 6;
 constexpr I kStripStep = kRows > 8 ? 16 : 8;  // a strip of a^T is packed as [k][kStripStep]
 constexpr I kOften = 512;                     // rows for which a slab of b is packed anew
-// A strip of a^T that is read in place; a packed one where tiles lose nothing by a stride that they are told.
+// Values of a tile's Row (below) for a strip of a^T: read in place, and packed. With AVX-512 a stride known only at run
+// time costs a tile nothing, so one does both.
 constexpr I kLying = -1, kTurned = kRows > 8 ? kLying : 1;
 
 /// Lines to prefetch: for every 16 of k, some lines `step` bytes apart; the next group lies `next` bytes further on.
@@ -39,9 +40,9 @@ template <class T, class In> struct Tile {
   Into into;
   Ahead ahead;
 };
-/// Part: the last vector need not be full; of a packed panel, which is read as a whole, it may be. Row: row stride of a
-/// in a packed strip, whose other stride is known too; 0: both strides are the tile's; kLying: row stride 1, the other
-/// stride is the tile's.
+/// Part: the last vector is not full; in a packed panel, which is read as a whole, it may be. Row: row stride of a in a
+/// packed strip, whose other stride is known; 0: both strides are the tile's; kLying: row stride 1, and the tile has
+/// the other one.
 template <class T, class In, int Rows, int Vecs, From from, bool Part, I Row> void tile(const Tile<T, In>& t) {
   using S = Simd<T>;
   constexpr int last = Vecs - 1;
@@ -108,7 +109,7 @@ template <class T, class In, int Rows, int Vecs, From from, bool Part, I Row> vo
     }
 }
 /// Tiles of 1 .. kRows rows, with two full vectors, one full and one partial, or one partial vector. Row: for packed
-/// strips. They take most of the time that a product takes to compile, so what two of them can do, one does.
+/// strips. They are most of what a product takes to compile, so full and partial packed panels share one.
 template <class T, class In, I Row> struct Tiles {
   using Fn = void (*)(const Tile<T, In>&);
   Fn f[3][3][kRows + 1];

@@ -58,7 +58,7 @@ Complex add_and_dot(const Complex* a, Complex x, const Complex* y, Complex* sum,
     same = fused(numbers, other, same);
     crossed = fused(numbers, parts_swapped(other), crossed);
   }
-  Complex r((same[0] + same[1]) + (same[2] + same[3]), (crossed[0] - crossed[1]) + (crossed[2] - crossed[3]));
+  Complex r(sum_of(same), (crossed[0] - crossed[1]) + (crossed[2] - crossed[3]));
   for (; i < n; ++i) {
     sum[i] += a[i] * x;
     r += std::conj(a[i]) * y[i];

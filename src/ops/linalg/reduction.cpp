@@ -32,7 +32,7 @@ void multiply_twice(Block<const double> tile, const double* x, const double* y, 
       put(below + i, out);
     }
     for (Index c = 0; c < kTogether; ++c) {
-      double sum = (sums[c][0] + sums[c][1]) + (sums[c][2] + sums[c][3]);
+      auto sum = sum_of(sums[c]);
       for (auto r = i; r < m; ++r) {
         below[r] += tile(r, j + c) * x[j + c];
         sum += tile(r, j + c) * y[r];

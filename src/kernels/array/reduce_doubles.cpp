@@ -1,5 +1,5 @@
 #include "kernels/array/reduce_loops.h"
 
 namespace bora::kernels::reductions {
-template struct DtypeReductions<bfloat16>;
+template struct DtypeReductions<double>;
 }  // namespace bora::kernels::reductions

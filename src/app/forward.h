@@ -1,0 +1,15 @@
+// forward.h -- names of other layers, and Settings, that declarations of this layer need; the sources include the rest.
+#pragma once
+
+namespace bora {
+class Mesh;
+struct Links;
+struct MeshAxis;
+struct MeshShape;
+namespace text {
+class Tokenizer;
+}  // namespace text
+}  // namespace bora
+namespace bora::app {
+struct Settings;
+}  // namespace bora::app
