@@ -44,6 +44,14 @@ function(bora_install)
     DESTINATION ${CMAKE_INSTALL_DOCDIR})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
     PATTERN CMakeLists.txt EXCLUDE)
+  find_package(Python3 COMPONENTS Interpreter)
+  if(Python3_Interpreter_FOUND)
+    install(CODE "
+      set(folder \"${CMAKE_INSTALL_DOCDIR}\")
+      cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
+      execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${PROJECT_SOURCE_DIR}/tools/api_index\"
+        OUTPUT_FILE \"\$ENV{DESTDIR}\${folder}/docs/api_index.md\" COMMAND_ERROR_IS_FATAL ANY)")
+  endif()
 
   install(EXPORT bora_targets NAMESPACE bora:: DESTINATION ${package})
   configure_package_config_file(

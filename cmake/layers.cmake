@@ -14,8 +14,8 @@ function(bora_reuse_pch target owner)
   endif()
 endfunction()
 
-# Of the layers, the first one of each optimisation owns the precompiled header: g++ applies the -O of the precompiled
-# header to functions in it. Kernels have none: their flags are others.
+# The first layer of each optimisation owns a precompiled header: g++ applies the -O of the precompiled header to
+# functions in it. Kernels have none: their flags are others.
 function(bora_library_pch target optimization)
   if(NOT BORA_PCH)
     return()
@@ -35,7 +35,7 @@ endfunction()
 function(bora_unity target batch)
   if(BORA_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE ${batch})
-    # What is in an unnamed namespace g++ knows to be of one unit for the file that it compiles alone.
+    # g++ warns of members from unnamed namespaces in every file but the one that it compiles.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()
@@ -60,13 +60,13 @@ function(bora_objects name optimization)
   set(BORA_LAYERS ${BORA_LAYERS} ${name} CACHE INTERNAL "")
 endfunction()
 
-# bora_layer(NAME [HOT file...] [LINK lib...]): src/NAME/*.cpp and sources in its folders. Most layers make programs and
-# compute nothing themselves, so that -O1, which compiles in four fifths of the time, costs a run nothing. Files of HOT
-# (patterns below src/NAME, without .cpp) work on data, or run at every call, and are built with -O2.
+# bora_layer(NAME [HOT file...] [LINK lib...]): src/NAME/*.cpp and sources in its folders, two deep. Most layers make
+# programs and compute nothing themselves, so that -O1, which compiles in four fifths of the time, costs a run nothing.
+# Files of HOT (patterns below src/NAME, without .cpp) work on data, or run at every call, and are built with -O2.
 function(bora_layer name)
   cmake_parse_arguments(L "" "" "HOT;LINK" ${ARGN})
   set(folder ${PROJECT_SOURCE_DIR}/src/${name})
-  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp ${folder}/*/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp ${folder}/*/*.cpp ${folder}/*/*/*.cpp)
   set(hot "")
   foreach(pattern ${L_HOT})
     file(GLOB found ${folder}/${pattern}.cpp)
@@ -119,7 +119,7 @@ function(bora_kernels)
   set(BORA_LAYERS ${BORA_LAYERS} kernels kernels_v3 kernels_v4 CACHE INTERNAL "")
 endfunction()
 
-# bora: the library; it exports what programs may use, cmake/exports.map. bora_whole: the same objects with all their
+# bora: the library; it exports what programs may use, cmake/exports.cmake. bora_whole: the same objects with all their
 # symbols, for tests and benchmarks that read private headers. No program links to both.
 function(bora_finish_library)
   set(objects "")
@@ -146,9 +146,10 @@ function(bora_finish_library)
     # 15 % of a small eager operation; its data, such as names of types, are shared with programs all the same.
     target_link_options(${library} PRIVATE -Wl,-z,nodelete -Wl,-Bsymbolic-functions)
   endforeach()
-  target_link_options(bora PRIVATE -Wl,--version-script,${PROJECT_SOURCE_DIR}/cmake/exports.map)
+  bora_export_map(${PROJECT_BINARY_DIR}/exports.map)
+  target_link_options(bora PRIVATE -Wl,--version-script,${PROJECT_BINARY_DIR}/exports.map)
   set_target_properties(bora PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0
-    LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+    LINK_DEPENDS ${PROJECT_BINARY_DIR}/exports.map)
 endfunction()
 
 # The command consists of the objects: it reads headers of layers that are no programs'.

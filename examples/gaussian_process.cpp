@@ -1,6 +1,6 @@
 // A Gaussian process whose length scale, amplitude and noise are learnt by the gradient of its marginal likelihood.
 #include <bora/bora.h>
-#include <bora/ops/linalg_functions.h>
+#include <bora/ops/linalg.h>
 #include <iostream>
 using namespace bora;
 

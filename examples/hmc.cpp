@@ -1,6 +1,6 @@
 // Hamiltonian Monte Carlo (Neal 2011): 64 chains at once, by vmap, on a Gaussian whose moments are known.
 #include <bora/bora.h>
-#include <bora/ops/linalg_functions.h>
+#include <bora/ops/linalg.h>
 #include <iostream>
 using namespace bora;
 

@@ -1,7 +1,7 @@
 // A Kalman filter in log2(n) rounds by associative_scan, against the filter that goes one step after the other.
 // Sarkka & Garcia-Fernandez 2021, "Temporal Parallelization of Bayesian Smoothers".
 #include <bora/bora.h>
-#include <bora/ops/linalg_functions.h>
+#include <bora/ops/linalg.h>
 #include <iostream>
 using namespace bora;
 
@@ -24,7 +24,7 @@ Belief filter(const Array& seen) {
   return scan(step, Belief{zeros({2}, f64), P0}, seen).second;
 }
 
-// What a stretch of observations says: x_after | x_before is N(A x_before + b, C), and the observations' likelihood in
+// A stretch of observations as a map: x_after | x_before is N(A x_before + b, C), and the observations' likelihood in
 // x_before is proportional to N^-1(eta, J). Stretches combine associatively.
 struct Stretch {
   Array a, b, c, eta, j;

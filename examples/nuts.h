@@ -3,7 +3,7 @@
 // Pradhan, Jankowiak 2019).
 #pragma once
 #include <bora/bora.h>
-#include <bora/ops/linalg_functions.h>
+#include <bora/ops/linalg.h>
 #include <utility>
 
 namespace nuts {

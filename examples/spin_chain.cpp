@@ -4,7 +4,7 @@
 //   ./spin_chain                         one rank
 //   bora launch -n 4 -- ./spin_chain     four
 #include <bora/bora.h>
-#include <bora/ops/linalg_functions.h>
+#include <bora/ops/linalg.h>
 #include <iostream>
 using namespace bora;
 

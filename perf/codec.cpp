@@ -34,7 +34,7 @@ void decoding(benchmark::State& s, const CodecKernels& k, const Wire& w, std::in
   }
   rate(s, n);
 }
-/// Of n numbers of each rank, which differ: every part is read from its own place.
+/// Sums n numbers of each rank, which differ: every part is read from its own place.
 void summing(benchmark::State& s, const Wire& w, std::int64_t n, std::size_t ranks) {
   auto x = numbers(n);
   std::vector<std::byte> one(static_cast<std::size_t>(encoded_bytes(w, n))), out(one.size());

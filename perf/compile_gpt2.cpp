@@ -2,8 +2,8 @@
 // scan and one by one. No parameter exists: only types are traced.
 #include <benchmark/benchmark.h>
 #include "bora/bora.h"
-#include "bora/compile/executable.h"
-#include "bora/compile/program.h"
+#include "compile/api/executable.h"
+#include "compile/api/program.h"
 #include "bora/models/gpt2.h"
 #include "bora/train/step.h"
 

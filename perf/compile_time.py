@@ -82,7 +82,7 @@ def one_source(a, scratch):
     folder = f"{scratch}/alone"
     configured(folder, f"{scratch}/alone_units", "-DBORA_UNITY=OFF", "-DBORA_TESTS=OFF", "-DBORA_EXAMPLES=OFF")
     build(folder, a.jobs, "bora_cli")
-    source = ROOT / "src/ops/shape.cpp"
+    source = ROOT / "src/ops/primitives/shape.cpp"
     before = source.stat()
     os.utime(source)
     seconds = build(folder, a.jobs, "bora_cli")

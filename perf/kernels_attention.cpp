@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 #include "bora/base/parallel.h"
-#include "bora/compile/program.h"
-#include "bora/kernels/attention.h"
+#include "compile/api/program.h"
+#include "kernels/api/attention.h"
 
 namespace {
 using namespace bora;

@@ -3,10 +3,10 @@
 #include <benchmark/benchmark.h>
 #include <string>
 #include "bora/base/parallel.h"
-#include "bora/compile/program.h"
-#include "bora/kernels/gemm.h"
-#include "bora/kernels/memory.h"
-#include "bora/kernels/move.h"
+#include "compile/api/program.h"
+#include "kernels/api/gemm.h"
+#include "kernels/api/memory.h"
+#include "kernels/api/move.h"
 
 namespace {
 using namespace bora;

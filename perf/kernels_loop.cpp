@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 #include "bora/base/parallel.h"
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 #include "kernels/loop_build.h"
 
 namespace bora::kernels::test {

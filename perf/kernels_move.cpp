@@ -7,11 +7,11 @@
 #include <random>
 #include <string>
 #include <vector>
-#include "bora/kernels/index.h"
-#include "bora/kernels/memory.h"
-#include "bora/kernels/move.h"
-#include "bora/kernels/order.h"
-#include "bora/kernels/reduce.h"
+#include "kernels/api/index.h"
+#include "kernels/api/memory.h"
+#include "kernels/api/move.h"
+#include "kernels/api/order.h"
+#include "kernels/api/reduce.h"
 
 namespace {
 using namespace bora;

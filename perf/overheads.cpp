@@ -1,12 +1,13 @@
-// What a call costs beside its work: eager operations, compiled calls with few and many leaves,
+// The cost of a call beside its work: eager operations, compiled calls with few and many leaves,
 // steps of small loops.
 #include <benchmark/benchmark.h>
-#include "bora/compile/control.h"
-#include "bora/compile/executable.h"
-#include "bora/compile/program.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "compile/api/control.h"
+#include "compile/api/executable.h"
+#include "compile/api/program.h"
+#include "bora/ops/contractions.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 
 namespace {
 using namespace bora;

@@ -1,7 +1,15 @@
-// bora.h -- everything a program needs: arrays, trees, transforms, random numbers, meshes, named axes, layers,
-// optimizers, files. Includes none of xtensor, Eigen or ZeroMQ: for those see <bora/xtensor.h> and <bora/eigen.h>.
+// bora.h -- everything a program of arrays needs, and the one list of it: what docs/from_jax.md has of jax, jax.numpy,
+// jax.lax, jax.nn, jax.random, haliax and equinox, meshes, layers, optimizers, files.
+//
+// Headers of their own are SciPy's modules other than special, stats, linalg and fft, because a namespace `integrate`
+// or `signal` would meet the functions of programs that say `using namespace bora` (docs/scipy.md lists them);
+// settings, text, data, trackers, models and training (tools/api_index marks them); <bora/xtensor.h> and
+// <bora/eigen.h>.
 #pragma once
 #include "bora/array/array.h"
+#include "bora/base/denormals.h"
+#include "bora/base/parallel.h"
+#include "bora/fx/vectorize.h"
 #include "bora/fx/callback.h"
 #include "bora/fx/debug.h"
 #include "bora/fx/lower.h"
@@ -13,25 +21,24 @@
 #include "bora/named/mapping.h"
 #include "bora/named/named.h"
 #include "bora/named/random.h"
+#include "bora/named/resize.h"
 #include "bora/named/transforms.h"
-#include "bora/nn/initializers.h"
+#include "bora/nn/init.h"
 #include "bora/nn/layers.h"
 #include "bora/nn/loss.h"
 #include "bora/nn/pipeline.h"
 #include "bora/nn/policy.h"
 #include "bora/nn/quantization.h"
 #include "bora/nn/stacked.h"
-#include "bora/ops/custom.h"
-#include "bora/ops/forms.h"
-#include "bora/ops/linalg.h"
+#include "bora/ops/manipulation.h"
 #include "bora/ops/ops.h"
 #include "bora/ops/ravel.h"
-#include "bora/ops/segment.h"
-#include "bora/ops/terms.h"
-#include "bora/optim/further.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/sharding.h"
 #include "bora/optim/optim.h"
 #include "bora/optim/overwrite.h"
-#include "bora/random/distributions.h"
+#include "bora/random/gamma_grad.h"
+#include "bora/random/kde.h"
 #include "bora/random/random.h"
 #include "bora/random/sobol.h"
 #include "bora/shard/linalg.h"

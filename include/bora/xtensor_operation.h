@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include "bora/base/parallel.h"
-#include "bora/ops/elementwise.h"
+#include "bora/ops/ufuncs.h"
 #include "bora/xtensor.h"
 
 namespace bora {
 namespace detail {
 template <class T> using XtMemory = xt::xbuffer_adaptor<const T*, xt::no_ownership, std::allocator<T>>;
 template <class T> using XtRange = xt::xtensor_adaptor<XtMemory<T>, 1>;
-/// What the lambda gets for an operand: an expression that copies hold by value, so that the lambda may return a lazy
+/// An operand as the lambda gets it: an expression that copies hold by value, so that the lambda may return a lazy
 /// expression of parameters that it took by value.
 template <class T> using XtOperand = xt::xshared_expression<XtRange<T>>;
 template <class T> XtOperand<T> xt_operand(const T* data, std::int64_t n) {
@@ -38,7 +38,7 @@ template <class E> struct XtValue {
 template <XtExpression E> struct XtValue<E> {
   using type = typename E::value_type;
 };
-/// What f gives for operands of N T's.
+/// The result of f for operands of N T's.
 template <class F, class T, std::size_t... I>
 std::invoke_result_t<const F&, typename Repeated<XtOperand<T>, I>::type...> xt_result(std::index_sequence<I...>);
 /// Whether two results for one element are those of one function: equal, or near where code for many elements rounds

@@ -1,6 +1,7 @@
 // kernels.cpp -- products, attention, fused loops over rows and arrays.
 #include <memory>
 #include "bora/bora.h"
+#include "bora/ops/contractions.h"
 #include "bora/optim/optim.h"
 #include "cases.h"
 

@@ -1,12 +1,11 @@
 // limits.cpp -- peak rates of this machine, measured along with the rows: multiply-adds, copies that bypass the caches,
 // copies in L2.
 #include <immintrin.h>
+#include <sys/mman.h>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include "bora/base/parallel.h"
-#include "bora/compile/program.h"
-#include "bora/kernels/cpu.h"
-#include "bora/kernels/memory.h"
 #include "cases.h"
 
 namespace cases {
@@ -41,9 +40,17 @@ __attribute__((target("avx2"))) void stream(char* to, const char* from, std::siz
   }
   _mm_sfence();
 }
+/// As the library's own blocks: whole huge pages where there are some.
+std::shared_ptr<void> allocate(std::size_t bytes) {
+  constexpr std::size_t kHuge = std::size_t{2} << 20;
+  bytes = (bytes + kHuge - 1) / kHuge * kHuge;
+  void* p = std::aligned_alloc(kHuge, bytes);
+  ::madvise(p, bytes, MADV_HUGEPAGE);
+  return {p, std::free};
+}
 struct Memory {
   std::shared_ptr<void> from, to;
-  explicit Memory(std::size_t bytes) : from(kernels::allocate(bytes)), to(kernels::allocate(bytes)) {
+  explicit Memory(std::size_t bytes) : from(allocate(bytes)), to(allocate(bytes)) {
     parallel_for(static_cast<std::int64_t>(bytes), 1, [&](std::int64_t b, std::int64_t e) {
       std::memset(static_cast<char*>(from.get()) + b, 1, static_cast<std::size_t>(e - b));
       std::memset(static_cast<char*>(to.get()) + b, 1, static_cast<std::size_t>(e - b));

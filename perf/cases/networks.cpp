@@ -1,6 +1,7 @@
 // networks.cpp -- convolutions, a step of a small network of them, eigenvalues, and a scan of an associative function.
 #include "bora/bora.h"
 #include "bora/fx/associative.h"
+#include "bora/ops/contractions.h"
 #include "bora/ops/convolution.h"
 #include "cases.h"
 
@@ -35,7 +36,7 @@ Arrays cnn3(const Arrays& in) {
   for (std::size_t i = 0; i < 4; ++i) r.push_back(in[i] - 0.1 * slopes[i]);
   return r;
 }
-/// What does not depend on the order of eigenvalues and the phases of vectors.
+/// Eigenvalues and eigenvectors in a form that depends neither on their order nor on the phases of vectors.
 Arrays general_eigen(const Arrays& in) {
   auto [values, vectors] = linalg::eig(in[0]);
   return {sort(real(values)), sort(abs(imag(values))), sort(sum(square(square(abs(vectors))), 0))};

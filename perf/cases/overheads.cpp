@@ -1,6 +1,7 @@
-// overheads.cpp -- what a call costs beside its work, and steps of small loops.
+// overheads.cpp -- the cost of a call beside its work, and steps of small loops.
 #include <memory>
 #include "bora/bora.h"
+#include "bora/ops/contractions.h"
 #include "cases.h"
 
 namespace cases {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <sstream>
 #include "bora/bora.h"
+#include "bora/ops/calculus.h"
+#include "bora/ops/contractions.h"
 #include "cases.h"
 
 namespace cases {

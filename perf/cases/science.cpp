@@ -4,6 +4,7 @@
 #include "bora/shard/linalg.h"
 #include "cases.h"
 #include "../../examples/nuts.h"
+#include "bora/ops/contractions.h"
 
 namespace cases {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <memory>
 #include "bora/bora.h"
-#include "bora/compile/executable.h"
+#include "compile/api/executable.h"
 #include "bora/models/gpt2.h"
 #include "bora/optim/optim.h"
 #include "bora/train/step.h"

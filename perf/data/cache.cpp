@@ -1,4 +1,4 @@
-// What a cache costs beside its tokens: data_cache FILE.jsonl TOKENIZER FOLDER [ROUNDS]
+// The cost of a cache beside its tokens: data_cache FILE.jsonl TOKENIZER FOLDER [ROUNDS]
 // Encodes the field `text` of all records, in memory and with all threads, and then builds the cache of the same file
 // in FOLDER, which must not exist; each in a process of its own, in turn, ROUNDS times. Prints seconds of both, by the
 // clock and of all processors (on a busy machine only these say something), the most memory of the build, and ratios.
@@ -14,7 +14,7 @@
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/text/tokenizer.h"
-#include "data/cache.h"
+#include "data/store/cache.h"
 
 using namespace bora;
 using namespace bora::data;
@@ -55,7 +55,7 @@ template <class F> Cost in_child(const F& f) {
   cost.kilobytes = u.ru_maxrss;
   return cost;
 }
-/// Of the encoding alone: texts are read into memory a piece at a time.
+/// The cost of the encoding alone: texts are read into memory a piece at a time.
 Cost encode(const SourceFile& file, const std::string& tokenizer) {
   auto t = text::tokenizer_at(tokenizer, false);
   RecordReader reader(file, Format::jsonl);

@@ -1,4 +1,4 @@
-"""What the peers of perf/net have in common: a process is the rank BORA_RANK of BORA_SIZE, as bora_net says, and trains
+"""Common parts of the peers of perf/net: a process is the rank BORA_RANK of BORA_SIZE, as bora_net says, and trains
 GPT-2 on made-up tokens with one thread. The first prints the seconds of each step, one line each."""
 import os
 import time

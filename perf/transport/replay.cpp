@@ -6,7 +6,6 @@
 #include <cstring>
 #include <deque>
 #include <numeric>
-#include "bora/compile/program.h"
 #include "bora/transport/transport.h"
 #include "loop.h"
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 #include "app/flags.h"
+#include "app/options.h"
 #include "bora/config/config.h"
 
 namespace bora::app {

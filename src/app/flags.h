@@ -14,7 +14,7 @@ namespace bora::app {
 /// One of them, and what its values must be: each function returns the flag itself.
 class Flag {
  public:
-  /// What takes the values. A function without an argument belongs to a flag that has none.
+  /// The place that takes the values. A function without an argument belongs to a flag that has none.
   using Target = std::variant<std::string*, int*, std::int64_t*, double*, bool*, std::optional<int>*,
                               std::optional<std::string>*, std::vector<std::string>*,
                               std::function<void(const std::string&)>, std::function<void()>>;

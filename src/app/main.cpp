@@ -12,10 +12,10 @@
 #include <new>
 #include "bora/base/error.h"
 #include "bora/base/text.h"
-#include "bora/base/threads.h"
+#include "base/api/threads.h"
 #include "bora/transport/transport.h"
 #include "commands.h"
-#include "lost_pages.h"
+#include "launch/api/bus_error.h"
 
 namespace {
 using bora::one_line;
@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
   // Otherwise glibc raises this threshold whenever a large block is freed. Its heap then keeps the gaps left by blocks
   // of a megabyte, which oneDNN allocates and frees in some products: 20 MiB in a run of 330.
   ::mallopt(M_MMAP_THRESHOLD, 512 << 10);
-  bora::app::say_lost_pages();
+  bora::launch::explain_bus_errors();
   bora::transport::dump_on_sigusr2();
   bora::take_short_turns();
   try {

@@ -1,7 +1,9 @@
 #include "options.h"
 #include <filesystem>
 #include "app/flags.h"
-#include "app/settings.h"
+#include "bora/job/scoring.h"
+#include "bora/job/settings.h"
+#include "bora/job/trained_run.h"
 #include "bora/transport/transport.h"
 
 namespace bora::app {
@@ -33,10 +35,10 @@ bool is_setting(const std::string& word) {
   return word.find('=') != std::string::npos && !std::filesystem::exists(word, error);
 }
 
-void RunWords::declare(Flags& flags) {
-  flags.add("RUN", run, "folder of the run, or of Hugging Face's").required();
-  flags.add("settings", settings, "key=value ...");
-  declare_resume(flags, resume, {"latest", "good", "best"},
+void declare_run(Flags& flags, TrainedRun& words) {
+  flags.add("RUN", words.run, "folder of the run, or of Hugging Face's").required();
+  flags.add("settings", words.settings, "key=value ...");
+  declare_resume(flags, words.resume, {"latest", "good", "best"},
                  "which checkpoint: latest (default), good: the newest that is whole, best: of the lowest validation "
                  "loss (checkpoint.best)");
 }
@@ -49,14 +51,21 @@ void declare_resume(Flags& flags, std::string& resume) {
                  "where the folder has checkpoints: latest (default), good: the newest that is whole, none: begin anew "
                  "and keep them aside");
 }
-Resume resume_of(const std::string& word) {
-  return word == "good" ? Resume::good : word == "none" ? Resume::none : Resume::latest;
-}
 void declare_insecure(Flags& flags, std::vector<transport::Option>& given) {
   flags.on(
       "--insecure-private-network",
       [&given] { given.push_back({"insecure_private_network", "true", "--insecure-private-network"}); },
       "ranks of several hosts need no secret: only where nobody else reaches their network");
+}
+void declare_files(Flags& flags, ScoreFiles& words) {
+  declare_run(flags, words.run);
+  flags.add("--ids", words.ids, "tokens: a .npy file, i32 or i64 [batch, position]").required();
+  flags.add("--mask", words.mask, "a .npy file of the same shape: 1 is a token, 0 is padding left or right of them");
+  flags.add("--decoder-ids", words.decoder_ids, "tokens of the decoder, where --ids are those of an encoder");
+}
+void declare_ranks_per_host(Flags& flags, std::int64_t& ranks_per_host) {
+  flags.add("--ranks-per-host", ranks_per_host, "ranks of a host; 0: all are on one (plan --link: each on its own)")
+      .between(0, 1 << 20);
 }
 void declare_pipeline(Flags& flags, bool& pipeline) {
   flags.on(

@@ -3,15 +3,19 @@
 #include <cstdint>
 #include <string>
 #include <vector>
-#include "app/forward.h"
+#include "bora/job/forward.h"
 
 namespace bora {
-enum class Resume : std::uint8_t;
+namespace job {
+struct ScoreFiles;
+struct TrainedRun;
+}  // namespace job
 namespace transport {
 struct Option;
 }  // namespace transport
 }  // namespace bora
 namespace bora::app {
+using namespace job;  // most of what commands do
 class Flags;
 /// [CONFIG.yaml] [key=value ...], --mesh, --layout, --threads, --out: the settings of a run that is to be.
 struct ConfigWords {
@@ -29,21 +33,18 @@ bool is_setting(const std::string& word);
 
 /// RUN [key=value ...], --resume: a run that was trained, and which of its checkpoints is read; or a folder of Hugging
 /// Face's.
-struct RunWords {
-  std::string run = {};                    // its folder
-  std::vector<std::string> settings = {};  // over the run's own
-  std::string resume = {};                 // latest, good, best; empty: latest
-  void declare(Flags&);
-};
+void declare_run(Flags&, TrainedRun&);
+/// The same, --ids, --decoder-ids and --mask.
+void declare_files(Flags&, ScoreFiles&);
 
 /// --resume, where the words are some of latest, good and none.
 void declare_resume(Flags&, std::string& resume, const std::vector<std::string>& words, const std::string& help);
 /// --resume of a run that may continue.
 void declare_resume(Flags&, std::string& resume);
-/// What a word of --resume means; an empty one is latest.
-Resume resume_of(const std::string& word);
 /// --insecure-private-network.
 void declare_insecure(Flags&, std::vector<transport::Option>& given);
+/// --ranks-per-host.
+void declare_ranks_per_host(Flags&, std::int64_t& ranks_per_host);
 /// --no-pipeline: see CompileOptions.
 void declare_pipeline(Flags&, bool& pipeline);
 }  // namespace bora::app

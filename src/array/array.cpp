@@ -2,13 +2,13 @@
 #include "bora/array/array.h"
 #include <atomic>
 #include <cstring>
-#include "array/stored.h"
-#include "base/complex.h"
-#include "bora/array/nans.h"
+#include "array/api/call_stored.h"
+#include "base/api/complex.h"
+#include "array/api/nans.h"
 #include "bora/array/primitive.h"
-#include "bora/array/source.h"
+#include "array/api/source.h"
 #include "bora/base/denormals.h"
-#include "bora/kernels/memory.h"
+#include "kernels/api/memory.h"
 
 namespace bora {
 std::string to_string(const Type& t) { return std::string(dtype_name(t.dtype)) + to_string(t.shape); }

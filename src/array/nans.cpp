@@ -1,9 +1,9 @@
-#include "bora/array/nans.h"
+#include "array/api/nans.h"
 #include <atomic>
 #include <cmath>
-#include <complex>
 #include <cstdlib>
 #include <string_view>
+#include "base/api/complex.h"
 
 namespace bora {
 namespace {
@@ -15,26 +15,21 @@ std::atomic<bool>& on() {
   return value;
 }
 template <class T> bool is_nan(std::complex<T> z) { return std::isnan(z.real()) || std::isnan(z.imag()); }
-template <class T> bool is_nan(T x) { return std::isnan(x); }
-template <class T, class Number = T> std::int64_t find(const Array& a) {
-  auto* x = a.data<T>();
-  for (std::int64_t i = 0, n = a.size(); i < n; ++i)
-    if (is_nan(static_cast<Number>(x[i]))) return i;
-  return -1;
+template <class T> bool is_nan(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
+  else return is_float_class<T> && std::isnan(static_cast<float>(x));
 }
 }  // namespace
 bool stops_at_nan() { return on().load(std::memory_order_relaxed); }
 void stop_at_nan(bool value) { on() = value; }
 std::int64_t first_nan(const Array& a) {
-  switch (a.dtype()) {
-    case Dtype::f32: return find<float>(a);
-    case Dtype::f64: return find<double>(a);
-    case Dtype::bf16: return find<bfloat16, float>(a);
-    case Dtype::f16: return find<float16, float>(a);
-    case Dtype::complex64: return find<std::complex<float>>(a);
-    case Dtype::complex128: return find<std::complex<double>>(a);
-    default: return -1;
-  }
+  if (!is_inexact(a.dtype())) return -1;
+  return dispatch_all(a.dtype(), "first_nan", [&](auto zero) -> std::int64_t {
+    auto* x = static_cast<const decltype(zero)*>(a.bytes());
+    for (std::int64_t i = 0, n = a.size(); i < n; ++i)
+      if (is_nan(x[i])) return i;
+    return -1;
+  });
 }
 void check_no_nan(std::string_view operation, const Arrays& in, const Arrays& out) {
   for (std::size_t k = 0; k < out.size(); ++k) {

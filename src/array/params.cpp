@@ -1,6 +1,6 @@
 #include "bora/array/params.h"
 
-namespace bora::params {
+namespace bora::param_rules {
 void no_bytes() { fail<ValueError>("it holds a function of this program, which cannot be written to a file"); }
 std::span<const Field> detail::no_fields(const void*) { return {}; }
 
@@ -70,4 +70,4 @@ template const Kind& kind<Spec>();
 template const Kind& kind<Wire>();
 template const Kind& kind<Reduction>();
 template const Kind& kind<ProgramPtr>();
-}  // namespace bora::params
+}  // namespace bora::param_rules

@@ -6,6 +6,7 @@
 #include <new>
 #include <sstream>
 #include "bora/base/denormals.h"
+#include "kernels/api/loop.h"
 
 namespace bora {
 Primitive::Primitive(const Rules& rules) : traits(rules.traits), rules_(rules) {}
@@ -23,7 +24,7 @@ void moved(const Rules& rules, void* to, void* from) {
   else std::memcpy(to, from, rules.size);
 }
 void initial(const Rules& rules, void* to, void*) {
-  if (!rules.initial) params::no_bytes();
+  if (!rules.initial) param_rules::no_bytes();
   rules.initial(to);
 }
 template <std::size_t Size> struct Inside {
@@ -65,15 +66,15 @@ PrimitivePtr held(const Rules& rules, Start start, void* from, const std::functi
 }
 }  // namespace
 PrimitivePtr detail::make_primitive(const Rules& rules, void* p) { return held(rules, &moved, p); }
-PrimitivePtr RegistryEntry::load(params::Reader& r) const {
-  const std::function<void(void*)> read = [&](void* p) { params::read(r, p, rules->kind()); };
+PrimitivePtr RegistryEntry::load(param_rules::Reader& r) const {
+  const std::function<void(void*)> read = [&](void* p) { param_rules::read(r, p, rules->kind()); };
   return held(*rules, &initial, nullptr, &read);
 }
 
 // ---- parameters -----------------------------------------------------------------------------------------------------
 namespace {
 /// Calls f with every field for a Program.
-template <class F> void each_program(const params::Kind& kind, const void* p, const F& f) {
+template <class F> void each_program(const param_rules::Kind& kind, const void* p, const F& f) {
   if (!kind.fields) return;
   for (auto& field : kind.fields(p))
     if (field.kind->program) f(field);
@@ -89,15 +90,15 @@ void Primitive::set(const void* p) {
 }
 std::string Primitive::params() const {
   std::ostringstream o;
-  params::print(o, p_, rules_.kind());
+  param_rules::print(o, p_, rules_.kind());
   return o.str();
 }
-void Primitive::save(params::Writer& w) const { params::write(w, p_, rules_.kind()); }
+void Primitive::save(param_rules::Writer& w) const { param_rules::write(w, p_, rules_.kind()); }
 bool Primitive::equals(const Primitive& o) const {
-  return *rules_.type == *o.rules_.type && params::equal(p_, o.p_, rules_.kind());
+  return *rules_.type == *o.rules_.type && param_rules::equal(p_, o.p_, rules_.kind());
 }
 std::size_t Primitive::hash() const {
-  return hash_combine(std::hash<std::string_view>{}(rules_.name), params::hash(p_, rules_.kind()));
+  return hash_combine(std::hash<std::string_view>{}(rules_.name), param_rules::hash(p_, rules_.kind()));
 }
 std::vector<ProgramPtr> Primitive::programs() const {
   std::vector<ProgramPtr> r;
@@ -119,7 +120,7 @@ std::string Primitive::facts() const {
   for (auto& field : rules_.kind().fields(p_)) {
     if (field.name.ends_with("sizes")) continue;  // by convention fields named ..sizes hold local sizes
     o << ' ' << field.name << '=';
-    params::print(o, field.in(p_), *field.kind);
+    param_rules::print(o, field.in(p_), *field.kind);
   }
   return o.str();
 }

@@ -1,6 +1,6 @@
 #include "bora/array/rules.h"
 #include <algorithm>
-#include "array/splits.h"
+#include "array/api/splits.h"
 
 namespace bora {
 SplitLog*& split_log() {

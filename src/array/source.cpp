@@ -1,4 +1,4 @@
-#include "bora/array/source.h"
+#include "array/api/source.h"
 #include "bora/array/scope.h"
 #include "bora/base/error.h"
 #include <backtrace.h>

@@ -1,4 +1,4 @@
-#include "base/cores.h"
+#include "base/api/cores.h"
 #include <sched.h>
 #include <algorithm>
 #include <charconv>
@@ -9,6 +9,7 @@
 #include <map>
 #include <sstream>
 #include <thread>
+#include "bora/base/parallel.h"
 
 namespace bora {
 namespace {
@@ -98,5 +99,17 @@ int usable_cores() {
   auto n = cpus.empty() ? static_cast<double>(std::thread::hardware_concurrency())
                         : static_cast<double>(cores_of(cpus).size());
   return std::max(1, static_cast<int>(std::min(n, std::round(cgroup_limit()))));
+}
+int bind_to_share(int part, int parts) {
+  static const auto cores = cores_of(allowed_cpus());  // before the first binding
+  int n = static_cast<int>(cores.size());
+  if (part < 0 || part >= parts || n < parts) return 1;
+  cpu_set_t share;
+  CPU_ZERO(&share);
+  int begin = n * part / parts, end = n * (part + 1) / parts;
+  for (int i = begin; i < end; ++i)
+    for (int c : cores[static_cast<std::size_t>(i)].cpus) CPU_SET(c, &share);
+  sched_setaffinity(0, sizeof share, &share);  // a refusal changes speed only
+  return end - begin;
 }
 }  // namespace bora

@@ -1,11 +1,11 @@
-#include "bora/base/file.h"
+#include "base/api/file.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
-#include "bora/base/paths.h"
-#include "bora/base/reason.h"
+#include "base/api/paths.h"
+#include "base/api/reason.h"
 
 namespace bora {
 void File::failed(const char* verb) const { fail<IoError>("cannot ", verb, " ", path_, ": ", std::strerror(errno)); }

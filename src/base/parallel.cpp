@@ -4,10 +4,10 @@
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
-#include "base/cores.h"
+#include "base/api/cores.h"
 #include "base/team.h"
 #include "bora/base/error.h"
-#include "bora/base/threads.h"
+#include "base/api/threads.h"
 
 namespace bora {
 namespace {

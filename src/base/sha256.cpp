@@ -1,4 +1,4 @@
-#include "bora/base/sha256.h"
+#include "base/api/sha256.h"
 #include <openssl/evp.h>
 #include "bora/base/error.h"
 

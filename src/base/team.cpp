@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 #include "bora/base/error.h"
-#include "bora/base/threads.h"
+#include "base/api/threads.h"
 
 namespace bora::detail {
 namespace {

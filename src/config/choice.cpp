@@ -85,6 +85,7 @@ void AnyChoice::explain(Schema& s) const {
   auto family = held_->family();
   s.group = true;
   s.named = family.named;
+  s.forms = family.forms;
   std::string words;
   for (auto& r : *family.rows) {
     s.types.emplace_back(r.type, (r.type == held_->type() ? *held_ : *r.make(nullptr)).explain_fields().fields);

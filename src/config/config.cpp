@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include "bora/base/file.h"
-#include "bora/config/braces.h"
+#include "base/api/file.h"
+#include "config/api/braces.h"
 
 namespace bora::config {
 namespace {
@@ -187,6 +187,47 @@ const Schema* field_of(const Schema& schema, const Document& d, const std::strin
     if (auto found = in(fields)) return found;
   return nullptr;
 }
+Document* group_in(Document* d, const std::string& key) {
+  auto member = d && d->form == Document::Form::group ? d->find(key) : nullptr;
+  return member && member->form == Document::Form::group ? member : nullptr;
+}
+/// Calls f for every group of the schema that has Forms, and that one of two documents gives.
+void each_of_forms(const Schema& schema, Document* d, Document* other,
+                   const std::function<void(const Forms&, Document*, Document*)>& f) {
+  for (auto& field : schema.fields) {
+    auto *one = group_in(d, field.name), *two = group_in(other, field.name);
+    if (!one && !two) continue;
+    if (field.forms) f(*field.forms, one, two);
+    each_of_forms(field, one, two, f);
+  }
+}
+/// A field of a group; of a choice that of this type. Null if it has none.
+const Schema* field_of_type(const Schema& group, const std::string& type, const std::string& name) {
+  auto* fields = &group.fields;
+  for (auto& [word, own] : group.types)
+    if (word == type) fields = &own;
+  for (auto& field : *fields)
+    if (field.name == name) return &field;
+  return nullptr;
+}
+/// Removes from the document below the keys that the new type lacks, if the document above chooses another type.
+void drop_other_types(Document& under, const Document& above, const Schema& schema) {
+  auto type_of = [](const Document& d) { return d.find("type") ? d.find("type")->text : std::string(); };
+  auto before = type_of(under), now = type_of(above);
+  if (schema.group && !schema.types.empty()) {  // a list of choices has the types of its items
+    if (before.empty()) before = schema.fields.front().initial;
+    if (now.empty()) now = before;
+    if (now != before)
+      std::erase_if(under.members, [&](auto& m) {
+        return field_of_type(schema, before, m.first) && !field_of_type(schema, now, m.first);
+      });
+  }
+  for (auto& [key, member] : above.members) {
+    auto there = under.find(key);
+    auto field = field_of_type(schema, now, key);
+    if (there && field) drop_other_types(*there, member, *field);
+  }
+}
 /// Moves what stands for a group's named field into it.
 void settle_groups(Document& d, const Schema& schema, const std::string& prefix) {
   if (d.form != Document::Form::group) return;
@@ -229,6 +270,9 @@ void settle_braces(Document& d, const Schema& schema, const std::string& key) {
   }
 }
 void settle(Document& d, const Schema& schema, const std::vector<Short>& shorts) {
+  each_of_forms(schema, &d, nullptr, [](const Forms& forms, Document* group, Document*) {
+    if (forms.settle && group) forms.settle(*group);
+  });
   settle_groups(d, schema, "");
   for (auto& [from, to] : shorts) {
     auto* given = &d;  // a short form may itself be inside a group: model.checkpoint
@@ -261,9 +305,17 @@ void settle(Document& d, const Schema& schema, const std::vector<Short>& shorts)
 Document settled(const std::string& yaml, const std::string& name, const std::vector<std::string>& items,
                  const Schema& schema, const std::vector<Short>& shorts) {
   auto all = parse_yaml(yaml, name), line = parse_items(items);
+  settle_braces(line, schema);
   settle(all, schema, shorts);
   settle(line, schema, shorts);
+  each_of_forms(schema, &all, &line, [](const Forms& forms, Document* under, Document* above) {
+    if (forms.lay_over) forms.lay_over(under, above);
+  });
+  drop_other_types(all, line, schema);
   lay_over(all, line);
+  each_of_forms(schema, &all, nullptr, [](const Forms& forms, Document* group, Document*) {
+    if (forms.finish && group) forms.finish(*group);
+  });
   return all;
 }
 std::string text_of(const std::string& path) {

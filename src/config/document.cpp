@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 #include "bora/base/error.h"
-#include "bora/config/braces.h"
+#include "config/api/braces.h"
 
 namespace bora::config {
 namespace {

@@ -48,6 +48,7 @@ Schema schema(const void* x, const Kind& k, std::string_view name, std::string_v
     check<ValueError>(all.meanings.size() == all.fields.size(), "the settings of '", name, "' have no meanings");
     s.group = true;
     s.named = all.named;
+    s.forms = all.forms;
     for (std::size_t i = 0; i < all.fields.size(); ++i) {
       auto& f = all.fields[i];
       s.fields.push_back(schema(f.in(x), *f.kind, f.name, all.meanings[i].words));

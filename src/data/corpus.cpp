@@ -4,34 +4,36 @@
 #include <filesystem>
 #include <set>
 #include "bora/base/text.h"
-#include "data/cache.h"
-#include "data/meet.h"
-#include "data/source.h"
-#include "data/task.h"
+#include "data/rows/places.h"
+#include "data/sources/source.h"
+#include "data/store/cache.h"
+#include "data/tasks/task.h"
+#include "shard/api/agree.h"
+#include "bora/data/data.h"
 
 namespace bora::data {
 namespace {
 enum class OnError : std::uint8_t { stop, skip };
 /// Rows of several datasets, one dataset after another.
 struct Concatenated final : Dataset {
-  explicit Concatenated(std::vector<std::shared_ptr<const Dataset>> p) : parts(std::move(p)) {}
-  std::int64_t size() const override {
-    std::int64_t n = 0;
-    for (auto& p : parts) n += p->size();
-    return n;
-  }
+  explicit Concatenated(std::vector<std::shared_ptr<const Dataset>> p) : parts(std::move(p)), places(joined(parts)) {}
+  std::int64_t size() const override { return places.size(); }
   std::int64_t filled() const override {
     std::int64_t n = 0;
     for (auto& p : parts) n += p->filled();
     return n;
   }
   void at(const Place& place, const Row& row) const override {
-    auto mine = place;
-    auto part = parts.begin();
-    for (; mine.index >= (*part)->size(); ++part) mine.index -= (*part)->size();
-    (*part)->at(mine, row);
+    auto mine = *places.at(place.index);
+    parts[static_cast<std::size_t>(mine.part)]->at({mine.index, place.pass, place.seed}, row);
+  }
+  static Sequence<Place> joined(const std::vector<std::shared_ptr<const Dataset>>& parts) {
+    std::vector<Sequence<Place>> all;
+    for (auto& p : parts) all.push_back(places_of(*p, static_cast<std::int64_t>(all.size()), 0));
+    return concatenate(all);
   }
   std::vector<std::shared_ptr<const Dataset>> parts;
+  Sequence<Place> places;
 };
 
 struct Corpus {
@@ -133,7 +135,7 @@ struct Corpus {
       (!trains || count(i + 1) > count(i) ? held : train).numbers.push_back(static_cast<std::uint32_t>(i));
     return {std::move(train), std::move(held)};
   }
-  /// Of a source without a row to evaluate: nothing else would say that it is missing from the losses.
+  /// A line about a source without a row to evaluate: nothing else would say that the losses lack it.
   std::string not_evaluated(const Source& s, std::int64_t documents, std::int64_t held,
                             std::int64_t positions) const {
     std::string tags;
@@ -144,7 +146,7 @@ struct Corpus {
            "; raise data.hold_out (" + config::print_value(hold_out) + ")" +
            (held > 0 ? or_shared(positions) : "");
   }
-  /// What may make rows of documents that are too short for one, where the task can.
+  /// Advice, if the task can do it: documents that are too short for a row may share one.
   std::string or_shared(std::int64_t positions) const {
     auto shared = pack;
     shared.how = Sharing::first_fit;
@@ -180,10 +182,7 @@ struct Corpus {
     std::string names;
     for (auto& s : sources) {
       Making made;
-      together(o.crew, "data: the files", [&] {
-        made = making(*s, materials);
-        return std::string();
-      });
+      agree(o.crew, "data: the files", [&] { made = making(*s, materials); });
       auto store = open_store(made, cache, o.crew);
       auto file_of = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
       bool alone = std::count_if(sources.begin(), sources.end(),

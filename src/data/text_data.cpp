@@ -2,8 +2,8 @@
 #include <filesystem>
 #include "bora/data/data.h"
 #include "bora/data/windows.h"
-#include "data/cache.h"
-#include "data/meet.h"
+#include "data/store/cache.h"
+#include "shard/api/agree.h"
 
 namespace bora::data {
 namespace {
@@ -19,10 +19,7 @@ struct TextData {
   RowShape shape(std::int64_t positions) const { return {positions}; }
   Datasets open(const Opening& o) const {
     std::vector<SourceFile> files;
-    together(o.crew, "data: the files", [&] {
-      files = find_files(path);
-      return std::string();
-    });
+    agree(o.crew, "data: the files", [&] { files = find_files(path); });
     (void)check_same_files(path, files, o.crew);
     auto text = open_text(path, hold_out, o.positions + 1);
     auto tokens = [&](const Stream& s) {

@@ -1,8 +1,8 @@
 // call.h -- shared by the rules of control primitives. Private.
 #pragma once
-#include "bora/ops/elementwise.h"
-#include "fx/split.h"
-#include "ops/support.h"
+#include "bora/ops/ufuncs.h"
+#include "ops/api/support.h"
+#include "fx/retrace.h"
 
 namespace bora::fx {
 /// The mapped axis first; an unmapped value is broadcast if `mapped`, else left alone.

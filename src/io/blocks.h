@@ -1,5 +1,7 @@
-// blocks.h -- boxes of a global array: overlaps, and runs of elements that are contiguous in two boxes.
+// blocks.h -- boxes of a global array: overlaps, runs of elements that are contiguous in two boxes; and the blocks of a
+// rank as bytes, in files and in memory.
 #pragma once
+#include <functional>
 #include <optional>
 #include "bora/io/checkpoint.h"
 
@@ -62,4 +64,32 @@ inline bool writes(const Spec& spec, std::size_t index, const MeshShape& mesh, i
     if (!spec.uses(axis.first)) free.push_back(axis.first);
   return index % static_cast<std::size_t>(mesh.parts(free)) == static_cast<std::size_t>(mesh.part(rank, free));
 }
+
+inline constexpr std::int64_t kChunk = 1 << 20;  // bytes that one checksum covers
+/// Writes the blocks that `place` writes of the leaves, one after another: put(data, n) takes at most kChunk bytes.
+/// Returns all leaves with these blocks.
+std::vector<StoredLeaf> write_blocks(const std::vector<Leaf>&, const Place&,
+                                     const std::function<void(const char* data, std::int64_t n)>& put);
+/// The bytes of one stored block, verified chunk by chunk.
+class BlockReader {
+ public:
+  /// n bytes of the block from `begin` on; they may go at the next call.
+  using Get = std::function<const char*(std::int64_t begin, std::int64_t n)>;
+  /// name: of the block, for errors. The block must outlive the reader.
+  BlockReader(const StoredBlock& block, std::string name, Get get)
+      : block_(block), name_(std::move(name)), get_(std::move(get)) {}
+  /// Copies into leaf.data, the block `wanted` of the array, what the stored block has of it. Returns the number of
+  /// elements. Throws CheckpointError if the bytes do not match their checksums.
+  std::int64_t copy(const Leaf& leaf, const Box& wanted);
+  /// Compares all bytes with their checksums.
+  void verify();
+
+ private:
+  void load(std::int64_t chunk);
+  const StoredBlock& block_;
+  std::string name_;
+  Get get_;
+  std::int64_t loaded_ = -1;
+  const char* bytes_ = nullptr;  // of the loaded chunk
+};
 }  // namespace bora::io

@@ -1,9 +1,9 @@
 // One digest of sharded numbers: slices of the global array, in order, each assembled from the blocks of all ranks.
 #include <algorithm>
 #include <cstring>
-#include "base/complex.h"
+#include "base/api/complex.h"
 #include "blocks.h"
-#include "bora/io/digest.h"
+#include "base/api/sha256.h"
 
 namespace bora::io {
 namespace {

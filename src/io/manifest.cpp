@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstring>
 #include <sstream>
-#include "bora/base/crc32c.h"
-#include "bora/base/file.h"
+#include "base/api/crc32c.h"
+#include "base/api/file.h"
 
 namespace bora {
 template <class A> void serialize(A& archive, BlockRange& b) { archive(b.begin, b.end); }

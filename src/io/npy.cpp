@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include "bora/base/file.h"
+#include "base/api/file.h"
 #include "bora/base/text.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
 #include "npy_format.h"
 
 namespace bora {
@@ -29,25 +29,8 @@ template <class T> void put(std::string& to, T x) { to.append(reinterpret_cast<c
 
 // ---- .npy -----------------------------------------------------------------------------------------------------------
 std::string_view descr_of(Dtype d) {
-  switch (d) {
-    case Dtype::boolean: return "|b1";
-    case Dtype::u8: return "|u1";
-    case Dtype::i32: return "<i4";
-    case Dtype::i64: return "<i8";
-    case Dtype::u32: return "<u4";
-    case Dtype::bf16: return "<u2";
-    case Dtype::f32: return "<f4";
-    case Dtype::f64: return "<f8";
-    case Dtype::i8: return "|i1";
-    case Dtype::i16: return "<i2";
-    case Dtype::u16: return "<u2";
-    case Dtype::u64: return "<u8";
-    case Dtype::f16: return "<f2";
-    case Dtype::complex64: return "<c8";
-    case Dtype::complex128: return "<c16";
-    case Dtype::key: break;
-  }
-  fail<DtypeError>("save_npy: NumPy has no dtype for random keys; save their bits");
+  check<DtypeError>(!info(d).npy.empty(), "save_npy: NumPy has no dtype for random keys; save their bits");
+  return info(d).npy;
 }
 std::string npy_bytes(const Array& x) {
   Array c = x.concrete();
@@ -99,8 +82,11 @@ Array array_of(std::string_view descr, const Shape& shape, const char* data, std
   if (kind == "b1")  // a file may hold any byte
     return converted<std::uint8_t, bool>(shape, data, [](auto x) { return x != 0; });
   if (kind == "u2" && dtype == bf16) return from_bytes({shape, bf16}, data);
-  for (auto d : {i8, u8, i16, u16, i32, u32, i64, u64, f16, f32, f64})
-    if (kind == descr_of(d).substr(1)) return from_bytes({shape, d}, data);
+  for (std::size_t k = 0; k < kDtypes; ++k) {
+    auto d = static_cast<Dtype>(k);
+    if (d != bf16 && !is_complex(d) && info(d).npy.size() == 3 && info(d).npy.substr(1) == kind)
+      return from_bytes({shape, d}, data);
+  }
   if (kind == "V2")
     fail<DtypeError>(where, " holds 2-byte raw values ('", descr,
                      "'); if they are bf16, save x.view('uint16') and load with {.dtype = bf16}");

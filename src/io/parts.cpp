@@ -1,10 +1,9 @@
 // Blocks of a rank as one string: the length of the description, the description (manifest.h), the blocks.
-#include "bora/io/parts.h"
+#include "io/api/parts.h"
 #include <algorithm>
-#include <cstring>
 #include <utility>
-#include "bora/base/bytes.h"
-#include "bora/base/crc32c.h"
+#include "base/api/bytes.h"
+#include "base/api/crc32c.h"
 #include "blocks.h"
 #include "manifest.h"
 
@@ -16,22 +15,9 @@ std::size_t size_of(const Leaf& leaf, const Box& box) {
 }  // namespace
 
 std::string pack_part(const std::vector<Leaf>& leaves, const Place& place) {
-  std::vector<StoredLeaf> stored;
-  std::int64_t offset = 0;
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    auto& leaf = leaves[i];
-    stored.push_back({leaf.path, leaf.type});
-    StoredBlock block{block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank), place.rank, offset};
-    block.bytes = static_cast<std::int64_t>(size_of(leaf, block.box));
-    if (block.bytes == 0 || writer_of(leaf.spec, i, place) != place.rank) continue;
-    auto data = static_cast<const char*>(leaf.data);
-    for (std::int64_t at = 0; at < block.bytes; at += kChunk)
-      block.crc.push_back(crc32c(data + at, static_cast<std::size_t>(std::min(kChunk, block.bytes - at))));
-    offset += block.bytes;
-    stored.back().blocks.push_back(std::move(block));
-  }
+  auto stored = write_blocks(leaves, place, [](const char*, std::int64_t) {});  // described in front of the bytes
   auto part = ByteWriter().text(pack(stored)).take();
-  part.reserve(part.size() + static_cast<std::size_t>(offset));
+  part.reserve(part.size() + static_cast<std::size_t>(part_bytes(leaves, place.mesh, place.rank)));
   for (std::size_t i = 0; i < leaves.size(); ++i)
     for (auto& block : stored[i].blocks)
       part.append(static_cast<const char*>(leaves[i].data), static_cast<std::size_t>(block.bytes));
@@ -101,25 +87,17 @@ void PartsReader::read(std::string_view part) {
   check_leaves("in memory", m, leaves_);
   for (std::size_t i = 0; i < leaves_.size(); ++i) {
     auto& leaf = leaves_[i];
-    auto item = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
     for (auto& block : m.find(leaf.path)->blocks) {
-      auto common = overlap(block.box, wanted_[i]);
-      if (!common) continue;
+      if (!overlap(block.box, wanted_[i])) continue;
+      auto name = "snapshot: leaf '" + leaf.path + "': the part of rank " + std::to_string(block.file);
       check<CheckpointError>(
-          block.offset >= 0 && block.bytes == elements(block.box) * item &&
+          block.offset >= 0 && block.bytes == static_cast<std::int64_t>(size_of(leaf, block.box)) &&
               block.offset + block.bytes <= static_cast<std::int64_t>(blocks.size()) &&
               static_cast<std::int64_t>(block.crc.size()) == (block.bytes + kChunk - 1) / kChunk,
-          "snapshot: leaf '", leaf.path, "': the part of rank ", block.file, " does not hold its block");
+          name, " does not hold its block");
       auto data = blocks.data() + block.offset;
-      for (std::int64_t at = 0; at < block.bytes; at += kChunk)
-        check<CheckpointError>(crc32c(data + at, static_cast<std::size_t>(std::min(kChunk, block.bytes - at))) ==
-                                   block.crc[static_cast<std::size_t>(at / kChunk)],
-                               "snapshot: leaf '", leaf.path, "': the part of rank ", block.file,
-                               " does not match its checksum");
-      each_run(block.box, wanted_[i], *common, [&](std::int64_t from, std::int64_t to, std::int64_t n) {
-        std::memcpy(static_cast<char*>(leaf.data) + to * item, data + from * item, static_cast<std::size_t>(n * item));
-      });
-      filled_[i] += elements(*common);
+      filled_[i] += BlockReader(block, name, [=](std::int64_t begin, std::int64_t) { return data + begin; })
+                        .copy(leaf, wanted_[i]);
     }
   }
 }

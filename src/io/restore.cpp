@@ -1,53 +1,17 @@
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
-#include <set>
-#include "bora/base/crc32c.h"
-#include "bora/base/file.h"
+#include "base/api/crc32c.h"
+#include "base/api/file.h"
 #include "blocks.h"
 #include "manifest.h"
+#include "shard/api/agree.h"
 
 namespace bora::io {
 namespace {
 bool below(const std::string& subtree, const std::string& path) {
   return subtree.empty() || path.starts_with(subtree + ".");
 }
-
-/// Bytes of one stored block, verified chunk by chunk; reading forwards loads each chunk once.
-class BlockReader {
- public:
-  BlockReader(const File& file, const StoredBlock& block, std::string name)
-      : file_(file), block_(block), name_(std::move(name)) {}
-  void read(std::int64_t at, std::int64_t n, char* out) {
-    while (n > 0) {
-      load(at / kChunk);
-      auto inside = at % kChunk, take = std::min(n, kChunk - inside);
-      std::memcpy(out, buffer_.data() + inside, static_cast<std::size_t>(take));
-      at += take;
-      out += take;
-      n -= take;
-    }
-  }
-  void load(std::int64_t chunk) {
-    if (chunk == loaded_) return;
-    auto begin = chunk * kChunk, n = std::min(kChunk, block_.bytes - begin);
-    buffer_.resize(static_cast<std::size_t>(n));
-    check<CheckpointError>(file_.read(block_.offset + begin, buffer_.data(), n), name_,
-                           " became shorter while it was read");
-    check<CheckpointError>(crc32c(buffer_.data(), buffer_.size()) == block_.crc.at(static_cast<std::size_t>(chunk)),
-                           name_, " is damaged: ", n, " bytes from ", block_.offset + begin,
-                           " do not match their checksum");
-    loaded_ = chunk;
-  }
-
- private:
-  const File& file_;
-  const StoredBlock& block_;
-  std::string name_;
-  std::vector<char> buffer_ = {};
-  std::int64_t loaded_ = -1;
-};
 
 /// Files of a checkpoint, opened when first needed.
 class Files {
@@ -65,7 +29,13 @@ class Files {
     auto end = block.offset + block.bytes, size = it->second.size();
     check<CheckpointError>(size >= end, text, " is truncated: it has ", size, " bytes, this block needs ", end);
     ends_[block.file] = std::max(ends_[block.file], end);
-    return {it->second, block, text};
+    return {block, text, [&file = it->second, text, first = block.offset, buffer = std::vector<char>()](
+                             std::int64_t begin, std::int64_t n) mutable -> const char* {
+              buffer.resize(static_cast<std::size_t>(n));
+              check<CheckpointError>(file.read(first + begin, buffer.data(), n), text,
+                                     " became shorter while it was read");
+              return buffer.data();
+            }};
   }
   /// Call after all blocks were read: checks that the files hold nothing else.
   void check_sizes() const {
@@ -83,29 +53,10 @@ class Files {
 void restore_leaf(Files& files, const std::string& folder, const StoredLeaf& stored, const Leaf& leaf,
                   const Box& wanted) {
   std::int64_t filled = 0;
-  for (auto& block : stored.blocks) {
-    auto part = overlap(block.box, wanted);
-    if (!part) continue;
-    auto reader = files.reader(stored, block);
-    auto item = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
-    each_run(block.box, wanted, *part, [&](std::int64_t from, std::int64_t to, std::int64_t n) {
-      reader.read(from * item, n * item, static_cast<char*>(leaf.data) + to * item);
-    });
-    filled += elements(*part);
-  }
+  for (auto& block : stored.blocks)
+    if (overlap(block.box, wanted)) filled += files.reader(stored, block).copy(leaf, wanted);
   check<CheckpointError>(filled == elements(wanted), "checkpoint ", folder, ": leaf '", leaf.path,
                          "': the manifest lists ", filled, " of ", elements(wanted), " elements that this rank needs");
-}
-
-/// A wanted path is never renamed: its leaf is of today.
-void give_names(Manifest& m, const std::vector<Leaf>& wanted, const Rename& rename) {
-  std::set<std::string_view> today;
-  for (auto& leaf : wanted) today.insert(leaf.path);
-  std::vector<std::string> stored;
-  for (auto& leaf : m.leaves) stored.push_back(leaf.path);
-  auto names = rename(stored);
-  for (std::size_t i = 0; i < stored.size(); ++i)
-    if (!today.contains(stored[i])) m.leaves[i].path = names.at(i);
 }
 }  // namespace
 
@@ -134,19 +85,16 @@ void check_leaves(const std::string& folder, const Manifest& m, const std::vecto
 }
 
 void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place,
-                        const std::string& subtree, const Rename& rename) {
-  std::string problem;
-  try {
+                        const std::string& subtree) {
+  agree<CheckpointError>(place, "checkpoint: restore", [&] {
     auto m = read_manifest(folder);
-    if (rename) give_names(m, leaves, rename);
     check_leaves(folder, m, leaves, subtree);
     Files files(folder);
     for (auto& leaf : leaves) {
       auto box = block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank);
       if (elements(box) > 0) restore_leaf(files, folder, *m.find(leaf.path), leaf, box);
     }
-  } catch (const Error& e) { problem = e.text(); }
-  agree<CheckpointError>(place, problem, "checkpoint: restore");
+  });
 }
 
 std::int64_t verify_checkpoint(const std::string& folder) {
@@ -155,8 +103,7 @@ std::int64_t verify_checkpoint(const std::string& folder) {
   std::int64_t bytes = 0;
   for (auto& leaf : m.leaves)
     for (auto& block : leaf.blocks) {
-      auto reader = files.reader(leaf, block);
-      for (std::int64_t chunk = 0; chunk * kChunk < block.bytes; ++chunk) reader.load(chunk);
+      files.reader(leaf, block).verify();
       bytes += block.bytes;
     }
   files.check_sizes();

@@ -2,10 +2,12 @@
 #include "bora/io/safetensors.h"
 #include <filesystem>
 #include <set>
-#include "bora/base/paths.h"
+#include "base/api/paths.h"
 #include "bora/base/text.h"
 #include "bora/io/tree.h"
+#include "new_leaf.h"
 #include "safetensors_read.h"
+#include "shard/api/agree.h"
 
 namespace fs = std::filesystem;
 namespace bora {
@@ -118,14 +120,12 @@ void Safetensors::State::add_folder(const fs::path& folder) {
 Safetensors Safetensors::open(const std::string& path) {
   auto s = std::make_shared<State>();
   s->path = path;
-  std::string problem;
-  try {
+  agree<IoError>(io::place_here(), "safetensors: open", [&] {
     std::error_code error;
     if (fs::is_directory(path, error)) s->add_folder(path);
     else if (path.ends_with(".json")) s->add_index(path);
     else s->add(path, nullptr);
-  } catch (const Error& e) { problem = e.text(); }
-  io::agree<IoError>(io::place_here(), problem, "safetensors: open");
+  });
   return Safetensors(std::move(s));
 }
 std::vector<std::string> Safetensors::names() const {
@@ -189,37 +189,12 @@ void Safetensors::fill(const io::Leaf& leaf, const std::vector<TensorPart>& part
 }
 
 namespace io {
-namespace {
-/// An uninitialized block of a leaf, and the leaf.
-struct Block {
-  Leaf leaf;
-  NewBuffer buffer;
-  Block(const std::string& path, const Type& type, const Spec& spec, const Place& place) : leaf{path, type, spec} {
-    auto local = type;
-    auto box = block_of_rank(type, spec, place.mesh, place.rank);
-    for (std::size_t d = 0; d < box.size(); ++d) local.shape[d] = box[d].size();
-    buffer = new_buffer(local);
-    leaf.data = buffer.data;
-  }
-  Array done() {
-    auto block = buffer.done();
-    return here().mesh ? from_local_block(block, leaf.type.shape, leaf.spec) : block;
-  }
-};
-std::string text_of(const auto& f) {
-  try {
-    f();
-    return {};
-  } catch (const Error& e) { return e.text(); }
-}
-}  // namespace
-
 void load_tensors(tree::Node t, const Safetensors& files, const LoadSafetensorsOptions& options) {
   auto place = place_here();
   std::vector<std::vector<TensorPart>> parts;
   std::vector<tree::Slot> slots;
-  std::vector<Block> blocks;
-  auto problem = text_of([&] {
+  std::vector<NewLeaf> made;
+  agree<CheckpointError>(place, "safetensors: names", [&] {
     std::set<std::string> used;
     for (auto& slot : tree::slots(t)) {
       if (!slot.leaf.defined()) continue;
@@ -234,33 +209,24 @@ void load_tensors(tree::Node t, const Safetensors& files, const LoadSafetensorsO
     for (auto& name : files.names())
       check<CheckpointError>(used.contains(name), [&] { return files.where(name); }, ": no leaf takes this tensor");
   });
-  agree<CheckpointError>(place, problem, "safetensors: names");
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    auto spec = Spec::replicated(slots[i].leaf.get().shape().size());
-    auto type = slots[i].leaf.get().type();
-    if (here().mesh) spec = local_block(slots[i].leaf.get()).spec;
-    slots[i].leaf.set(Array());  // frees its memory before the new block is allocated
-    blocks.emplace_back(slots[i].path, type, spec, place);
-  }
-  problem = text_of([&] {
-    for (std::size_t i = 0; i < blocks.size(); ++i) files.fill(blocks[i].leaf, parts[i], place);
+  for (auto& slot : slots) made.push_back(in_place_of(slot, slot.path));
+  agree<CheckpointError>(place, "safetensors: read", [&] {
+    for (std::size_t i = 0; i < made.size(); ++i) files.fill(made[i].leaf, parts[i], place);
   });
-  agree<CheckpointError>(place, problem, "safetensors: read");
-  for (std::size_t i = 0; i < slots.size(); ++i) slots[i].leaf.set(blocks[i].done());
+  for (std::size_t i = 0; i < slots.size(); ++i) slots[i].leaf.set(made[i].done());
 }
 }  // namespace io
 
 Array Safetensors::read(const TensorPart& part, const Spec& spec) const {
   auto place = io::place_here();
-  std::optional<io::Block> block;
-  auto problem = io::text_of([&] {
+  std::optional<io::NewLeaf> block;
+  agree<CheckpointError>(place, "safetensors: read", [&] {
     auto t = type(part);
     auto whole = here().mesh ? spec : Spec();
     whole.resize(std::max(spec.size(), t.shape.size()));
-    block.emplace(part.name, t, whole, place);
+    block.emplace(part.name, t, whole);
     fill(block->leaf, {part}, place);
   });
-  io::agree<CheckpointError>(place, problem, "safetensors: read");
   return block->done();
 }
 }  // namespace bora

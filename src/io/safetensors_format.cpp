@@ -10,11 +10,19 @@ namespace {
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::size_t kMostDims = 64;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // no disk has as many; times ranks no overflow
-constexpr StoredDtype kDtypeTable[] = {
-    {"F64", 8, f64},      {"F32", 4, f32},      {"BF16", 2, bf16},        {"F16", 2, f16},         {"I64", 8, i64},
-    {"I32", 4, i32},      {"I16", 2, i16},      {"I8", 1, i8},            {"U32", 4, u32},         {"U16", 2, u16},
-    {"U8", 1, u8},        {"BOOL", 1, boolean}, {"U64", 8, u64},          {"C64", 8, complex64},   {"F8_E4M3", 1, none},
-    {"F8_E5M2", 1, none}, {"F8_E8M0", 1, none}, {"F8_E4M3FNUZ", 1, none}, {"F8_E5M2FNUZ", 1, none}};
+constexpr std::string_view kOfOneByte[] = {"F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"};
+/// The dtypes that both the format and the library have, and those of the format alone.
+const std::vector<StoredDtype>& stored_dtypes() {
+  static const auto rows = [] {
+    std::vector<StoredDtype> r;
+    for (std::size_t k = 0; k < kDtypes; ++k)
+      if (auto& d = dtype_table[k]; !d.safetensors.empty())
+        r.push_back({d.safetensors, static_cast<std::int64_t>(d.size), static_cast<Dtype>(k)});
+    for (auto name : kOfOneByte) r.push_back({name, 1, none});
+    return r;
+  }();
+  return rows;
+}
 
 json::Value written(std::vector<json::Value::Member> members) {
   return json::Value::object(std::move(members), json::Order::as_written);
@@ -77,7 +85,7 @@ struct HeaderReader : json::Events {
     auto dtype = stored_dtype(entry.dtype);
     need(dtype, "its dtype ", in_quotes(entry.dtype), " is not known; known are ", [] {
       std::string all;
-      for (auto& d : kDtypeTable) all += (all.empty() ? "" : " ") + std::string(d.name);
+      for (auto& d : stored_dtypes()) all += (all.empty() ? "" : " ") + std::string(d.name);
       return all;
     });
     StoredTensor t{entry.dtype};
@@ -125,14 +133,14 @@ struct IndexReader : json::Events {
 }  // namespace
 
 const StoredDtype* stored_dtype(std::string_view name) {
-  auto found = std::find_if(std::begin(kDtypeTable), std::end(kDtypeTable), [&](auto& d) { return d.name == name; });
-  return found == std::end(kDtypeTable) ? nullptr : found;
+  for (auto& row : stored_dtypes())
+    if (row.name == name) return &row;
+  return nullptr;
 }
 std::string_view stored_name(Dtype d) {
-  for (auto& row : kDtypeTable)
-    if (row.read_as == d && row.size == static_cast<std::int64_t>(dtype_size(d))) return row.name;
-  fail<DtypeError>("save_safetensors: the format has no dtype for ", d, "; save ",
-                   d == Dtype::key ? "the bits of random keys" : "real(x) and imag(x), or cast to complex64");
+  check<DtypeError>(!info(d).safetensors.empty(), "save_safetensors: the format has no dtype for ", d, "; save ",
+                    d == Dtype::key ? "the bits of random keys" : "real(x) and imag(x), or cast to complex64");
+  return info(d).safetensors;
 }
 
 std::int64_t header_length(std::string_view first, std::int64_t file_bytes, const std::string& file) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include "base/complex.h"
+#include "base/api/complex.h"
 
 namespace bora::io {
 namespace {
@@ -90,35 +90,23 @@ class RunReader {
   template <class From, class To, class F> void put(const F& f) {
     place<From, To>(runs_, stride_, buffer_.data(), out_, f);
   }
-  template <class From, class F> void put_float(const F& f) {
-    if (dtype_ == f32) put<From, float>([&](From x) { return converted<float>(f(x)); });
-    else if (dtype_ == bf16) put<From, bfloat16>([&](From x) { return converted<bfloat16>(f(x)); });
-    else if (dtype_ == f16) put<From, float16>([&](From x) { return converted<float16>(f(x)); });
-    else put<From, double>([&](From x) { return converted<double>(f(x)); });
-  }
-  /// Integers that the wider dtype holds.
-  template <class From> void put_integer(const auto& f) {
-    dispatch_real(dtype_, where_, [&](auto x) {
-      using To = decltype(x);
-      if constexpr (std::is_integral_v<To> && sizeof(To) > sizeof(From)) put<From, To>(f);
+  /// Numbers of the file's dtype, which dtype_ holds: integers as wider ones, fractions rounded.
+  template <class From> void put_numbers() {
+    dispatch_real(dtype_, where_, [&](auto zero) {
+      using To = decltype(zero);
+      if constexpr (is_float(dtype_of<From>) && is_float(dtype_of<To>))
+        put<From, To>([](From x) { return bora::converted<To>(x); });
+      else if constexpr (is_integer(dtype_of<From>) && is_integer(dtype_of<To>) && sizeof(To) > sizeof(From))
+        put<From, To>([](From x) { return x; });
+      else fail<DtypeError>(where_, ": ", stored_.name, " cannot be read as ", dtype_);
     });
   }
   void convert() {
-    auto same = [](auto x) { return x; };
-    auto name = stored_.name;
-    if (name == "BOOL") put<std::uint8_t, bool>([](auto x) { return x != 0; });  // a file may hold any byte
-    else if (dtype_ == *stored_.read_as) dispatch_size(dtype_, [&](auto x) { put<decltype(x), decltype(x)>(same); });
-    else if (name == "I8") put_integer<std::int8_t>(same);
-    else if (name == "U8") put_integer<std::uint8_t>(same);
-    else if (name == "I16") put_integer<std::int16_t>(same);
-    else if (name == "U16") put_integer<std::uint16_t>(same);
-    else if (name == "I32") put_integer<std::int32_t>(same);
-    else if (name == "U32") put_integer<std::uint32_t>(same);
-    else if (name == "F16") put_float<float16>(same);
-    else if (name == "F32") put_float<float>(same);
-    else if (name == "F64") put_float<double>(same);
-    else if (name == "BF16") put_float<bfloat16>(same);
-    else fail<DtypeError>(where_, ": ", name, " cannot be read as ", dtype_);
+    if (stored_.read_as == boolean)  // a file may hold any byte
+      put<std::uint8_t, bool>([](auto x) { return x != 0; });
+    else if (dtype_ == stored_.read_as)
+      dispatch_size(dtype_, [&](auto zero) { put<decltype(zero), decltype(zero)>([](auto x) { return x; }); });
+    else dispatch_real(*stored_.read_as, where_, [&](auto zero) { put_numbers<decltype(zero)>(); });
   }
   const File& file_;
   const StoredTensor& tensor_;

@@ -1,6 +1,6 @@
 // safetensors_read.h -- the numbers of a part of a tensor, from its file to a block in memory.
 #pragma once
-#include "bora/base/file.h"
+#include "base/api/file.h"
 #include "bora/io/safetensors.h"
 #include "safetensors_format.h"
 

@@ -1,12 +1,12 @@
 // Every rank writes its blocks at their places in files that rank 0 has made beside the names they get at the end.
-#include "safetensors_save.h"
+#include "io/api/safetensors_save.h"
 #include <algorithm>
 #include <filesystem>
 #include "blocks.h"
-#include "bora/base/file.h"
+#include "base/api/file.h"
 #include "bora/io/tree.h"
-#include "error_of.h"
 #include "safetensors_format.h"
+#include "shard/api/agree.h"
 
 namespace fs = std::filesystem;
 namespace bora {
@@ -101,12 +101,12 @@ void write_block(File& file, const Entry& e, std::size_t index, const LocalBlock
 std::string write_blocks(const std::string& path, const Output& f, const std::vector<Entry>& entries,
                          const io::Place& place) {
   std::optional<File> file;
-  auto problem = io::error_of([&] { file = File::edit(path); });
+  auto problem = error_of([&] { file = File::edit(path); });
   for (auto i : f.entries) {
     auto local = local_block(entries[i].source->make());
-    if (problem.empty()) problem = io::error_of([&] { write_block(*file, entries[i], i, local, place); });
+    if (problem.empty()) problem = error_of([&] { write_block(*file, entries[i], i, local, place); });
   }
-  if (problem.empty()) problem = io::error_of([&] { file->sync(), file->close(); });
+  if (problem.empty()) problem = error_of([&] { file->sync(), file->close(); });
   return problem;
 }
 }  // namespace
@@ -132,33 +132,28 @@ void save_tensors(const std::string& path, const std::vector<TensorSource>& tens
                     : files.size() == 1 ? std::string(kModelFile)
                                         : shard_name(i, files.size());
   auto temporary = [&](const Output& f) { return (folder / ("." + f.name + ".tmp")).string(); };
-  auto finish = [&](const std::string& problem, std::string_view what) {
-    try {
-      io::agree<IoError>(place, problem, what);
-    } catch (...) {  // a rank's error, or its loss
-      std::error_code error;
-      for (auto& f : files)
-        if (place.rank == 0) fs::remove(temporary(f), error);
-      throw;
+  try {
+    on_first(place, "safetensors: make files", [&] {
+      if (!single) fs::create_directories(folder);
+      for (auto& f : files) {
+        auto file = File::create(temporary(f));
+        file.write(f.header.data(), static_cast<std::int64_t>(f.header.size()));
+        file.close();
+      }
+    });
+    std::string problem;
+    for (auto& f : files) {
+      auto here = write_blocks(temporary(f), f, entries, place);
+      if (problem.empty()) problem = std::move(here);
     }
-  };
-  auto on_first = [&](auto f) { return place.rank == 0 ? error_of(f) : std::string(); };
-  finish(on_first([&] {
-           if (!single) fs::create_directories(folder);
-           for (auto& f : files) {
-             auto file = File::create(temporary(f));
-             file.write(f.header.data(), static_cast<std::int64_t>(f.header.size()));
-             file.close();
-           }
-         }),
-         "safetensors: make files");
-  std::string problem;
-  for (auto& f : files) {
-    auto here = write_blocks(temporary(f), f, entries, place);
-    if (problem.empty()) problem = std::move(here);
+    agree<IoError>(place, "safetensors: write blocks", [&] { check<IoError>(problem.empty(), problem); });
+    on_first(place, "safetensors: commit", [&] { commit(folder, files, entries, !single); });
+  } catch (...) {  // a rank's error, or its loss
+    std::error_code error;
+    for (auto& f : files)
+      if (place.rank == 0) fs::remove(temporary(f), error);
+    throw;
   }
-  finish(problem, "safetensors: write blocks");
-  finish(on_first([&] { commit(folder, files, entries, !single); }), "safetensors: commit");
 }
 }  // namespace io
 

@@ -3,11 +3,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
-#include "bora/base/crc32c.h"
-#include "bora/base/file.h"
+#include "base/api/crc32c.h"
+#include "base/api/file.h"
 #include "blocks.h"
-#include "error_of.h"
 #include "manifest.h"
+#include "shard/api/agree.h"
 
 namespace fs = std::filesystem;
 namespace bora::io {
@@ -23,39 +23,22 @@ Box block_of_rank(const Type& type, const Spec& spec, const MeshShape& mesh, int
 
 namespace {
 std::string rank_file(const std::string& folder, std::int64_t rank) { return folder + "/rank-" + std::to_string(rank); }
-std::string temporary(const std::string& root, std::int64_t step, const std::string& holder) {
-  return root + "/.step-" + std::to_string(step) + (holder.empty() ? "" : "." + holder) + ".tmp";
+std::string temporary(const std::string& root, std::int64_t step, const std::string& owner) {
+  return root + "/.step-" + std::to_string(step) + (owner.empty() ? "" : "." + owner) + ".tmp";
 }
 
 /// Writes this rank's file; returns its entries for the manifest.
 std::vector<StoredLeaf> write_rank_file(const std::string& path, const std::vector<Leaf>& leaves, const Place& place) {
-  std::vector<StoredLeaf> stored;
   auto file = File::create(path);
-  std::int64_t offset = 0;
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    auto& leaf = leaves[i];
-    stored.push_back({leaf.path, leaf.type});
-    StoredBlock block{block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank), place.rank, offset};
-    block.bytes = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
-    for (auto& range : block.box) block.bytes *= range.size();
-    if (block.bytes == 0 || writer_of(leaf.spec, i, place) != place.rank) continue;
-    auto data = static_cast<const char*>(leaf.data);
-    for (std::int64_t at = 0; at < block.bytes; at += kChunk) {
-      auto n = std::min(kChunk, block.bytes - at);
-      block.crc.push_back(crc32c(data + at, static_cast<std::size_t>(n)));
-      file.write(data + at, n);
-    }
-    offset += block.bytes;
-    stored.back().blocks.push_back(std::move(block));
-  }
+  auto stored = write_blocks(leaves, place, [&](const char* data, std::int64_t n) { file.write(data, n); });
   file.sync();
   file.close();
   return stored;
 }
 
 /// Renames the folder first, so that a half-removed one is no checkpoint.
-void remove_checkpoint(const std::string& root, const Checkpoint& c, const std::string& holder) {
-  auto away = temporary(root, c.step, holder);
+void remove_checkpoint(const std::string& root, const Checkpoint& c, const std::string& owner) {
+  auto away = temporary(root, c.step, owner);
   fs::remove_all(away);
   rename_folder(c.folder, away);
   fs::remove_all(away);
@@ -132,7 +115,7 @@ std::string clean_checkpoints(const std::string& root) {
       rename_folder(path, place);
       continue;
     }
-    // At once: who wrote it, and wakes now, gives it the checkpoint's name either before or never.
+    // Rename first: a stalled writer that wakes up can then no longer publish this folder.
     auto gone = name.ends_with(".gone") ? path : fs::path(path.string() + ".gone");
     if (gone != path && (fs::remove_all(gone, error), std::rename(path.c_str(), gone.c_str()) != 0)) gone = path;
     if (fs::remove_all(gone, error); error) stays = "cannot remove " + gone.string() + ": " + error.message();
@@ -142,61 +125,53 @@ std::string clean_checkpoints(const std::string& root) {
 
 std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves,
                             const Place& place, const std::map<std::string, std::string>& notes, std::int64_t keep,
-                            std::string* warning, const Holder& holder) {
-  const auto folder = root + "/step-" + std::to_string(step), unfinished = temporary(root, step, holder.name);
+                            std::string* warning, const FolderOwner& owner) {
+  const auto folder = root + "/step-" + std::to_string(step), unfinished = temporary(root, step, owner.name);
   const bool first = place.rank == 0;
-  auto on_first = [&](auto f) { return first ? error_of(f) : std::string(); };
-  auto begin = on_first([&] {
+  on_first(place, "checkpoint: make its folder", [&] {
     if (fs::create_directories(root)) sync_folder(fs::path(root).parent_path() / ".");
-    if (!holder.check) clean_checkpoints(root);
-    else fs::remove_all(unfinished);  // whatever else there is may be of those who have taken the folder over
+    if (!owner.check) clean_checkpoints(root);
+    else fs::remove_all(unfinished);  // the rest may be of a successor that has taken the folder over
     check<IoError>(fs::create_directory(unfinished), "cannot remove ", unfinished,
                    ", which an interrupted save has left");
   });
-  agree<IoError>(place, begin, "checkpoint: make its folder");
-
-  std::string part;
-  auto problem = error_of([&] { part = pack(write_rank_file(rank_file(unfinished, place.rank), leaves, place)); });
-  auto mine = problem.empty() ? "+" + part : "-checkpoint: rank " + std::to_string(place.rank) + ": " + problem;
-  auto parts = place.exchange ? place.exchange(mine, "checkpoint: write blocks") : std::vector<std::string>{mine};
-  for (auto& text : parts) {
-    if (text.starts_with("+")) continue;
-    on_first([&] { fs::remove_all(unfinished); });
-    throw IoError(text.substr(1));
+  try {
+    auto parts = agree<IoError>(place, "checkpoint: write blocks", [&] {
+      std::string part;
+      auto problem = error_of([&] { part = pack(write_rank_file(rank_file(unfinished, place.rank), leaves, place)); });
+      check<IoError>(problem.empty(), "checkpoint: rank ", place.rank, ": ", problem);
+      return part;
+    });
+    // After the folder was made, before it gets its name: see FolderOwner.
+    if (first && owner.check) owner.check();
+    on_first(place, "checkpoint: commit", [&] {
+      Manifest m{to_string(place.mesh), notes};
+      m.notes["step"] = std::to_string(step);
+      for (auto& text : parts) {
+        auto theirs = unpack(text);
+        if (m.leaves.empty()) m.leaves = std::move(theirs);
+        else
+          for (std::size_t i = 0; i < theirs.size(); ++i)
+            for (auto& block : theirs[i].blocks) m.leaves[i].blocks.push_back(std::move(block));
+      }
+      write_manifest(unfinished + "/manifest", m);
+      sync_folder(unfinished);
+      // The same step again, of a run that was set back: at every moment one of the two has the name.
+      if (fs::exists(folder)) exchange_folders(unfinished, folder);
+      else rename_folder(unfinished, folder);
+      sync_folder(root);
+    });
+  } catch (...) {  // a rank's error, or its loss
+    std::error_code ignored;
+    if (first) fs::remove_all(unfinished, ignored);
+    throw;
   }
-
-  // After the folder was made, before it gets its name: see Holder.
-  if (first && holder.check) try {
-      holder.check();
-    } catch (...) {
-      std::error_code ignored;
-      fs::remove_all(unfinished, ignored);
-      throw;
-    }
-  auto commit = on_first([&] {
-    Manifest m{to_string(place.mesh), notes};
-    m.notes["step"] = std::to_string(step);
-    for (auto& text : parts) {
-      auto theirs = unpack(text.substr(1));
-      if (m.leaves.empty()) m.leaves = std::move(theirs);
-      else
-        for (std::size_t i = 0; i < theirs.size(); ++i)
-          for (auto& block : theirs[i].blocks) m.leaves[i].blocks.push_back(std::move(block));
-    }
-    write_manifest(unfinished + "/manifest", m);
-    sync_folder(unfinished);
-    // The same step again, of a run that was set back: at every moment one of the two has the name.
-    if (fs::exists(folder)) exchange_folders(unfinished, folder);
-    else rename_folder(unfinished, folder);
-    sync_folder(root);
-  });
-  if (!commit.empty()) on_first([&] { fs::remove_all(unfinished); });
-  agree<IoError>(place, commit, "checkpoint: commit");
-  auto kept = on_first([&] {  // the new checkpoint is safe, whatever happens to old ones
+  auto kept = error_of([&] {  // the new checkpoint is safe, whatever happens to old ones
+    if (!first) return;
     fs::remove_all(unfinished);
     auto all = list_checkpoints(root);
     for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < all.size(); ++i)
-      if (all[i].step != step) remove_checkpoint(root, all[i], holder.name);
+      if (all[i].step != step) remove_checkpoint(root, all[i], owner.name);
   });
   if (warning && !kept.empty()) *warning = "an old checkpoint stays: " + kept;
   return folder;

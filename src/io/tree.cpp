@@ -1,9 +1,10 @@
 // Trees as checkpoints: leaves as this rank's blocks, and back.
 #include "bora/io/tree.h"
-#include "bora/array/communicator.h"
-#include "bora/io/parts.h"
 #include <filesystem>
-#include <limits>
+#include "bora/array/communicator.h"
+#include "io/api/parts.h"
+#include "new_leaf.h"
+#include "shard/api/agree.h"
 
 namespace fs = std::filesystem;
 namespace bora::io {
@@ -41,64 +42,70 @@ std::vector<Leaf> leaves_of(tree::Node t, const std::string& below, Arrays& keep
   return leaves;
 }
 
+NewLeaf::NewLeaf(const std::string& path, const Type& type, const Spec& spec) : leaf{path, type, spec} {
+  auto& h = here();
+  auto block = type;
+  if (h.mesh) {
+    auto box = block_of_rank(type, spec, *h.mesh, h.rank);
+    for (std::size_t d = 0; d < box.size(); ++d) block.shape[d] = box[d].size();
+  }
+  buffer = new_buffer(block);
+  leaf.data = buffer.data;
+}
+Array NewLeaf::done() {
+  auto block = buffer.done();
+  return here().mesh ? from_local_block(block, leaf.type.shape, leaf.spec) : block;
+}
+NewLeaf in_place_of(const tree::Slot& slot, const std::string& path) {
+  auto type = slot.leaf.get().type();
+  auto spec = here().mesh ? local_block(slot.leaf.get()).spec : Spec::replicated(type.shape.size());
+  slot.leaf.set(Array());
+  return {path, type, spec};
+}
+
 void replace_leaves(tree::Node t, const std::string& below, const std::function<void(const std::vector<Leaf>&)>& read) {
-  std::vector<Leaf> leaves;
-  std::vector<NewBuffer> buffers;
   auto slots = tree::slots(t);
   std::erase_if(slots, [](auto& slot) { return !slot.leaf.defined(); });
+  std::vector<NewLeaf> made;
+  std::vector<Leaf> leaves;
   for (auto& slot : slots) {
-    auto block = slot.leaf.get().type();
-    leaves.push_back({path_of(below, slot.path), block, Spec::replicated(block.shape.size()), nullptr});
-    if (here().mesh) {
-      auto local = local_block(slot.leaf.get());
-      block.shape = local.block.shape();
-      leaves.back().spec = local.spec;
-    }
-    slot.leaf.set(Array());  // frees its memory before the new block is allocated
-    buffers.push_back(new_buffer(block));
-    leaves.back().data = buffers.back().data;
+    made.push_back(in_place_of(slot, path_of(below, slot.path)));
+    leaves.push_back(made.back().leaf);
   }
   read(leaves);
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    auto block = buffers[i].done();
-    slots[i].leaf.set(here().mesh ? from_local_block(block, leaves[i].type.shape, leaves[i].spec) : block);
-  }
+  for (std::size_t i = 0; i < slots.size(); ++i) slots[i].leaf.set(made[i].done());
 }
-void restore_leaves(tree::Node t, const std::string& folder, const Place& place, const std::string& below,
-                    const Rename& rename) {
-  replace_leaves(t, below, [&](auto& leaves) { restore_checkpoint(folder, leaves, place, below, rename); });
+void restore_leaves(tree::Node t, const std::string& folder, const Place& place, const std::string& below) {
+  replace_leaves(t, below, [&](auto& leaves) { restore_checkpoint(folder, leaves, place, below); });
 }
 
 void save_leaves(tree::Node t, const std::string& folder) {
   auto place = place_here();
-  std::string problem;
-  try {
-    if (place.rank == 0 && fs::exists(folder))
-      for (auto& entry : fs::directory_iterator(folder))
-        check<ConfigError>(
-            entry.path().filename() == "step-0" || entry.path().filename().string().starts_with(".step-0."),
-            "save_tree: ", folder, " holds something else (", entry.path().filename().string(),
-            "); choose another folder");
-  } catch (const Error& e) { problem = e.text(); } catch (const fs::filesystem_error& e) {
-    problem = "save_tree: " + folder + ": " + e.code().message();
-  }
-  agree<ConfigError>(place, problem, "save_tree: look at the folder");
+  on_first<ConfigError>(place, "save_tree: look at the folder", [&] {
+    std::error_code error;
+    bool there = fs::exists(folder, error);
+    fs::directory_iterator it;
+    if (there) it = fs::directory_iterator(folder, error);
+    check<ConfigError>(!error, "save_tree: ", folder, ": ", error.message());
+    for (auto& entry : it)
+      check<ConfigError>(
+          entry.path().filename() == "step-0" || entry.path().filename().string().starts_with(".step-0."),
+          "save_tree: ", folder, " holds something else (", entry.path().filename().string(),
+          "); choose another folder");
+  });
   Arrays keep;
   auto leaves = leaves_of(t, "", keep);
   save_checkpoint(folder, 0, leaves, place);
 }
 
-void load_leaves(tree::Node t, const std::string& folder, const std::string& below, const Rename& rename) {
+void load_leaves(tree::Node t, const std::string& folder, const std::string& below) {
   auto place = place_here();
-  std::string found, problem;
-  try {
+  // On one rank: file systems may show ranks different states.
+  auto found = on_first<CheckpointError>(place, "load_tree: find the checkpoint", [&] {
     for (auto& root : {folder, folder + "/checkpoints"})
-      if (auto newest = place.rank == 0 && found.empty() ? newest_checkpoint(root) : std::nullopt)
-        found = newest->folder;
-  } catch (const Error& e) { problem = e.text(); }
-  agree<CheckpointError>(place, problem, "load_tree: find the checkpoint");
-  // File systems may show ranks different states.
-  if (place.exchange) found = place.exchange(found, "load_tree: which checkpoint")[0];
-  restore_leaves(t, found.empty() ? folder : found, place, below, rename);
+      if (auto newest = newest_checkpoint(root)) return newest->folder;
+    return std::string();
+  });
+  restore_leaves(t, found.empty() ? folder : found, place, below);
 }
 }  // namespace bora::io

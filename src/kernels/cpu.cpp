@@ -1,4 +1,4 @@
-#include "bora/kernels/cpu.h"
+#include "kernels/api/cpu.h"
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

@@ -1,9 +1,9 @@
 // Products of several named arrays: all of them are one positional einsum.
 #include "bora/named/contract.h"
 #include "bora/named/axes.h"
-#include "bora/ops/reduce.h"
+#include "bora/ops/contractions.h"
 #include "named/expression.h"
-#include "named/support.h"
+#include "named/api/support.h"
 
 namespace bora {
 namespace {

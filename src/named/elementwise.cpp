@@ -3,16 +3,14 @@
 #include "bora/named/elementwise.h"
 #include <cmath>
 #include "bora/named/by_name.h"
-#include "bora/ops/bits.h"
 #include "bora/ops/complex.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/functions.h"
-#include "bora/ops/numeric.h"
-#include "bora/ops/reduce.h"
+#include "bora/ops/reductions.h"
 #include "bora/ops/special.h"
 #include "bora/ops/transform.h"
-#include "named/registry.h"
-#include "named/support.h"
+#include "bora/ops/ufuncs.h"
+#include "named/api/registry.h"
+#include "named/api/support.h"
 
 // name, and the range and dtype of its samples
 // clang-format off

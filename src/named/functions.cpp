@@ -1,9 +1,9 @@
 // Alignment of operands by name, for by_name, and the registry of named functions.
 #include "bora/named/functions.h"
 #include <algorithm>
+#include "bora/ops/manipulation.h"
 #include "bora/ops/print.h"
-#include "bora/ops/shape.h"
-#include "named/registry.h"
+#include "named/api/registry.h"
 
 namespace bora {
 namespace {

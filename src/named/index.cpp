@@ -2,15 +2,15 @@
 #include "bora/named/index.h"
 #include "bora/named/functions.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/index.h"
-#include "bora/ops/primitives.h"
+#include "bora/ops/indexing.h"
+#include "ops/api/primitives.h"
 #include "named/index_plan.h"
 
 namespace bora {
 using namespace named_index;
 using kernels::ScatterMode;
 namespace {
-/// What a read gives outside: the nearest element, NaN (0 for integers), or this number.
+/// The value of a read outside: the nearest element, NaN (0 for integers), or this number.
 struct Outside {
   bool clip = true;
   std::optional<Scalar> fill = none;

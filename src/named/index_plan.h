@@ -1,6 +1,6 @@
 // index_plan.h -- the indices of x[{..}] and at(x, {..}), resolved against x's axes. Private.
 #pragma once
-#include "named/support.h"
+#include "named/api/support.h"
 
 namespace bora::named_index {
 /// Integers that choose positions of one axis.

@@ -1,8 +1,9 @@
 #include "bora/named/named.h"
 #include "bora/named/axes.h"
 #include "bora/named/contract.h"
+#include "bora/ops/contractions.h"
 #include "bora/ops/creation.h"
-#include "named/support.h"
+#include "named/api/support.h"
 
 namespace bora {
 std::string to_string(const std::vector<Axis>& axes) {

@@ -1,8 +1,8 @@
 #include "bora/named/random.h"
 #include "bora/named/mapping.h"
 #include "bora/ops/creation.h"
-#include "bora/random/distributions.h"
-#include "named/support.h"
+#include "bora/random/random.h"
+#include "named/api/support.h"
 
 namespace bora::random {
 namespace {

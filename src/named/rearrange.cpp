@@ -1,7 +1,7 @@
 // rearrange by a text: axes are split into pieces, the pieces moved, then merged.
 #include "bora/named/axes.h"
 #include "named/expression.h"
-#include "named/support.h"
+#include "named/api/support.h"
 
 namespace bora {
 namespace named_text {

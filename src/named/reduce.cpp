@@ -4,15 +4,16 @@
 #include "bora/named/by_name.h"
 #include "bora/named/elementwise.h"
 #include "bora/ops/accumulator.h"
-#include "bora/ops/arrange.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/functions.h"
-#include "bora/ops/index.h"
-#include "bora/ops/reduce.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/nn.h"
+#include "bora/ops/reductions.h"
 #include "bora/ops/sets.h"
-#include "named/registry.h"
-#include "named/support.h"
-#include "ops/extreme.h"
+#include "bora/ops/sorting.h"
+#include "named/api/registry.h"
+#include "named/api/support.h"
+#include "ops/api/extreme.h"
 
 namespace bora {
 using ops::extreme;

@@ -1,9 +1,9 @@
 #include "bora/named/resize.h"
 #include "bora/named/random.h"
 #include "bora/ops/accumulator.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
-#include "named/support.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "named/api/support.h"
 
 namespace bora {
 NamedArray resize_axis(const NamedArray& x, const AxisNames::One& axis, std::int64_t n,

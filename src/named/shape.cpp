@@ -4,11 +4,12 @@
 #include "bora/named/elementwise.h"
 #include "bora/named/reduce.h"
 #include "bora/ops/accumulator.h"
-#include "bora/ops/arrange.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/index.h"
-#include "bora/ops/reduce.h"
-#include "named/support.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/sorting.h"
+#include "named/api/support.h"
 
 namespace bora {
 namespace {

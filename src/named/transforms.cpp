@@ -1,5 +1,5 @@
 #include "bora/named/transforms.h"
-#include "named/support.h"
+#include "named/api/support.h"
 
 namespace bora::fx {
 Dims remove_axis(tree::Node t, const Axis& axis, std::string_view what, const IsScanned& is_scanned) {

@@ -1,6 +1,7 @@
 // Samplers that choose among given elements: categorical, permutation, choice.
 #include <cmath>
 #include "bora/ops/creation.h"
+#include "bora/ops/sorting.h"
 #include "random/draw.h"
 
 namespace bora::random {

@@ -1,9 +1,10 @@
 // Continuous distributions composed of uniform, normal and gamma draws. Algorithms: jax.random.
-#include "bora/random/distributions.h"
+#include "bora/random/random.h"
+#include <cmath>
 #include <limits>
 #include <numbers>
 #include "bora/ops/creation.h"
-#include "bora/ops/functions.h"
+#include "bora/ops/nn.h"
 #include "random/draw.h"
 
 namespace bora::random {
@@ -35,9 +36,7 @@ std::array<Array, 2> two_uniform(const Array& k, const Shape& shape, Dtype dtype
   auto u = uniform(k, both, dtype, 0.0, 1.0, behind_one(draw));
   return {index_in_dim(u, 0, 0), index_in_dim(u, 0, 1)};
 }
-double resolution(Dtype dtype) {
-  return dtype == f64 ? 0x1p-52 : dtype == f32 ? 0x1p-23 : dtype == f16 ? 0x1p-10 : 0x1p-7;
-}
+double resolution(Dtype dtype) { return std::ldexp(1, -info(dtype).fraction); }
 /// hi and lo (u32) as a fraction hi lo / 2^64, rounded towards zero to f32. The top 24 bits come from hi alone if it
 /// has as many, else from bits that f64 holds.
 Array fraction(const Array& hi, const Array& lo) {
@@ -96,7 +95,7 @@ Array neighbour(const Array& x, bool up) {
                    bitcast(b + step, f32));
     return where(isnan(x) || x == (up ? 1.0 : -1.0) * std::numeric_limits<double>::infinity(), x, y.astype(bf16));
   }
-  auto bits = x.dtype() == f64 ? i64 : x.dtype() == f16 ? i16 : i32;
+  auto bits = signed_integer(dtype_size(x.dtype()));
   auto b = bitcast(x, bits);
   auto lowest = std::numeric_limits<std::int64_t>::min() >> (64 - 8 * dtype_size(bits));
   auto first = constant(up ? Scalar(std::int64_t{1}) : Scalar(lowest + 1), bits);  // the smallest denormal of the sign

@@ -1,14 +1,16 @@
 // draw.h -- helpers shared by samplers. Private.
 #pragma once
-#include "bora/ops/elementwise.h"
-#include "bora/ops/index.h"
-#include "bora/ops/primitives.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
+#include "ops/api/primitives.h"
 #include "bora/ops/transform.h"
-#include "bora/random/distributions.h"
+#include "bora/random/random.h"
+#include "ops/api/support.h"
 
 namespace bora::random {
+using ops::elementwise_factors;
 /// Throws DtypeError unless k is a key, ShapeError unless it is one key.
 void one_key(std::string_view what, const Array& k);
 /// Throws DtypeError unless the dtype is floating.
@@ -25,7 +27,5 @@ Array value_of(const Parameter& p, Dtype dtype);
 Shape draw_shape(std::string_view what, const std::optional<Shape>& shape, std::initializer_list<Parameter> parameters);
 /// a * b + c as XLA computes it: with one rounding in f32 and f64, with two in bf16.
 Array contracted(const Array& a, const Array& b, const Array& c);
-/// Labels of an operation on equal shapes, element by element.
-Factors elementwise_factors(const Types& in);
 Array draw_bits(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw);
 }  // namespace bora::random

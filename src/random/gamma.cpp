@@ -3,7 +3,7 @@
 #include "bora/base/parallel.h"
 #include "bora/ops/creation.h"
 #include "bora/random/gamma_grad.h"
-#include "ops/special/by_element.h"
+#include "ops/api/one_type.h"
 #include "random/draw.h"
 #include "random/scalar.h"
 

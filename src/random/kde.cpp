@@ -1,13 +1,16 @@
 // gaussian_kde: densities are sums over all pairs of points, whitened by the factor of the inverse covariance.
+#include "bora/ops/contractions.h"
 #include "bora/random/kde.h"
 #include <cmath>
 #include <numbers>
-#include "bora/ops/arrange.h"
-#include "bora/ops/index.h"
-#include "bora/ops/linalg_functions.h"
-#include "bora/ops/statistics.h"
-#include "bora/random/distributions.h"
-#include "ops/composed.h"
+#include "bora/ops/accumulator.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/linalg.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/random/random.h"
 
 namespace bora::stats {
 namespace {
@@ -25,33 +28,31 @@ Array as_points(std::string_view what, const GaussianKde& kde, const Array& poin
                     " dimensions, and the dataset ", kde.dataset.type(), " has ", kde.d());
   return x.astype(promote(x.dtype(), kde.dataset.dtype()));
 }
+/// The squared distances of points [d, m] from points [d, n]: [m, n].
+Array squared_distances(const Array& points, const Array& from) {
+  Array distance;
+  for (std::int64_t i = 0; i < points.shape(0); ++i) {  // d is small, and [d, m, n] need not be held
+    auto part = square(expand_dims(index_in_dim(points, 0, i), 1) - index_in_dim(from, 0, i));
+    distance = distance.defined() ? distance + part : part;
+  }
+  return distance;
+}
 /// The logarithm of the kernel about every point of the dataset at every point, [m, n].
 Array log_kernels(std::string_view what, const GaussianKde& kde, const Array& points) {
   auto x = as_points(what, kde, points);
   auto whitening = linalg::cholesky(kde.inv_cov.astype(x.dtype()));
   auto turned = matrix_transpose(whitening);
   auto at = matmul(turned, x), from = matmul(turned, kde.dataset.astype(x.dtype()));
-  Array distance;
-  for (std::int64_t i = 0; i < kde.d(); ++i) {  // d is small, and [d, m, n] need not be held
-    auto part = square(expand_dims(index_in_dim(at, 0, i), 1) - index_in_dim(from, 0, i));
-    distance = distance.defined() ? distance + part : part;
-  }
   auto norm = sum(log(diagonal(whitening))) - 0.5 * static_cast<double>(kde.d()) * std::log(2 * std::numbers::pi);
-  return norm - 0.5 * distance;
+  return norm - 0.5 * squared_distances(at, from);
 }
 /// The integral of the products of the kernels about dataset [d, n] and [d, m], whose covariances add to cov: [m, n].
 Array convolved(const Array& cov, const Array& dataset, const Array& means) {
   auto l = linalg::cholesky(cov);
-  auto d = cov.shape(0);
   auto at = linalg::solve_triangular(l, means, {.lower = true});
   auto from = linalg::solve_triangular(l, dataset, {.lower = true});
-  Array distance;
-  for (std::int64_t i = 0; i < d; ++i) {
-    auto part = square(expand_dims(index_in_dim(at, 0, i), 1) - index_in_dim(from, 0, i));
-    distance = distance.defined() ? distance + part : part;
-  }
-  auto norm = std::pow(2 * std::numbers::pi, -0.5 * static_cast<double>(d)) / prod(diagonal(l));
-  return norm * exp(-0.5 * distance);
+  auto norm = std::pow(2 * std::numbers::pi, -0.5 * static_cast<double>(cov.shape(0))) / prod(diagonal(l));
+  return norm * exp(-0.5 * squared_distances(at, from));
 }
 }  // namespace
 

@@ -1,18 +1,13 @@
 // Keys made from seeds, split and folded: each applies the block cipher to a counter.
 #include <cstring>
 #include "bora/base/parallel.h"
-#include "bora/kernels/loop.h"
+#include "kernels/api/loop.h"
 #include "bora/ops/creation.h"
 #include "random/draw.h"
 #include "random/scalar.h"
 
 namespace bora::random {
 namespace {
-Dims up_to(std::int64_t n) {
-  Dims d(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < d.size(); ++i) d[i] = static_cast<std::int64_t>(i);
-  return d;
-}
 void keys_only(std::string_view what, const Type& t) {
   check<DtypeError>(t.dtype == Dtype::key, what, ": needs keys (random::key(seed) makes one), got ", t);
 }
@@ -42,7 +37,7 @@ struct SplitKeys {
     });
   }
   Factors factors(const Types& in) const {
-    auto l = up_to(in[0].ndim()), o = up_to(in[0].ndim() + 1);
+    auto l = ops::range_of(in[0].ndim()), o = ops::range_of(in[0].ndim() + 1);
     return {{l}, {o}};
   }
   SplitKeys lift(std::int64_t) const { return *this; }
@@ -69,7 +64,7 @@ struct FoldIn {
     });
   }
   Factors factors(const Types& in) const {
-    auto l = up_to(in[0].ndim());
+    auto l = ops::range_of(in[0].ndim());
     return {{l, l}, {l}};
   }
   FoldIn lift(std::int64_t) const { return *this; }
@@ -92,7 +87,7 @@ struct KeyData {
   void eval(Inputs in, Outputs out) const {
     if (in[0].type.nbytes() && out[0].data != in[0].data) std::memcpy(out[0].data, in[0].data, in[0].type.nbytes());
   }
-  Factors factors(const Types& in) const { return {{up_to(in[0].ndim())}, {up_to(in[0].ndim() + 1)}}; }
+  Factors factors(const Types& in) const { return {{ops::range_of(in[0].ndim())}, {ops::range_of(in[0].ndim() + 1)}}; }
   KeyData lift(std::int64_t) const { return *this; }
   static Samples<KeyData> samples() { return {{{}, {sample_keys({3})}}}; }
 };
@@ -112,9 +107,9 @@ struct WrapKeyData {
     if (in[0].type.nbytes() && out[0].data != in[0].data) std::memcpy(out[0].data, in[0].data, in[0].type.nbytes());
   }
   Factors factors(const Types& in) const {
-    auto l = up_to(in[0].ndim());
+    auto l = ops::range_of(in[0].ndim());
     l.back() = kNone;
-    return {{l}, {up_to(in[0].ndim() - 1)}};
+    return {{l}, {ops::range_of(in[0].ndim() - 1)}};
   }
   WrapKeyData lift(std::int64_t) const { return *this; }
   static Samples<WrapKeyData> samples() {
@@ -128,10 +123,6 @@ Array from_words(std::uint32_t hi, std::uint32_t lo) {
 }
 }  // namespace
 
-Factors elementwise_factors(const Types& in) {
-  auto l = up_to(in[0].ndim());
-  return {std::vector<Dims>(in.size(), l), {l}};
-}
 void one_key(std::string_view what, const Array& k) {
   keys_only(what, k.type());
   check<ShapeError>(k.ndim() == 0, what, ": takes one key, got ", k.type(),

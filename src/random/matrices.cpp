@@ -1,7 +1,7 @@
 // multivariate_normal, orthogonal: normal draws and factors of matrices. Algorithms: jax.random.
-#include "bora/ops/arrange.h"
+#include "bora/ops/contractions.h"
 #include "bora/ops/linalg.h"
-#include "bora/ops/numeric.h"
+#include "bora/ops/manipulation.h"
 #include "bora/ops/sharding.h"
 #include "random/draw.h"
 

@@ -2,7 +2,7 @@
 // that they fuse. Algorithms and constants: jax/_src/random.py.
 #include <cmath>
 #include <limits>
-#include "base/complex.h"
+#include "base/api/complex.h"
 #include "bora/ops/creation.h"
 #include "random/draw.h"
 
@@ -11,28 +11,25 @@ void floating(std::string_view what, Dtype dtype) {
   check<DtypeError>(is_float(dtype), what, ": the dtype must be a floating one, got ", dtype);
 }
 double rounded(double x, Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f32: return static_cast<float>(x);
-    case Dtype::bf16: return static_cast<float>(bfloat16(static_cast<float>(x)));
-    case Dtype::f16: return static_cast<float>(float16(static_cast<float>(x)));
-    default: return x;
-  }
+  if (!is_float(dtype)) return x;
+  return dispatch_real(dtype, "a number", [&](auto zero) { return converted<double>(converted<decltype(zero)>(x)); });
 }
 double next_after(double x, double to, Dtype dtype) {
-  if (dtype == f64) return std::nextafter(x, to);
-  if (dtype == f32) return std::nextafter(static_cast<float>(x), static_cast<float>(to));
-  if (x == to) return x;
-  auto step = [&](auto b) {
-    if (x == 0) b.bits = static_cast<std::uint16_t>(to > 0 ? 1 : 0x8001);
-    else b.bits = static_cast<std::uint16_t>(b.bits + ((to > x) == (x > 0) ? 1 : -1));
-    return static_cast<float>(b);
-  };
-  return dtype == f16 ? step(float16(static_cast<float>(x))) : step(bfloat16(static_cast<float>(x)));
+  return dispatch_real(dtype, "a number", [&](auto zero) -> double {
+    using T = decltype(zero);
+    if constexpr (is_float_class<T>) {
+      using Bits = decltype(zero.bits);
+      constexpr int sign = 1 << (8 * sizeof(Bits) - 1);
+      if (x == to) return x;
+      T b(static_cast<float>(x));
+      if (x == 0) b.bits = static_cast<Bits>(to > 0 ? 1 : sign | 1);
+      else b.bits = static_cast<Bits>(b.bits + ((to > x) == (x > 0) ? 1 : -1));
+      return static_cast<float>(b);
+    } else if constexpr (std::is_floating_point_v<T>) return std::nextafter(static_cast<T>(x), static_cast<T>(to));
+    else return x;
+  });
 }
-double tiny(Dtype dtype) {
-  if (dtype == f16) return 0x1p-14;
-  return dtype == f64 ? std::numeric_limits<double>::min() : static_cast<double>(std::numeric_limits<float>::min());
-}
+double tiny(Dtype dtype) { return info(dtype).least; }
 
 Array draw_bits(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   return call_one(ops::RandomBits{shape, dtype, draw.spec, shape}, {k});
@@ -52,8 +49,10 @@ Array unit(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& d
     auto mantissa = (draw_bits(k, shape, i64, draw) >> 12) & 0x000FFFFFFFFFFFFFll;
     return bitcast(mantissa | 0x3FF0000000000000ll, f64) - 1.0;
   }
-  if (dtype == f16) return ((draw_bits(k, shape, u32, draw) & 0xFFFF) >> 6).astype(f16) * 0x1p-10;
-  return (draw_bits(k, shape, u8, draw) >> 1).astype(bf16) * 0x1p-7;
+  auto fraction = info(dtype).fraction;
+  auto drawn = fraction < 8 ? draw_bits(k, shape, u8, draw) >> (8 - fraction)
+                            : (draw_bits(k, shape, u32, draw) & 0xFFFF) >> (16 - fraction);
+  return drawn.astype(dtype) * std::ldexp(1, -fraction);
 }
 /// XLA contracts product and sum into one fma for f32 and f64; bf16 rounds each.
 Array stretched(const Array& u, const Array& span, const Array& minval) {

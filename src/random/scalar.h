@@ -2,7 +2,7 @@
 #pragma once
 #include <cmath>
 #include <cstring>
-#include "bora/kernels/loop.h"
+#include "kernels/api/loop.h"
 
 namespace bora::random {
 using Words = std::array<std::uint32_t, 2>;

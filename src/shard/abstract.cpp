@@ -1,7 +1,7 @@
 #include "shard/abstract.h"
 #include <map>
 #include <utility>
-#include "array/splits.h"
+#include "array/api/splits.h"
 #include "bora/shard/abstract.h"
 #include "shard/interpreter.h"
 

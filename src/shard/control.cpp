@@ -3,7 +3,7 @@
 #include <algorithm>
 #include "bora/array/communicator.h"
 #include "bora/base/fields.h"
-#include "bora/compile/control.h"
+#include "compile/api/control.h"
 #include "shard/agreement.h"
 #include "shard/interpreter.h"
 

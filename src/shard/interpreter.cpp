@@ -3,15 +3,15 @@
 // block_start), a local size only a type.
 #include "shard/interpreter.h"
 #include <algorithm>
-#include "array/splits.h"
-#include "bora/compile/control.h"
-#include "bora/ops/collective_primitives.h"
+#include "array/api/splits.h"
+#include "compile/api/control.h"
+#include "ops/api/collective_primitives.h"
 #include "bora/ops/collectives.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/index.h"
-#include "bora/ops/primitives.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
+#include "ops/api/primitives.h"
 
 namespace bora {
 namespace {
@@ -93,26 +93,33 @@ Sharded Shard::reshard_over(const Sharded& x, const Spec& want, const MeshAxes& 
   Spec target = want;
   target.resize(x.spec.size());
   auto block = local_shape(x.type.shape, target);
+  Sharded y = x;
   if (x.fill.defined()) {  // simply make the wanted block
-    Sharded y = x;
     y.spec = target;
     return real(y);
   }
-  Sharded y = x;
-  // 1. pending sums
+  sum_pending(y, target, keep, wire, over);
+  hand_axes_over(y, target);
+  gather(y, target);
+  slice_to(y, target, block);
+  return y;
+}
+/// Sums that may not stay pending: scattered where the target splits a dimension by their axis, else over all ranks.
+void Shard::sum_pending(Sharded& y, const Spec& target, const MeshAxes& keep, const Wire& wire,
+                        const MeshAxes& over) const {
+  auto all = std::exchange(y.partial, {});
   MeshAxes pending;
-  y.partial = {};
   auto stays = [&](const AxisName& a) { return keep.has(a) && !target.uses(a); };
   // Terms that may be larger than their sum are not rounded: exact sums are made first, also those that could wait.
-  bool rounds = !wire.exact() && std::any_of(x.partial.begin(), x.partial.end(),
-                                             [&](auto& a) { return over.has(a) && !stays(a); });
-  for (auto& a : x.partial) (stays(a) && (over.has(a) || !rounds) ? y.partial : pending).push_back(a);
+  bool rounds = !wire.exact() &&
+                std::any_of(all.begin(), all.end(), [&](auto& a) { return over.has(a) && !stays(a); });
+  for (auto& a : all) (stays(a) && (over.has(a) || !rounds) ? y.partial : pending).push_back(a);
   auto complete = [&](const std::function<bool(const AxisName&)>& which) {
     MeshAxes axes;
     for (auto& a : pending)
       if (which(a)) axes.push_back(a);
     for (auto& a : axes) pending.remove(a);
-    if (mesh_.parts(axes) > 1) y.local = ops::all_reduce(y.local, axes, Reduction::sum, x.type.shape);
+    if (mesh_.parts(axes) > 1) y.local = ops::all_reduce(y.local, axes, Reduction::sum, y.type.shape);
   };
   if (rounds) complete([&](auto& a) { return !over.has(a) && !target.uses(a); });
   for (bool progress = true; progress && !pending.empty();) {
@@ -123,8 +130,8 @@ Sharded Shard::reshard_over(const Sharded& x, const Spec& want, const MeshAxes& 
       auto axis = target[d][k];
       MeshAxes one(std::vector<AxisName>{axis});
       auto scattered = [&](const Array& a, const Wire& w) {
-        return ops::reduce_scatter(a, one, static_cast<std::int64_t>(d), part_sizes(x.type.shape[d], y.spec[d], one),
-                                   x.type.shape, w);
+        return ops::reduce_scatter(a, one, static_cast<std::int64_t>(d), part_sizes(y.type.shape[d], y.spec[d], one),
+                                   y.type.shape, w);
       };
       if (mesh_.parts(one) > 1)
         y.local = wire.exact() || !over.has(axis) ? scattered(y.local, {}) : coded(y.local, wire, scattered);
@@ -140,9 +147,11 @@ Sharded Shard::reshard_over(const Sharded& x, const Spec& want, const MeshAxes& 
   complete([&](auto& a) { return !by_wire.has(a); });
   if (mesh_.parts(by_wire) > 1)
     y.local = coded(y.local, wire, [&](const Array& a, const Wire& w) {
-      return ops::all_reduce(a, by_wire, Reduction::sum, x.type.shape, w);
+      return ops::all_reduce(a, by_wire, Reduction::sum, y.type.shape, w);
     });
-  // 2. one dimension hands its innermost axes to another
+}
+/// One dimension hands its innermost axes to another.
+void Shard::hand_axes_over(Sharded& y, const Spec& target) const {
   for (std::size_t d = 0; d < target.size(); ++d)
     for (std::size_t e = 0; e < target.size(); ++e) {
       auto kd = common_prefix(y.spec[d], target[d]), ke = common_prefix(y.spec[e], target[e]);
@@ -152,90 +161,110 @@ Sharded Shard::reshard_over(const Sharded& x, const Spec& want, const MeshAxes& 
       auto moved = y.spec[d].tail(kd);
       if (mesh_.parts(moved) > 1)
         y.local = ops::all_to_all(y.local, moved, static_cast<std::int64_t>(e), static_cast<std::int64_t>(d),
-                                  part_sizes(x.type.shape[e], y.spec[e], moved),
-                                  part_sizes(x.type.shape[d], target[d], moved), x.type.shape);
+                                  part_sizes(y.type.shape[e], y.spec[e], moved),
+                                  part_sizes(y.type.shape[d], target[d], moved), y.type.shape);
       y.spec[d] = target[d];
       y.spec[e] = target[e];
     }
-  // 3. gather dimensions that are no longer split   4. slice those that newly are
+}
+/// Gathers dimensions over axes that the target does not split them by.
+void Shard::gather(Sharded& y, const Spec& target) const {
   for (std::size_t d = 0; d < target.size(); ++d) {
     auto k = common_prefix(y.spec[d], target[d]);
     if (k == y.spec[d].size()) continue;
     auto kept = y.spec[d].head(k), gone = y.spec[d].tail(k);
     if (mesh_.parts(gone) > 1)
-      y.local = ops::all_gather(y.local, gone, static_cast<std::int64_t>(d), part_sizes(x.type.shape[d], kept, gone),
-                                x.type.shape);
+      y.local = ops::all_gather(y.local, gone, static_cast<std::int64_t>(d), part_sizes(y.type.shape[d], kept, gone),
+                                y.type.shape);
     y.spec[d] = kept;
   }
+}
+/// Slices dimensions that are split further in the target; `block` is this rank's shape there.
+void Shard::slice_to(Sharded& y, const Spec& target, const Shape& block) const {
   bool smaller = false;  // axes of size 1 split nothing
   for (std::size_t d = 0; d < target.size(); ++d) smaller = smaller || mesh_.parts(y.spec[d]) != mesh_.parts(target[d]);
   if (smaller) {
     Arrays operands{y.local};  // the primitive itself: the public function looks at sizes, which differ by rank
     for (std::size_t d = 0; d < target.size(); ++d)
       operands.push_back(y.spec[d] == target[d] ? constant(0, i32)
-                                                : ops::block_start(x.type.shape[d], target[d], y.spec[d]));
+                                                : ops::block_start(y.type.shape[d], target[d], y.spec[d]));
     y.local = call_one(ops::DynamicSlice{block}, operands);
   }
   y.spec = target;
-  return y;
 }
 
 std::vector<Sharded> Shard::by_factors(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in) {
   return by_factors_of(p, f, in, nullptr);
 }
 
-/// Propagation from the dimension map. See Factors.
-std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in,
-                                          const Arrays* sources) {
-  // Each label gets the split of the biggest operand that has one; a mesh axis serves one label.
+namespace {
+bool contains(const Dims& d, std::int64_t label) { return std::find(d.begin(), d.end(), label) != d.end(); }
+/// The mesh axes that split each label of a dimension map.
+struct Splits {
+  std::map<std::int64_t, MeshAxes> of = {};
+  MeshAxes used = {};
+  Spec spec(const Dims& labels) const {
+    Spec s;
+    for (auto l : labels) s.push_back(of.count(l) ? of.at(l) : MeshAxes{});
+    return s;
+  }
+};
+/// Each label gets the split of the biggest operand that has one; a mesh axis serves one label.
+Splits splits_of(const Factors& f, const std::vector<Sharded>& in) {
+  Splits r;
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < in.size(); ++i) order.push_back(i);
   auto size = [&](std::size_t i) { return in[i].fill.defined() ? in[i].fill.size() : in[i].type.size(); };
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return size(a) > size(b); });
-  std::map<std::int64_t, MeshAxes> split;
-  MeshAxes used;
   for (auto i : order)
     for (std::size_t d = 0; d < in[i].spec.size(); ++d) {
       const auto& axes = in[i].spec[d];
       auto label = f.in[i][d];
-      if (axes.empty() || label == kNone || split.count(label) ||
-          std::any_of(axes.begin(), axes.end(), [&](auto& a) { return used.has(a); }))
+      if (axes.empty() || label == kNone || r.of.count(label) ||
+          std::any_of(axes.begin(), axes.end(), [&](auto& a) { return r.used.has(a); }))
         continue;
-      split[label] = axes;
-      used.append(axes);
+      r.of[label] = axes;
+      r.used.append(axes);
     }
-  auto spec_of = [&](const Dims& labels) {
-    Spec s;
-    for (auto l : labels) s.push_back(split.count(l) ? split[l] : MeshAxes{});
-    return s;
-  };
-  auto contains = [](const Dims& d, std::int64_t l) { return std::find(d.begin(), d.end(), l) != d.end(); };
-  // Reduced labels that are split become pending sums.
-  MeshAxes reduced;
-  for (auto& entry : split)
-    if (std::none_of(f.out.begin(), f.out.end(), [&](auto& o) { return contains(o, entry.first); }))
-      reduced.append(entry.second);
-  // Pending sums that may stay pending: in one operand of a product, or in all operands of a sum.
-  MeshAxes keep;
-  std::size_t keeper = in.size();
+  return r;
+}
+/// Pending sums that may stay pending: in one operand of a product, or in all operands of a sum.
+struct Kept {
+  MeshAxes axes = {};
+  std::size_t operand;  // of a product
+};
+Kept kept_pending(const Factors& f, const std::vector<Sharded>& in, const MeshAxes& used) {
+  Kept r{.operand = in.size()};
   if (f.joint) {
     for (auto& a : in[f.linear.at(0)].partial)
       if (!used.has(a) && std::all_of(f.linear.begin(), f.linear.end(), [&](auto i) { return in[i].partial.has(a); }))
-        keep.push_back(a);
-  } else {
-    for (auto i : f.linear) {
-      if (!keep.empty()) break;
-      for (auto& a : in[i].partial)
-        if (!used.has(a)) keep.push_back(a);
-      if (!keep.empty()) keeper = i;
-    }
+        r.axes.push_back(a);
+    return r;
   }
+  for (auto i : f.linear) {
+    if (!r.axes.empty()) break;
+    for (auto& a : in[i].partial)
+      if (!used.has(a)) r.axes.push_back(a);
+    if (!r.axes.empty()) r.operand = i;
+  }
+  return r;
+}
+}  // namespace
+
+/// Propagation from the dimension map. See Factors.
+std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in,
+                                          const Arrays* sources) {
+  auto split = splits_of(f, in);
+  MeshAxes reduced;  // labels that are split and not in the result: pending sums
+  for (auto& [label, axes] : split.of)
+    if (std::none_of(f.out.begin(), f.out.end(), [&](auto& o) { return contains(o, label); })) reduced.append(axes);
+  auto keep = kept_pending(f, in, split.used);
   Arrays locals;
   Types global, local;
   for (std::size_t i = 0; i < in.size(); ++i) {
     bool linear = std::find(f.linear.begin(), f.linear.end(), i) != f.linear.end();
-    auto want = spec_of(f.in[i]);
-    auto may_stay = linear && (f.joint || i == keeper) ? keep : MeshAxes{};
+    auto want = split.spec(f.in[i]);
+    auto may_stay = linear && (f.joint || i == keep.operand) ? keep.axes : MeshAxes{};
     Sharded y;
     if ((in[i].partial.empty() && !in[i].fill.defined()) || !sources || !owns((*sources)[i])) {
       y = reshard(in[i], want, may_stay);
@@ -247,7 +276,7 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
     }
     if (f.joint && linear) {  // scatter_add over split updates: the operand must be counted once
       MeshAxes lacking;
-      for (auto& [l, axes] : split)
+      for (auto& [l, axes] : split.of)
         if (std::any_of(axes.begin(), axes.end(), [&](auto& a) { return reduced.has(a); }) && !contains(f.in[i], l))
           lacking.append(axes);
       if (!lacking.empty()) y = to_partial(y, lacking);
@@ -259,11 +288,11 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
   auto out = p->infer(global);
   Types out_local;
   for (std::size_t o = 0; o < out.size(); ++o)
-    out_local.push_back({local_shape(out[o].shape, spec_of(f.out[o])), out[o].dtype});
+    out_local.push_back({local_shape(out[o].shape, split.spec(f.out[o])), out[o].dtype});
   auto results = call(p->resized(local, out_local), locals);
   std::vector<Sharded> r;
   for (std::size_t o = 0; o < out.size(); ++o) {
-    Sharded y{results[o], out[o], spec_of(f.out[o]), keep};
+    Sharded y{results[o], out[o], split.spec(f.out[o]), keep.axes};
     if (f.reduce == Reduction::sum) y.partial.append(reduced);
     else if (mesh_.parts(reduced) > 1)
       y.local = ops::all_reduce(y.local, reduced, f.reduce, out[o].shape);

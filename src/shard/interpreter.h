@@ -2,8 +2,8 @@
 // one level out. Private.
 #pragma once
 #include <map>
-#include "bora/compile/program.h"
-#include "bora/ops/primitives.h"
+#include "compile/api/program.h"
+#include "ops/api/primitives.h"
 #include "shard/agreement.h"
 
 namespace bora {
@@ -37,6 +37,11 @@ class Shard final : public Interpreter, public ShardRules {
   Sharded stretched(const ops::BroadcastInDim&, const Array& operand) const;
   /// x, f32 or bf16, through a sum that travels as `wire`
   static Array coded(const Array& x, const Wire& wire, const std::function<Array(const Array&, const Wire&)>& sum);
+  // The phases of reshard_over.
+  void sum_pending(Sharded&, const Spec& target, const MeshAxes& keep, const Wire&, const MeshAxes& over) const;
+  void hand_axes_over(Sharded&, const Spec& target) const;
+  void gather(Sharded&, const Spec& target) const;
+  void slice_to(Sharded&, const Spec& target, const Shape& block) const;
   /// how this rank's block over prefix divides over suffix
   Dims part_sizes(std::int64_t n, const MeshAxes& prefix, const MeshAxes& suffix) const;
   const MeshShape mesh_;

@@ -1,15 +1,15 @@
 // Cholesky, LU and QR of matrices split by columns.
 #include "bora/shard/linalg.h"
 #include <algorithm>
-#include "bora/ops/arrange.h"
 #include "bora/ops/collectives.h"
 #include "bora/ops/complex.h"
+#include "bora/ops/contractions.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/index.h"
-#include "bora/ops/linalg_scipy.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/linalg.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 #include "bora/shard/transforms.h"
 
 namespace bora::linalg::sharded {
@@ -69,7 +69,7 @@ Array substituted(const Array& local, const Array& b, const Columns& own, bool l
     Array taken;
     if (!adjoint_of) taken = psum(rows_of(share, k, end), own.axes);
     else if (x.defined()) {
-      // Of a lower triangle the rows below end are known (x), of an upper one those above k.
+      // Known rows (x): below end in a lower triangle, above k in an upper one.
       auto beside = lower ? rows_of(local, end, n) : rows_of(local, 0, k);
       taken = own.gathered_rows(matmul(adjoint(beside), x), k, end);
     }

@@ -4,11 +4,13 @@
 #include <deque>
 #include <exception>
 #include <iostream>
+#include <limits>
 #include <mutex>
 #include <thread>
 #include "bora/array/communicator.h"
+#include "bora/array/mesh_sizes.h"
 #include "bora/base/parallel.h"
-#include "bora/base/threads.h"
+#include "base/api/threads.h"
 #include "bora/transport/transport.h"
 #include "shard/abstract.h"
 #include "shard/interpreter.h"
@@ -89,86 +91,54 @@ struct Mesh::State {
 
 namespace {
 constexpr std::int64_t kMostRanks = 1 << 20;
-std::string to_text(const std::vector<MeshAxis>& axes) {
-  std::string text;
-  for (auto& a : axes) text += (text.empty() ? "" : ",") + a.name + "=" + std::to_string(a.size);
-  return text;
-}
-/// Checks that hold for a job of any size.
-void check_axes(const std::vector<MeshAxis>& axes) {
-  auto given = to_text(axes);
-  int open = 0;
-  for (auto a = axes.begin(); a != axes.end(); ++a) {
-    check<ConfigError>(!a->name.empty() && (a->size >= 1 || a->size == -1), "mesh ", given, ": axis '", a->name,
-                       "' must have a name and a size of at least 1 (or -1 for what is left)");
-    check<ConfigError>(std::none_of(axes.begin(), a, [&](auto& b) { return b.name == a->name; }), "mesh ", given,
-                       ": axis '", a->name, "' is named twice");
-    open += a->size == -1;
-  }
-  check<ConfigError>(open <= 1, "mesh ", given, ": only one axis may be -1");
-}
 }  // namespace
-MeshShape mesh_shape(const std::vector<MeshAxis>& axes, int ranks) {
-  check_axes(axes);
-  auto given = to_text(axes);
-  MeshShape m;
-  std::int64_t known = 1;
-  bool open = false;
-  for (auto& a : axes) {
-    m.axes.emplace_back(AxisName(a.name), a.size);
-    if (a.size == -1) open = true;
-    else known = std::min<std::int64_t>(known * a.size, std::int64_t{1} << 31);  // more than any job has
-  }
-  check<ConfigError>(open ? ranks % known == 0 : known == ranks, "mesh ", given.empty() ? "(no axes)" : given,
-                     " needs ", open ? "a multiple of " : "", known, " rank", known == 1 ? "" : "s",
-                     ", but the job has ", ranks);
-  for (auto& a : m.axes)
-    if (a.second == -1) a.second = static_cast<int>(ranks / known);
-  return m;
-}
 Mesh Mesh::over(transport::ContextPtr context, const std::vector<MeshAxis>& axes) {
-  auto shape = mesh_shape(axes, context->size());
-  return Mesh(std::make_shared<State>(std::move(context), std::move(shape)));
+  auto ranks = context->size();
+  return over(std::move(context), mesh_shape(axes, ranks));
+}
+Mesh Mesh::over(transport::ContextPtr context, const MeshShape& shape) {
+  check<ConfigError>(shape.size() == context->size(), "mesh ", to_string(shape), " needs ", shape.size(),
+                     " ranks, but the job has ", context->size());
+  return Mesh(std::make_shared<State>(std::move(context), shape));
 }
 namespace {
 /// A program that runs alone runs as it does in a job: every axis exists, with size 1. Warns if more was requested.
-std::vector<MeshAxis> axes_of_job(std::vector<MeshAxis> axes, int ranks) {
-  check_axes(axes);
-  if (ranks > 1) return axes;
-  auto given = to_text(axes);
-  bool smaller = false;
-  for (auto& a : axes) {
-    smaller = smaller || a.size > 1;
-    a.size = 1;
-  }
-  if (smaller)
-    std::cerr << "warning: bora: this job has one process, so the mesh is " << to_text(axes) << " instead of " << given
-              << "; bora launch -n N -- PROGRAM starts more\n";
-  return axes;
+MeshShape shape_of_job(const MeshSizes& asked, int ranks) {
+  check_axes(asked);
+  if (ranks > 1) return mesh_shape(asked, ranks);
+  MeshShape shape;
+  for (auto& a : asked) shape.axes.emplace_back(AxisName(a.name), 1);
+  if (asked.ranks() > 1)
+    std::cerr << "warning: bora: this job has one process, so the mesh is " << to_string(shape) << " instead of "
+              << to_string(asked) << "; bora launch -n N -- PROGRAM starts more\n";
+  return shape;
 }
 }  // namespace
 Mesh Mesh::from_environment(const std::vector<MeshAxis>& asked, const std::string& build) {
   auto config = transport::config_from_environment();
-  auto axes = axes_of_job(asked, config.size);
-  config.build = to_string(mesh_shape(axes, config.size)) + (build.empty() ? "" : " " + build);
-  return over(transport::join(config), axes);
+  auto shape = shape_of_job(asked, config.size);
+  config.build = to_string(shape) + (build.empty() ? "" : " " + build);
+  return over(transport::join(config), shape);
 }
 Mesh Mesh::abstract(const std::vector<MeshAxis>& axes, const Links& links, int rank) {
-  check_axes(axes);
-  std::int64_t n = 1;
-  for (auto& a : axes) {
-    check<ConfigError>(a.size >= 1, "mesh ", to_text(axes), ": an abstract mesh has no job to take the size of '",
+  MeshSizes sizes(axes);
+  check_axes(sizes);
+  for (auto& a : sizes)
+    check<ConfigError>(a.size >= 1, "mesh ", to_string(sizes), ": an abstract mesh has no job to take the size of '",
                        a.name, "' from; name it");
-    check<ConfigError>((n *= a.size) <= kMostRanks, "mesh ", to_text(axes), ": an abstract mesh has at most ",
-                       kMostRanks, " ranks");
-  }
-  check<ConfigError>(0 <= rank && rank < n, "mesh ", to_text(axes), ": there is no rank ", rank, " of ", n);
+  check<ConfigError>(sizes.ranks() <= kMostRanks, "mesh ", to_string(sizes), ": an abstract mesh has at most ",
+                     kMostRanks, " ranks");
+  return abstract(mesh_shape(sizes, static_cast<int>(sizes.ranks())), links, rank);
+}
+Mesh Mesh::abstract(const MeshShape& shape, const Links& links, int rank) {
+  auto n = shape.size();
+  check<ConfigError>(0 <= rank && rank < n, "mesh ", to_string(shape), ": there is no rank ", rank, " of ", n);
   check<ConfigError>(links.ranks_per_host >= 0 && (links.ranks_per_host == 0 || n % links.ranks_per_host == 0), "mesh ",
-                     to_text(axes), ": ", n, " ranks cannot be spread over hosts of ", links.ranks_per_host);
-  check<ConfigError>(links.bytes_per_s > 0 && links.latency_s >= 0, "mesh ", to_text(axes),
+                     to_string(shape), ": ", n, " ranks cannot be spread over hosts of ", links.ranks_per_host);
+  check<ConfigError>(links.bytes_per_s > 0 && links.latency_s >= 0, "mesh ", to_string(shape),
                      ": links have a rate above 0 and a latency of at least 0, got ", links.bytes_per_s, " and ",
                      links.latency_s);
-  return Mesh(std::make_shared<State>(mesh_shape(axes, static_cast<int>(n)), links, rank));
+  return Mesh(std::make_shared<State>(shape, links, rank));
 }
 const MeshShape& Mesh::shape() const { return state_->shape; }
 const Links* Mesh::links() const { return state_->context ? nullptr : &state_->links; }
@@ -197,10 +167,12 @@ UseMesh::~UseMesh() {
 }
 
 void local_mesh(const std::vector<MeshAxis>& axes, const std::function<void(const Mesh&)>& f) {
-  int n = 1;
-  for (auto& a : axes)
-    check<ConfigError>(!__builtin_mul_overflow(n, std::max(1, a.size), &n), "mesh ", to_text(axes), ": too many ranks");
-  auto shape = mesh_shape(axes, n);
+  MeshSizes sizes(axes);
+  check<ConfigError>(sizes.ranks() <= std::numeric_limits<int>::max(), "mesh ", to_string(sizes), ": too many ranks");
+  local_mesh(mesh_shape(sizes, static_cast<int>(sizes.ranks())), f);
+}
+void local_mesh(const MeshShape& shape, const std::function<void(const Mesh&)>& f) {
+  auto n = shape.size();
   auto contexts = transport::local(n);
   struct Failure {
     std::exception_ptr error;
@@ -221,7 +193,7 @@ void local_mesh(const std::vector<MeshAxis>& axes, const std::function<void(cons
         context->abort(what);
       };
       try {
-        auto mesh = Mesh::over(context, axes);
+        auto mesh = Mesh::over(context, shape);
         {
           UseMesh scope(mesh);
           f(mesh);

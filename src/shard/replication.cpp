@@ -1,8 +1,8 @@
 // Infers replication inside of shard_map, over the staged function and the Programs that it holds.
 #include "shard/replication.h"
 #include <algorithm>
-#include "bora/compile/control.h"
-#include "bora/ops/collective_primitives.h"
+#include "compile/api/control.h"
+#include "ops/api/collective_primitives.h"
 
 namespace bora::fx {
 namespace {

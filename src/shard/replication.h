@@ -1,7 +1,7 @@
 // replication.h -- values inside of shard_map that are the same on all ranks of an axis, as far as the operations show.
 // Private.
 #pragma once
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 
 namespace bora::fx {
 /// One bit for each axis of the mesh, in its order: the value is the same on all ranks that differ in this axis only.

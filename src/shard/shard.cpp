@@ -1,15 +1,15 @@
 // Public functions on sharded arrays.
-#include "bora/shard/shaped.h"
+#include "shard/api/shaped.h"
 #include <algorithm>
 #include <sstream>
 #include "bora/array/communicator.h"
 #include "bora/base/parallel.h"
 #include "bora/base/text.h"
-#include "bora/compile/control.h"
-#include "bora/compile/executable.h"
+#include "compile/api/control.h"
+#include "compile/api/executable.h"
 #include "bora/ops/sharding.h"
 #include "bora/shard/abstract.h"
-#include "ops/blocks.h"
+#include "ops/api/blocks.h"
 #include "shard/interpreter.h"
 #include "shard/replication.h"
 

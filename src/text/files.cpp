@@ -1,7 +1,7 @@
-#include "text/files.h"
+#include "text/api/files.h"
 #include <filesystem>
-#include "bora/base/file.h"
-#include "bora/base/paths.h"
+#include "base/api/file.h"
+#include "base/api/paths.h"
 
 namespace bora::text {
 namespace fs = std::filesystem;

@@ -2,7 +2,7 @@
 // as the same f32; numbers that are not finite are null.
 #include <filesystem>
 #include <sstream>
-#include "bora/base/json.h"
+#include "base/api/json.h"
 #include "bora/track/metrics.h"
 #include "bora/track/tracker.h"
 #include "json/api/value.h"

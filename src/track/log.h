@@ -1,6 +1,6 @@
 // log.h -- a file that grows by whole records.
 #pragma once
-#include "bora/base/file.h"
+#include "base/api/file.h"
 
 namespace bora::track {
 /// Appends records to the file that was there when it began, or followed last.

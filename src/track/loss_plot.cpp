@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
-#include "bora/base/file.h"
+#include "base/api/file.h"
 #include "bora/track/metrics.h"
 
 namespace bora::track {

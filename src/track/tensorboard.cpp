@@ -3,7 +3,7 @@
 #include <unistd.h>
 #include <chrono>
 #include <filesystem>
-#include "bora/base/crc32c.h"
+#include "base/api/crc32c.h"
 #include "bora/track/tracker.h"
 #include "log.h"
 

@@ -6,13 +6,13 @@
 #include "bora/base/error.h"
 #include "bora/named/named.h"
 #include "bora/nn/axes.h"
+#include "bora/ops/contractions.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
 #include "bora/ops/linalg.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
 #include "bora/ops/sharding.h"
-#include "bora/ops/terms.h"
+#include "bora/ops/ufuncs.h"
 #include "bora/random/random.h"
 #include "bora/train/step.h"
 #include "train/levels.h"
@@ -160,7 +160,7 @@ optim::State sum_carried(tree::Node gradients, tree::Node like, const optim::Sta
 }
 Array rounded_terms(const Array& terms, const Wire& wire) {
   if (wire.exact()) return terms;
-  if (wire.codec == Codec::bf16) return terms.astype(bf16).astype(f32);
+  if (!wire.blocks()) return terms.astype(info(wire.codec).dtype).astype(f32);
   auto parts = terms.shape(0), n = terms.size() / std::max<std::int64_t>(1, parts);
   if (n == 0) return terms;
   // As transport/src/schedule/codec_block.h: blocks from the first number of each part, the last one filled with zeros.
@@ -175,8 +175,7 @@ Array rounded_terms(const Array& terms, const Wire& wire) {
   auto scale = bitcast(bitwise_and(bitcast(least, u32) + std::uint32_t{0xffff}, std::uint32_t{0xffff0000}), f32);
   auto inverse = expand_dims(1.0F / scale, -1);
   auto q = round(where(abs(x) < normal, 0.0F, x) * inverse);
-  if (wire.codec == Codec::int4) q = nearest_levels(q);
-  auto y = minimum(maximum(q * expand_dims(scale, -1), -most), most);
+  auto y = minimum(maximum(as_held(wire.codec, q) * expand_dims(scale, -1), -most), most);
   y = reshape(y, {parts, blocks * block});
   if (blocks * block > n) y = slice_in_dim(y, 1, 0, n);
   return reshape(y, terms.shape());

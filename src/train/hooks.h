@@ -19,7 +19,7 @@ LoopHookPtr stop_hook();        // signals, and a folder that is gone; from its 
 LoopHookPtr trace_hook();       // a file of some steps
 LoopHookPtr user_hooks();       // LoopSettings::hooks
 LoopHookPtr evaluation_hook();  // the first, every n steps, the last
-LoopHookPtr snapshot_hook();    // every n steps into memory, if the run is to (UseSnapshots)
+LoopHookPtr snapshot_hook();    // every n steps into memory (LoopSettings::memory)
 LoopHookPtr checkpoint_hook();  // every n steps, where a user's hook asks for one, the last
 
 /// Writes the state into the run's folder; into a new one beside it, with an IoError, if the folder is gone. All ranks.

@@ -1,7 +1,7 @@
 #include "bora/train/local.h"
 #include "bora/array/communicator.h"
 #include "bora/ops/accumulator.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
 #include "bora/ops/transform.h"
 #include "train/levels.h"
 
@@ -17,8 +17,8 @@ Spec spec_of_leaf(const tree::LeafRef& leaf, std::int64_t ndim, const Axis& repl
   std::erase_if(axes, [&](auto& a) { return a.name == replica.name; });
   return spec_for(axes, storage.without(AxisName(replica.name)));
 }
-/// Where the numbers of all replicas lie while they are added: a rank has its part of them, cut along the dimension
-/// with most of them on a rank, one of the first `dims`, or all of them if they are few.
+/// Spec of the sum over replicas: split along the largest local dimension among the first `dims`; small arrays stay
+/// whole.
 Spec spec_of_sum(const Array& x, const Spec& spec, const Axis& replica, std::size_t dims) {
   auto all = spec;
   all.insert(0, MeshAxes{});
@@ -39,13 +39,12 @@ Spec spec_of_sum(const Array& x, const Spec& spec, const Axis& replica, std::siz
 struct Packed {
   Array numbers, scales;
 };
-/// Of a last dimension of n numbers; an even number of them.
+/// Numbers in a block of a last dimension of n numbers; an even number.
 std::int64_t block_of_last(std::int64_t n, const Wire& wire) { return std::min<std::int64_t>(wire.block, n + n % 2); }
-/// A block's scale is max |x| / 127; its numbers are rounded to whole multiples of it, of int4 further to the nearest
-/// of the levels of base/int4.h, whose codes travel: byte j has those of numbers j and j + block / 2. Scalars of a
-/// replica have no blocks.
+/// A block's scale is max |x| / 127; its numbers are rounded to whole multiples of it, which the codec packs. Scalars
+/// of a replica have no blocks.
 Packed pack(const Array& x, const Wire& wire) {
-  if (wire.codec == Codec::bf16) return {x.astype(bf16), {}};
+  if (!wire.exact() && !wire.blocks()) return {x.astype(info(wire.codec).dtype), {}};
   if (!wire.blocks() || x.ndim() < 2 || x.size() == 0) return {x, {}};
   auto n = x.shape(-1), block = block_of_last(n, wire), blocks = (n + block - 1) / block;
   Dims none_before(static_cast<std::size_t>(x.ndim()), 0), behind = none_before;
@@ -58,19 +57,12 @@ Packed pack(const Array& x, const Wire& wire) {
   constexpr double most = 127;
   auto scales = amax(abs(y), -1) / most;
   auto q = clip(round(y / expand_dims(where(scales > 0, scales, 1.0), -1)), -most, most);
-  if (wire.codec == Codec::int8) return {q.astype(Dtype::i8), scales};
-  auto codes = training::level_codes(q);
-  auto low = slice_in_dim(codes, -1, 0, block / 2), high = slice_in_dim(codes, -1, block / 2, block);
-  return {(low + high * 16.0).astype(u8), scales};
+  return {training::packed(wire.codec, q), scales};
 }
 /// shape: of what was packed.
 Array unpack(const Packed& p, const Shape& shape, const Wire& wire) {
   if (!p.scales.defined()) return in_accumulator(p.numbers);
-  auto q = p.numbers.astype(f32);
-  if (wire.codec == Codec::int4) {
-    auto high = floor(q / 16.0);
-    q = training::levels_of(concatenate({q - high * 16.0, high}, -1));
-  }
+  auto q = training::unpacked(wire.codec, p.numbers);
   auto padded = shape;
   padded.erase(padded.size() - 1);
   padded.push_back(q.shape(-1) * q.shape(-2));

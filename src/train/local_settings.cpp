@@ -62,7 +62,7 @@ struct Diloco {
       {"fragments", "1: all parameters meet at once; more: layers in so many parts, the rest in one more, in turn"},
       {"delay", "steps that replicas make between a meeting's begin and its result"},
       {"mix", "how much of its own parameters a replica keeps then"},
-      {"wire", "of what is sent: f32, bf16, int8 or int4"},
+      {"wire", "of what is sent: a codec, as wire.gradients"},
       {"link", kLink},
       {"outer", ""}};
   void check() const {
@@ -84,7 +84,7 @@ struct Diloco {
             .wire = {wire}};
   }
 };
-/// What SlowMo divides by, the larger rate of a round's first and last step. The last one alone may be next to nothing
+/// The divisor of SlowMo, the larger rate of a round's first and last step. The last one alone may be next to nothing
 /// beside those with which the replicas moved: momentum would then keep a gradient out of all proportion, which the
 /// next rate that is not so small makes a step of. Never 0, where it would count as 1: a cosine that ends at 0 is 0 in
 /// f32 before its end.
@@ -156,7 +156,7 @@ template <class T> struct LocalOf final : config::Of<T, LocalKind> {
     return o;
   }
 };
-AxisName axis() { return AxisName(local::kReplica); }
+AxisName axis() { return AxisName(mesh_axes::kReplica); }
 }  // namespace
 
 std::int64_t replicas_of(const LocalKind& kind, const MeshShape& mesh) {

@@ -2,7 +2,7 @@
 #include <map>
 #include <set>
 #include "bora/array/communicator.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
 #include "bora/train/local_settings.h"
 #include "train/tasks.h"
 
@@ -15,7 +15,7 @@ local::Options local_options(const StepOptions& o) {
 }
 AxisMapping with_replicas(const AxisMapping& storage) {
   auto rules = storage.rules();
-  rules.insert(rules.begin(), {std::string(local::kReplica), MeshAxes(local::kReplica)});
+  rules.insert(rules.begin(), {std::string(mesh_axes::kReplica), MeshAxes(mesh_axes::kReplica)});
   return AxisMapping(rules);
 }
 Array key_of_each(const Array& key, const Axis& replica) {
@@ -55,7 +55,7 @@ Example of_each(Example e, const Axis& replica) {
 }
 
 namespace {
-/// Of a model that replicas make: each evaluates its share of the rows, and their sums are added in their order.
+/// Evaluation of a model that replicas train: each evaluates its share of the rows, and sums are added in their order.
 Evaluate jit_evaluation_of_each(const Task<Params>& task, const Axis& replica) {
   return jit(EvaluateFn([task, replica](const Params& params, const Params& base, const Batch& b) {
                auto p = joined(params, base);
@@ -95,7 +95,7 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
 
  public:
   LocalTask(const Task<Params>& task, const StepOptions& given)
-      : LocalTask(task, given, {std::string(local::kReplica), given.replicas}) {}
+      : LocalTask(task, given, {std::string(mesh_axes::kReplica), given.replicas}) {}
   tree::Node optimizer_state() override { return tree::node(state_.replicas); }
   Array step(const Batch& b) override {
     auto fragments = static_cast<std::int64_t>(state_.outer.size());

@@ -5,24 +5,31 @@
 #include <utility>
 #include "bora/base/text.h"
 #include "bora/base/trace.h"
-#include "bora/data/prefetch.h"
+#include "bora/data/sequence.h"
 #include "bora/train/batch.h"
+#include "bora/train/membership.h"
 #include "bora/train/process.h"
 #include "hooks.h"
-#include "leaving.h"
 
 namespace bora {
 namespace training {
 namespace {
-/// Some rank was asked to stop or to leave: notes whether the run's job goes on, and whether without this rank. All
-/// ranks.
-void note_leaving(const Run& run) {
-  if (!UseLeaving::current() || run.done == run.settings.steps) return;
-  bool taken = is_taken_away();
-  auto all = run.mesh.exchange(run.asked_to_stop ? "stop" : taken ? "taken away" : "", "run: why it stops");
+// Kubernetes, Slurm and pkill send SIGTERM to all processes of a job that they end, not quite at once.
+constexpr std::chrono::seconds kSigtermForAll{2};
+/// True if this rank asks the others to end the run, or its generation, after this step.
+bool asks_to_end(const Run& run, std::int64_t step) {
+  auto* job = run.settings.membership;
+  return run.asked_to_stop || (job && (job->must_leave(step) || job->drained(kSigtermForAll)));
+}
+/// After a step at whose end some rank asked to end: decides whether the job goes on, and whether without this rank.
+/// If all ranks are drained, it is a stop. All ranks.
+void decide_leaving(Run& run) {
+  if (!run.settings.membership || run.done == run.settings.steps) return;
+  bool drained = run.is_drained();
+  auto all = run.mesh.exchange(run.asked_to_stop ? "stop" : drained ? "drained" : "", "run: why it stops");
   auto say = [&](std::string_view word) { return std::count(all.begin(), all.end(), word); };
-  bool goes_on = say("stop") == 0 && say("taken away") < run.mesh.size();
-  UseLeaving::set(goes_on, goes_on && taken);
+  bool goes_on = say("stop") == 0 && say("drained") < run.mesh.size();
+  run.leaving = !goes_on ? Leaving::none : drained ? Leaving::for_good : Leaving::for_next_generation;
 }
 double skipped_steps(const track::Values& numbers) {
   double sum = 0;
@@ -34,8 +41,7 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
   auto begin = Clock::now();
   auto r = [&] {
     tracing::Scope span(tracing::Kind::step, run.mesh.rank(), "step");
-    auto ends = run.asked_to_stop || UseLeaving::asked();
-    return run.model.step(make_batch(rows, s.batch, run.mesh, ends)).to_vector<float>();
+    return run.model.step(make_batch(rows, s.batch, run.mesh, asks_to_end(run, run.done + 1))).to_vector<float>();
   }();
   StepReport report{.step = ++run.done,
                     .loss = static_cast<double>(r[0]),
@@ -59,8 +65,8 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
                     report.gradient_norm, "; lower lr or raise warmup");
   report.tokens_per_second = static_cast<double>(s.batch * run.data.shape.positions) / report.seconds;
   run.stopped = r[3] > 0;
-  UseLeaving::set(false);
-  if (run.stopped) note_leaving(run);
+  run.leaving = Leaving::none;
+  if (run.stopped) decide_leaving(run);
   return report;
 }
 int train(Run& run, const std::vector<LoopHookPtr>& hooks) {
@@ -71,26 +77,26 @@ int train(Run& run, const std::vector<LoopHookPtr>& hooks) {
   run.progress.emplace(Progress::Options{
       .first = run.done, .total = s.steps, .every = s.log.every, .columns = terminal_columns(), .quiet = !first});
   {
-    auto read = [&run, rules = current_mapping()](std::int64_t step) {  // in a thread of its own
+    auto read = [&run, rules = current_mapping()](std::int64_t step) {  // in another thread
       UseMapping split(rules);
       return run.read(step);
     };
-    data::Prefetch rows(read, run.done);
+    auto rows = data::range(s.steps).map(read).iterate({.from = run.done, .ahead = 1, .threads = 1});
     for (auto step = run.done + 1; !run.last(); ++step) {
       run.watchdog.at("reading the text of step " + std::to_string(step) + " from " + run.data.name);
       auto begin = Clock::now();
-      auto mine = rows.next();
+      auto mine = *rows.next();
       auto waited = seconds_since(begin);
       run.watchdog.at("step " + std::to_string(step));
       for (auto& hook : hooks) hook->before_step(run);
       auto report = make_step(run, mine, waited);
       for (auto& hook : hooks) hook->after_step(run, report);
-      if (run.wants_stop && UseLeaving::leaves()) run.stopped = false, UseLeaving::set(false);  // nobody needs to
+      if (run.wants_stop && run.leaves()) run.stopped = false, run.leaving = Leaving::none;  // nobody needs to
     }
   }
   run.progress->end();
   for (auto hook = hooks.rbegin(); hook != hooks.rend(); ++hook) (*hook)->end(run);
-  return run.interrupted() ? 130 : 0;
+  return run.leaves() ? run.leaving == Leaving::for_good ? kDrained : kNextGeneration : run.interrupted() ? 130 : 0;
 }
 /// In the order in which they run; in reverse at the end: the last checkpoint first, the plot last.
 std::vector<LoopHookPtr> all_hooks() {
@@ -117,7 +123,7 @@ int run_training(Trainable& model, const data::Datasets& data, const LoopSetting
   // Made before the model is initialised: a signal meanwhile stops the run after its first step.
   auto hooks = s.steps > 0 ? training::all_hooks() : std::vector<training::LoopHookPtr>();
   auto code = training::prepare(run) ? training::train(run, hooks) : 0;
-  if (training::UseLeaving::leaves()) return code;
+  if (run.leaves()) return code;
   if (run.folder) run.folder->give_up();
   training::say_peak(run);
   return code;

@@ -7,9 +7,9 @@
 #include <latch>
 #include <set>
 #include <thread>
-#include "base/cores.h"
+#include "base/api/cores.h"
 #include "bora/base/parallel.h"
-#include "bora/base/threads.h"
+#include "base/api/threads.h"
 
 namespace bora {
 namespace {

@@ -9,6 +9,7 @@
 
 namespace bora {
 namespace {
+using mesh_axes::kContext, mesh_axes::kData, mesh_axes::kModel, mesh_axes::kReplica, mesh_axes::kStage;
 using nn::kBatch, nn::kEmbed, nn::kHeads, nn::kLayers, nn::kMlp, nn::kPosition, nn::kVocab;
 struct Kind {
   bool batch = true, model = false;  // split over data; heads, hidden units and vocabulary over model
@@ -16,20 +17,20 @@ struct Kind {
 };
 LayoutMappings usual_mappings(const Kind& k, const MeshShape& mesh) {
   MeshAxes rows;
-  if (k.batch && mesh.has(AxisName("replica"))) rows.push_back(AxisName("replica"));
-  if (k.batch) rows.push_back(AxisName("data"));
+  if (k.batch && mesh.has(AxisName(kReplica))) rows.push_back(AxisName(kReplica));
+  if (k.batch) rows.push_back(AxisName(kData));
   // Stages are of the layers; before and behind these their ranks share the rows.
-  bool stages = mesh.has(AxisName("stage")) && mesh.axis_size(AxisName("stage")) > 1;
-  if (k.batch && stages) rows.push_back(AxisName("stage"));
+  bool stages = mesh.has(AxisName(kStage)) && mesh.axis_size(AxisName(kStage)) > 1;
+  if (k.batch && stages) rows.push_back(AxisName(kStage));
   std::vector<Rule> storage, compute{{kBatch, rows}};
-  bool context = mesh.has(AxisName("context"));
-  if (context) compute.push_back({kPosition, "context"});
-  if (stages) storage.push_back({kLayers, "stage"});
-  if (k.model) storage.insert(storage.end(), {{kHeads, "model"}, {kMlp, "model"}, {kVocab, "model"}});
-  if (k.embed_over_model) storage.push_back({kEmbed, "model"});
+  bool context = mesh.has(AxisName(kContext));
+  if (context) compute.push_back({kPosition, kContext});
+  if (stages) storage.push_back({kLayers, kStage});
+  if (k.model) storage.insert(storage.end(), {{kHeads, kModel}, {kMlp, kModel}, {kVocab, kModel}});
+  if (k.embed_over_model) storage.push_back({kEmbed, kModel});
   compute.insert(compute.end(), storage.begin(), storage.end());
-  if (k.embed_over_data) storage.push_back({kEmbed, context ? MeshAxes{"data", "context"} : MeshAxes("data")});
-  if (k.embed_over_data && stages) storage.push_back({kVocab, "stage"});
+  if (k.embed_over_data) storage.push_back({kEmbed, context ? MeshAxes{kData, kContext} : MeshAxes(kData)});
+  if (k.embed_over_data && stages) storage.push_back({kVocab, kStage});
   return {AxisMapping(storage), AxisMapping(compute)};
 }
 Kind kind_of(std::int64_t activation, std::int64_t parameter) {
@@ -90,11 +91,11 @@ MeshAxes training::gradient_axes() {
   auto* mesh = here().mesh;
   if (!mesh) return {};
   auto axes = batch_axes(current_mapping(), *mesh);
-  if (nn::context_ranks() > 1) axes.push_back(AxisName("context"));  // each has a part of every row
+  if (nn::context_ranks() > 1) axes.push_back(AxisName(kContext));  // each has a part of every row
   return axes;
 }
 MeshAxes batch_axes(const AxisMapping& compute, const MeshShape& mesh) {
-  MeshAxes axes{"replica", "data"}, split;
+  MeshAxes axes{kReplica, kData}, split;
   for (auto& rule : compute.rules())
     if (rule.axis == kBatch) {
       axes = rule.mesh;

@@ -6,8 +6,8 @@
 #include <utility>
 #include "bora/base/parallel.h"
 #include "bora/base/text.h"
-#include "bora/kernels/gemm.h"
-#include "bora/kernels/memory.h"
+#include "kernels/api/gemm.h"
+#include "kernels/api/memory.h"
 #include "bora/shard/abstract.h"
 #include "bora/shard/shard.h"
 #include "bora/train/batch.h"
@@ -17,7 +17,8 @@
 #include "bora/train/trainable.h"
 #include "bora/transport/forecast.h"
 #include "bora/transport/transport.h"
-#include "snapshots.h"
+#include "compile/api/executable.h"
+#include "train/api/memory_checkpoint.h"
 
 namespace bora {
 namespace {
@@ -49,7 +50,8 @@ RankNeeds parse_needs(const std::string& text) {
       n.rows >> n.trained >> n.snapshots;
   return n;
 }
-/// Of an abstract mesh as given. A rank of a job knows its own host only; the others are taken to be like it.
+/// The mesh's links; those of an abstract mesh as given. A rank of a job knows its own host only, and takes the others
+/// to be like it.
 Links links_of(const Mesh& mesh) {
   if (mesh.links()) return *mesh.links();
   auto together = mesh.context().ranks_on_host();
@@ -81,14 +83,14 @@ std::int64_t transport_bytes(const Executable& e, const Mesh& mesh) {
     }
   return most + static_cast<std::int64_t>(peers.size()) * rings;
 }
-/// What snapshots take on each rank, if the run takes any: at its start and then every few steps.
+/// Bytes of snapshots on each rank; 0 if the run takes none. It takes one at its start and then every few steps.
 std::function<std::int64_t(int)> snapshots_of(Trainable& model, const LoopSettings& s, const Mesh& mesh) {
-  if (!training::UseSnapshots::current() || s.steps == 0) return [](int) { return std::int64_t{0}; };
+  if (s.snapshot_every == 0 || s.steps == 0) return [](int) { return std::int64_t{0}; };
   std::vector<io::Leaf> state;
   for (auto& slot : tree::slots(model.state()))
     if (slot.leaf.defined()) state.push_back({slot.path, slot.leaf.get().type(), spec_of(slot.leaf.get())});
   return [state, shape = mesh.shape(), each = links_of(mesh).ranks_per_host,
-          next = s.steps > training::UseSnapshots::every()](int rank) {
+          next = s.steps > s.snapshot_every](int rank) {
     return training::snapshot_bytes(state, shape, each, rank, next);
   };
 }
@@ -154,10 +156,11 @@ std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& 
   auto mine = plan_rank(model, batch, s, mesh, process);
   std::vector<RankNeeds> all;
   for (auto& text : mesh.exchange(needs_text(mine.needs), "run: plan")) all.push_back(parse_needs(text));
-  return plan_text(model, batch, s, mesh.shape(), all, mine.step->info());
+  return plan_text(model, batch, s, mesh.shape(), all, mine);
 }
 std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& s, const MeshShape& mesh,
-                      const std::vector<RankNeeds>& all, const ExecutableInfo& info) {
+                      const std::vector<RankNeeds>& all, const RankPlan& of_rank_0) {
+  auto& info = of_rank_0.step->info();
   std::int64_t parameters = 0, leaves = 0, fixed = 0;
   for (auto part : {model.parameters(), model.base()}) {
     for (auto& slot : tree::slots(part))

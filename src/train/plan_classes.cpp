@@ -2,18 +2,18 @@
 #include "bora/train/plan.h"
 
 namespace bora {
-std::vector<RankClass> plan_classes(const std::vector<MeshAxis>& axes, const Links& links,
+std::vector<RankClass> plan_classes(const MeshShape& shape, const Links& links,
                                     const std::function<RankPlan(const Mesh&)>& plan) {
   std::vector<RankClass> all(1);
   auto of_rank = [&](RankClass& c, int rank) {
-    auto mesh = Mesh::abstract(axes, links, rank);
+    auto mesh = Mesh::abstract(shape, links, rank);
     UseMesh scope(mesh);
     c.plan = plan(mesh);
     c.work = work_of(*c.plan.step);
   };
   SameSizes sizes;
   of_rank(all[0], 0);
-  auto ranks = sizes.classes(Mesh::abstract(axes, links).shape());
+  auto ranks = sizes.classes(shape);
   all.resize(ranks.size());
   for (std::size_t k = 0; k < ranks.size(); ++k) {
     all[k].ranks = std::move(ranks[k]);

@@ -41,9 +41,7 @@ class Model {
     per_host_ = ranks_of_host(mesh, links);
     of_rank_ = cores_of_rank(mesh, links, host);
     host_ = host;
-    std::vector<MeshAxis> axes;
-    for (auto& [name, size] : mesh.axes) axes.push_back({name.str(), size});
-    for (auto& c : classes) seconds_.push_back(seconds_of(c.work, Mesh::abstract(axes, links, c.ranks[0])));
+    for (auto& c : classes) seconds_.push_back(seconds_of(c.work, Mesh::abstract(mesh, links, c.ranks[0])));
   }
   double cores() const { return cores_of_host(host_); }
   double gflops_here() const { return 1e-9 * fastest_; }
@@ -113,7 +111,7 @@ class Model {
     }
     return any ? std::optional(axis) : std::nullopt;
   }
-  /// Of the largest of n draws from the standard normal distribution.
+  /// Expected value of the largest of n draws from the standard normal distribution.
   static double expected_most(std::int64_t n) {
     double mean = 0;
     constexpr double step = 0.01;
@@ -130,7 +128,7 @@ class Model {
     for (auto& k : work.kernels) most = std::max(most, k.flops);
     return most;
   }
-  /// Of each kernel, on this rank's cores of a host.
+  /// Seconds of each kernel, on this rank's cores of a host.
   std::vector<double> seconds_of(const Work& work, const Mesh& rank) {
     auto r = measured_.of(work, rank);
     for (std::size_t i = 0; i < r.size(); ++i)
@@ -146,8 +144,8 @@ class Model {
     }
     return r;
   }
-  /// Of the groups of a collective those that lie on hosts in different ways, rank 0's first, and how many send over
-  /// the wire of one host.
+  /// Groups of a collective that lie on hosts in different ways, rank 0's first, and how many of all send over the wire
+  /// of one host.
   struct Groups {
     std::vector<transport::Group> kinds = {};
     int sharing = 1;

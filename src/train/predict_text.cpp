@@ -1,7 +1,7 @@
 // A prediction as text and as JSON.
 #include <iomanip>
 #include <sstream>
-#include "bora/base/json.h"
+#include "base/api/json.h"
 #include "bora/base/text.h"
 #include "bora/train/plan.h"
 

@@ -2,19 +2,19 @@
 #include <unistd.h>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
-#include "bora/base/bytes.h"
-#include "bora/base/file.h"
-#include "bora/base/paths.h"
+#include "base/api/bytes.h"
+#include "base/api/file.h"
+#include "base/api/paths.h"
 #include "bora/base/text.h"
 #include "bora/random/random.h"
 #include "bora/train/batch.h"
 #include "bora/train/plan.h"
 #include "bora/train/process.h"
-#include "leaving.h"
-#include "resume.h"
+#include "train/api/resume.h"
 #include "run.h"
-#include "snapshots.h"
+#include "train/api/memory_checkpoint.h"
 
 namespace bora::training {
 namespace {
@@ -36,11 +36,11 @@ void check_shared_folder(const Run& run) {
       if (!path.empty()) ::unlink(path.c_str());
     }
   } sign;
-  run.on_first_rank("run: leave a sign in its folder", [&] {
+  auto name = on_first(run.mesh, "run: leave a sign in its folder", [&] {
     sign.path = run.out + "/" + std::string(kSign) + run.folder->id();
     write_file(sign.path, "");
+    return run.folder->id();
   });
-  auto name = run.mesh.exchange(run.folder ? run.folder->id() : "", "run: the sign in its folder")[0];
   auto seen = [&] {
     std::error_code error;  // opened, so that a client of NFS asks for what is new there
     for (auto& folder : {std::filesystem::path(run.out).parent_path(), std::filesystem::path(run.out)})
@@ -86,38 +86,35 @@ void tell_batch(Run& run, std::int64_t before) {
              (now > before ? "left out" : "read again"));
 }
 /// The newest snapshot, if it is of no earlier step than the newest checkpoint.
-Snapshots::Found find_snapshot(Run& run) {
-  if (!UseSnapshots::current()) return {};
-  auto found = UseSnapshots::current()->find(run.mesh);
+MemoryCheckpoint::Found find_snapshot(Run& run) {
+  if (!run.settings.memory) return {};
+  auto found = run.settings.memory->find(run.mesh);
   if (!found.lost.empty()) run.say(found.lost);
-  std::string newest;
-  run.on_first_rank("run: its checkpoints", [&] {
+  auto newest = on_first(run.mesh, "run: its newest checkpoint", [&] {
     auto all = io::list_checkpoints(run.checkpoints());
-    newest = all.empty() ? "-1" : std::to_string(all.back().step);
+    return all.empty() ? "-1" : std::to_string(all.back().step);
   });
-  newest = run.mesh.exchange(newest, "run: its newest checkpoint")[0];
-  return found.step >= std::stoll(newest) ? found : Snapshots::Found{};
+  return found.step >= std::stoll(newest) ? found : MemoryCheckpoint::Found{};
 }
 /// Whether the run was lost between its last checkpoint and its last evaluation, or makes its end once more as a job
 /// whose ranks have met before. All ranks.
 bool has_an_end_to_make(Run& run, std::int64_t step) {
-  if (UseLeaving::met_before()) return true;
-  std::string lacks;
-  run.on_first_rank("run: its record", [&] {
-    if (run.recorded("train/loss") == step && run.recorded("eval/seconds") < step) lacks = "its end";
+  if (run.met_before()) return true;
+  auto lacks = on_first(run.mesh, "run: what it lacks", [&] {
+    return run.recorded("train/loss") == step && run.recorded("eval/seconds") < step ? "its end" : "";
   });
-  return !run.mesh.exchange(lacks, "run: what it lacks")[0].empty();
+  return !lacks.empty();
 }
 /// Whether patience had ended this job when a rank was lost: its ranks have met before, patience is used up, and no
 /// step follows the last evaluation in the record. Then they end again instead of training on. All ranks.
 bool was_out_of_patience(Run& run) {
   auto patience = run.settings.eval.patience;
-  if (!UseLeaving::met_before() || patience == 0 || run.best.since < patience) return false;
-  std::string ended;
-  run.on_first_rank("run: its record", [&] {
-    if (run.recorded("train/loss") == run.done && run.recorded("eval/seconds") == run.done) ended = "out of patience";
+  if (!run.met_before() || patience == 0 || run.best.since < patience) return false;
+  auto ended = on_first(run.mesh, "run: whether it had ended", [&] {
+    bool both = run.recorded("train/loss") == run.done && run.recorded("eval/seconds") == run.done;
+    return both ? "out of patience" : "";
   });
-  return !run.mesh.exchange(ended, "run: whether it had ended")[0].empty();
+  return !ended.empty();
 }
 }  // namespace
 
@@ -126,8 +123,9 @@ bool prepare(Run& run) {
   auto& s = run.settings;
   auto& mesh = run.mesh;
   run.watchdog.at("taking the folder " + run.out);
-  run.on_first_rank<ConfigError>("run: take the folder", [&] {
-    run.folder = std::make_unique<RunFolder>(run.out, UseLeaving::met_before(), UseLeaving::job());
+  on_first<ConfigError>(run.mesh, "run: take the folder", [&] {
+    auto job = s.membership ? s.membership->job() : "";
+    run.folder = std::make_unique<RunFolder>(run.out, run.met_before(), job);
     remove_old_signs(run.out);
     for (auto& root : {run.checkpoints(), run.best_checkpoint()}) run.warn(io::clean_checkpoints(root));
   });
@@ -157,7 +155,7 @@ bool prepare(Run& run) {
     run.watchdog.at("reading the snapshot of step " + std::to_string(snapshot.step));
     std::string note;
     if (read_regrouped(run.model.state(), snapshot.groups,
-                       [&] { note = UseSnapshots::current()->restore(mesh, snapshot, run.model.state()); }))
+                       [&] { note = s.memory->restore(mesh, snapshot, run.model.state()); }))
       run.say(std::string(regrouped));
     run.done = snapshot.step;
     Trainable::Notes notes;
@@ -167,8 +165,8 @@ bool prepare(Run& run) {
     }
     run.take(notes);
     run.say("continuing from step " + std::to_string(run.done) + " (a snapshot in memory)");
-  } else if (UseSnapshots::current()) {
-    UseSnapshots::current()->clear();
+  } else if (s.memory) {
+    s.memory->clear();
   }
   if (stored) {
     run.watchdog.at("reading " + stored->folder);
@@ -197,7 +195,7 @@ bool prepare(Run& run) {
   }
   run.wants_stop = was_out_of_patience(run);
   // Only now: settings that do not fit must leave existing files as they were.
-  run.on_first_rank("run: begin its files", [&] { begin_files(run, found); });
+  on_first(run.mesh, "run: begin its files", [&] { begin_files(run, found); });
   run.watchdog.at("planning a step");
   auto batch = make_batch(run.read(run.done), s.batch, mesh);  // before process_bytes, which counts what comes later
   auto plan = plan_text(run.model, batch, s, mesh, process_bytes(at_start));

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include "leaving.h"
+#include "bora/train/membership.h"
 
 namespace bora {
 namespace {
@@ -60,7 +60,7 @@ StopSignals::~StopSignals() {
   terminated_at = 0;
 }
 bool StopSignals::requested() { return stop_requested || terminated_at != 0; }
-bool training::is_taken_away(std::chrono::seconds ago) {
+bool training::Membership::drained(std::chrono::seconds ago) const {
   auto came = terminated_at.load();
   return came != 0 && !stop_requested && Clock::now().time_since_epoch() - Clock::duration(came) >= ago;
 }

@@ -3,7 +3,7 @@
 #include "bora/array/communicator.h"
 #include "bora/base/error.h"
 #include "bora/nn/axes.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
 #include "bora/ops/sharding.h"
 #include "bora/train/placement.h"
 

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <sstream>
-#include "bora/base/json.h"
+#include "base/api/json.h"
 #include "bora/base/text.h"
 #include "bora/optim/optim.h"
 #include "bora/track/metrics.h"
@@ -52,8 +53,8 @@ void Run::check_folder() const {
         "out: " + out + " was taken over by other ranks of this job, which have gone on, or by another job", -1);
 }
 void Run::record(const track::Values& values) const {
-  // Who takes the folder over says so, and then begins its files anew: what is open when this one looks is either the
-  // file that it may write into, or one that nobody reads.
+  // A successor first marks the folder, then starts new files. So a file opened before this check is either still ours
+  // or no longer read.
   for (auto& tracker : trackers) tracker->follow();
   check_folder();
   for (auto& tracker : trackers) tracker->write(done, values);

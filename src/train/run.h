@@ -1,17 +1,18 @@
 // run.h -- a run of the training loop: what its parts share. loop.cpp makes the steps, prepare.cpp all that comes
 // before them, hooks.h what happens around them.
 #pragma once
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
 #include "bora/io/tree.h"
 #include "bora/shard/mesh.h"
 #include "bora/train/loop.h"
+#include "bora/train/membership.h"
 #include "bora/train/progress.h"
 #include "bora/train/trainable.h"
-#include "run_folder.h"
-#include "watchdog.h"
+#include "shard/api/agree.h"
+#include "train/api/run_folder.h"
+#include "train/membership/watchdog.h"
 
 namespace bora::training {
 /// The lowest validation loss of a run; a checkpoint's note, so that a run that continues knows it.
@@ -24,6 +25,8 @@ struct Best {
   std::string note() const;
   static Best of_note(const std::string&);
 };
+/// Whether all ranks leave this generation of an elastic job after this step, and whether this rank is in the next one.
+enum class Leaving { none, for_next_generation, for_good };
 struct Run final : RunView {
   Run(Trainable& m, const data::Datasets& d, const LoopSettings& s, const Mesh& on)
       : model(m), data(d), settings(s), mesh(on), out(s.out) {}
@@ -35,13 +38,18 @@ struct Run final : RunView {
   bool last() const { return done == settings.steps || stopped || wants_stop; }
   /// Stopped from outside before its last step: the same command continues.
   bool interrupted() const { return stopped && done < settings.steps; }
+  bool leaves() const { return leaving != Leaving::none; }
+  /// True if this rank is to leave an elastic job for good, while the others go on.
+  bool is_drained() const { return settings.membership && settings.membership->drained({}); }
+  /// True if ranks of this elastic job have met before: a lost one may still hold the run's folder.
+  bool met_before() const { return settings.membership && settings.membership->generation() > 0; }
   std::string checkpoints() const { return out + "/checkpoints"; }
   std::string best_checkpoint() const { return out + "/best"; }
   /// A line on stdout, from rank 0; a bar is removed first.
   void say(const std::string& text);
   /// The same after "warning: "; nothing if there is no problem.
   void warn(const std::string& problem);
-  /// Of a checkpoint or a snapshot: what a run that continues must know beside the state.
+  /// Notes of a checkpoint or a snapshot: what a run that continues must know beside the state.
   Trainable::Notes notes() const;
   void take(const Trainable::Notes&);
   /// Throws RankLost if other ranks of the job have gone on without this one and have its folder.
@@ -56,16 +64,6 @@ struct Run final : RunView {
   track::Values optimizer_numbers() const;
   /// This rank's rows of the step after `step` others.
   data::Rows read(std::int64_t step) const;
-  /// Runs f on rank 0; then all ranks go on, or all throw its error.
-  template <class E = IoError, class F> void on_first_rank(std::string_view what, const F& f) const {
-    std::string problem;
-    try {
-      if (mesh.rank() == 0) f();
-    } catch (const Error& e) { problem = e.text(); } catch (const std::filesystem::filesystem_error& e) {
-      problem = "cannot change " + e.path1().string() + ": " + e.code().message();
-    }
-    io::agree<E>(place_of(mesh), problem, what);
-  }
 
   Trainable& model;
   const data::Datasets& data;
@@ -82,6 +80,7 @@ struct Run final : RunView {
   double skipped = 0;                                          // of them those that a gradient was not finite for
   bool asked_to_stop = false;                                  // this rank; the next batch tells the others
   bool stopped = false;                                        // some rank was asked to
+  Leaving leaving = Leaving::none;
   bool wants_save = false, wants_stop = false;                 // a hook, after this step
   Best best = {};
   bool is_best = false;      // this step's validation loss is the lowest so far

@@ -39,24 +39,18 @@ Batch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, b
   MeshAxes all;  // axes of one rank split nothing
   for (auto& axis : mesh.shape().axes)
     if (axis.second > 1) all.push_back(axis.first);
-  auto global = [&](Dtype dtype, const void* mine, const Axis& axis) {
-    auto block = from_bytes({{rows.end - rows.begin, axis.size}, dtype}, mine);
-    return NamedArray(from_local_block(block, {batch, axis.size}, Spec({over})), {{"batch", batch}, axis});
-  };
-  auto& shape = rows.shape;
-  Axis position{"position", shape.positions}, input{"input", shape.inputs};
-  training::Example e{global(i32, rows.tokens.data(), position), global(i32, rows.targets.data(), position),
-                      global(f32, rows.weights.data(), position)};
-  if (shape.segments) e.segments = global(i32, rows.segments.data(), position);
-  if (shape.padded) {
-    auto block = from_bytes({{rows.end - rows.begin}, i32}, rows.filled.data());
-    e.filled = NamedArray(from_local_block(block, {batch}, Spec({over})), {{"batch", batch}});
-  }
-  if (shape.places) e.positions = global(i32, rows.places.data(), position);
-  if (shape.inputs > 0) {
-    e.inputs = global(i32, rows.inputs.data(), input);
-    e.input_mask = global(i32, rows.input_mask.data(), input);
-  }
+  training::Example e;
+  data::each_column(rows.shape, [&](const data::ColumnSpec& column, auto of) {
+    if (column.axis == data::RowAxis::row && !rows.shape.padded) return;
+    std::vector<Axis> axes{{"batch", batch}};
+    Shape mine{rows.end - rows.begin}, whole{batch};
+    if (column.axis != data::RowAxis::row) {
+      axes.push_back({column.axis == data::RowAxis::input ? "input" : "position", column.size(rows.shape)});
+      mine.push_back(axes[1].size), whole.push_back(axes[1].size);
+    }
+    auto block = from_bytes({mine, column.dtype}, of(rows).data());
+    of(e) = NamedArray(from_local_block(block, whole, Spec({over})), axes);
+  });
   std::vector<float> notes(2 + rows.filled_by_part.size());
   notes[0] = stop ? 1.0F : 0.0F;
   bool tells = true;

@@ -9,7 +9,7 @@ namespace training {
 using Params = tree::Any;
 using EvaluateFn = std::function<Array(const Params&, const Params& base, const Batch&)>;
 using Evaluate = fx::Jitted<EvaluateFn>;
-/// What both have: a State with `params`, and the parameters beside it that no checkpoint holds.
+/// A trainable's state with `params`, and the parameters beside it that no checkpoint holds.
 template <class State> class Owner : public Trainable {
  public:
   void init(const Array& key) override {
@@ -49,7 +49,7 @@ template <class State> class Owner : public Trainable {
   decltype(named_jit(std::declval<InitFn>(), NamedJitOptions{})) init_;
   Evaluate evaluate_;
 };
-/// Of a task with options.replicas.
+/// The trainable of a task with options.replicas.
 std::unique_ptr<Trainable> local_trainable(const Task<Params>&, const StepOptions&);
 }  // namespace training
 }  // namespace bora

@@ -43,7 +43,7 @@ transport::Config transport_of(const Parsed& command) {
   config::read(command.at("transport"), given, "transport", {});
   return transport::with_options({}, given);
 }
-/// What help prints, or the error's text.
+/// The text that help prints, or the error's.
 std::string said(const std::vector<const char*>& words) {
   testing::internal::CaptureStdout();
   std::string error;

@@ -70,7 +70,7 @@ struct DataTest : CommandTest {
     EXPECT_EQ(r.code, 0) << r.out << r.err;
     return r;
   }
-  /// What a build has printed of the documents, without what it said of the cache.
+  /// The lines that a build has printed about documents, without those about the cache.
   static std::string shown(const Result& r) {
     auto at = r.out.find("data: corpus;");
     return at == r.out.npos ? "nothing: " + r.out + r.err : r.out.substr(at);
@@ -290,7 +290,7 @@ TEST_F(DataTest, DamageToTheCacheIsMendedOrNamed) {
     fresh(), fs::remove(path), fs::create_directory(path), check(name, "a folder");
     for (auto at : {std::size_t{0}, std::size_t{9}, std::size_t{30}, std::size_t{79}, std::size_t{80}, bytes.size() / 2,
                     bytes.size() - 1}) {
-      // Of the plan, the beginning is read: form and identity.
+      // Readers take the beginning of the plan: form and identity.
       if (at >= bytes.size() || (name == "plan.json" && at > 30)) continue;
       auto other = bytes;
       other[at] = static_cast<char>(other[at] ^ 1);

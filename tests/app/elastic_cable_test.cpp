@@ -66,7 +66,7 @@ struct CabledHosts : Hosts {
       ::setenv(variable.c_str(), value.c_str(), 1);
     auto said = ::open((folder + "/" + name(h) + ".said").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     ::dup2(said, 1), ::dup2(said, 2);
-    // Who listens gives up when its launcher is gone, and something starts it again.
+    // A listener gives up when its launcher is gone, and something starts it again.
     ::execl("/bin/sh", "sh", "-c",
             "while :; do " BORA_COMMAND " launch --hosts kubernetes -- comm; sleep 0.2; done", nullptr);
     ::_exit(127);

@@ -51,8 +51,8 @@ TEST_F(ElasticTest, ThreeKillsChangeNothing) {
   EXPECT_EQ(losses(out), losses(folder + "/calm"));
   EXPECT_EQ(losses(out, "eval/loss"), losses(folder + "/calm", "eval/loss"));
 }
-/// Strangers at every port of every epoch, and ranks that nobody started: without the job's secret, in the place of
-/// another. They are refused as when the ranks first met, and the run is the undisturbed one.
+/// Strangers at every port of every generation, and ranks that nobody started: without the job's secret, in the place
+/// of another. They are refused as when the ranks first met, and the run is the undisturbed one.
 TEST_F(ElasticTest, HostileNewcomersChangeNothing) {
   auto undisturbed = run("launch -n 4 --layout dp --out " + folder + "/calm train " + settings);
   ASSERT_EQ(undisturbed.code, 0) << undisturbed.err;

@@ -95,7 +95,7 @@ TEST_F(GoingOn, AFolderThatIsMovedAfterALossIsNotBegunAnew) {
   EXPECT_TRUE(fs::exists(out + ".rescued/checkpoints")) << r.out;
   EXPECT_FALSE(fs::exists(out));
 }
-/// Who asks for a new run gets one, also if a rank is lost before the earlier run's checkpoints were put aside.
+/// A user who asks for a new run gets one, also if a rank is lost before the earlier run's checkpoints were put aside.
 TEST_F(GoingOn, ANewRunIsNewAfterALossToo) {
   for (std::string how : {"-n 2 --max-restarts 1 ", "--elastic 1:2 "}) {
     SCOPED_TRACE(how);

@@ -124,7 +124,7 @@ TEST_F(LocalTest, EveryFollowsFromTheNetwork) {
   auto braces = run("launch -n 2 --mesh replica=2 --out " + folder + "/braces train " + config +
                     " steps=2 batch=96 'local={type: diloco, every: auto, link: \"100M,1us\"}'");
   EXPECT_EQ(braces.code, 0) << braces.err;
-  // What needs more steps than the network gets them.
+  // A delay that needs more steps than the network does.
   auto parts = run("launch -n 2 --mesh replica=2 --out " + folder + "/parts train " + config +
                    " steps=2 batch=96 local=diloco local.every=auto local.link=9999G,1us local.fragments=2 "
                    "local.delay=400");

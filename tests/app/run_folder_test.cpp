@@ -70,39 +70,6 @@ TEST_F(RunFolderTest, ACutConfigurationIsNotRead) {
   EXPECT_EQ(run(train + "steps=7").code, 0);
   EXPECT_EQ(run("eval " + out).code, 0);
 }
-TEST_F(RunFolderTest, AnEarlierVersionsFolderContinues) {
-  ASSERT_EQ(run(train).code, 0);
-  auto text = slurp(out + "/config.yaml");
-  ASSERT_TRUE(text.starts_with("# Written by bora"));
-  text.erase(0, text.find('\n') + 1);
-  std::ofstream(out + "/config.yaml") << text;
-  ASSERT_EQ(run(train + "steps=8").code, 0);
-  EXPECT_TRUE(fs::exists(out + "/config.1.yaml"));
-  // Settings unknown to the version that wrote the file.
-  text.erase(text.find("trace:"));
-  std::ofstream(out + "/config.yaml") << text;
-  EXPECT_EQ(run(train + "steps=9").code, 0);
-  EXPECT_EQ(losses(out).size(), 9U);
-}
-// tests/golden/run_0.0: four steps by a version whose settings were flat and whose optimizer state was named by place.
-TEST_F(RunFolderTest, ARunOfTheFirstVersionContinues) {
-  fs::copy(BORA_SOURCE_DIR "/tests/golden/run_0.0", out, fs::copy_options::recursive);
-  fs::rename(out + "/text", folder + "/text 0");
-  auto r = run("train " + out + "/config.yaml steps=6 out=" + out + " \"data=" + folder + "/text 0\"");
-  ASSERT_EQ(r.code, 0) << r.err;
-  EXPECT_NE(r.out.find("continuing from step 4"), std::string::npos) << r.out;
-  auto all = losses(out);
-  ASSERT_EQ(all.size(), 6U);
-  EXPECT_NEAR(all[4], 5.4645414, 3e-7 * 5.4645414);  // as that version went on
-  EXPECT_NEAR(all[5], 5.4500685, 3e-7 * 5.4500685);
-  EXPECT_NE(slurp(out + "/config.yaml").find("optimizer:\n  type: adamw\n  lr: 0.003\n"), std::string::npos);
-  // With clipping switched off its place in the chain is gone; the moments stay.
-  auto other = folder + "/other";
-  fs::copy(BORA_SOURCE_DIR "/tests/golden/run_0.0", other, fs::copy_options::recursive);
-  r = run("train " + other + "/config.yaml steps=6 optimizer.clip=0 out=" + other + " \"data=" + folder + "/text 0\"");
-  ASSERT_EQ(r.code, 0) << r.err;
-  EXPECT_EQ(losses(other).size(), 6U);
-}
 TEST_F(RunFolderTest, WhatDiffersIsSaidAndEarlierSettingsAreKept) {
   auto first = run(train);
   ASSERT_EQ(first.code, 0);

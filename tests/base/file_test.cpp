@@ -1,5 +1,5 @@
 // Files that are replaced, and what must not be.
-#include "bora/base/file.h"
+#include "base/api/file.h"
 #include <gtest/gtest.h>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // JSON as text: members, lists by lines, strings, numbers.
-#include "bora/base/json.h"
+#include "base/api/json.h"
 #include <gtest/gtest.h>
 #include <cstring>
 #include <limits>

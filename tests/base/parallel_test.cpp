@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 #include "bora/base/error.h"
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 
 namespace parallel_test {
 namespace {
@@ -63,7 +63,7 @@ struct Seen {
 void busy(std::chrono::microseconds t) {
   for (auto end = std::chrono::steady_clock::now() + t; std::chrono::steady_clock::now() < end;) {}
 }
-/// What f prints to stderr and returns, in a child of fork; 1000 if it hangs, 2000 + s if signal s ends it.
+/// The text that f prints to stderr and its result, in a child of fork; 1000 if it hangs, 2000 + s if signal s ends it.
 struct Told {
   int code = 0;
   std::string text;

@@ -4,13 +4,14 @@
 #include <condition_variable>
 #include <deque>
 #include <thread>
-#include "bora/compile/control.h"
-#include "bora/compile/executable.h"
-#include "bora/compile/program.h"
-#include "bora/ops/collective_primitives.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/index.h"
-#include "bora/ops/reduce.h"
+#include "compile/api/control.h"
+#include "compile/api/executable.h"
+#include "compile/api/program.h"
+#include "bora/ops/contractions.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
+#include "ops/api/collective_primitives.h"
 #include "compile/testing.h"
 
 namespace bora::coalesce_test {

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 #include <algorithm>
 #include "bora/base/parallel.h"
-#include "bora/compile/executable.h"
-#include "bora/compile/program.h"
+#include "compile/api/executable.h"
+#include "compile/api/program.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/reduce.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::denormals_test {
 namespace {

@@ -1,23 +1,24 @@
 // A compiled Program gives the bits of interpret(): straight lines, loops, branches, donation, shared outputs, empty
 // arrays.
-#include "bora/compile/executable.h"
+#include "compile/api/executable.h"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <thread>
 #include "bora/base/trace.h"
-#include "bora/compile/control.h"
-#include "bora/compile/program.h"
+#include "compile/api/control.h"
+#include "compile/api/program.h"
 #include "bora/compile/work.h"
-#include "bora/kernels/memory.h"
-#include "bora/ops/collective_primitives.h"
+#include "kernels/api/memory.h"
+#include "bora/ops/contractions.h"
+#include "ops/api/collective_primitives.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/functions.h"
-#include "bora/ops/index.h"
-#include "bora/ops/ragged.h"
-#include "bora/ops/reduce.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/nn.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 #include "bora/ops/transform.h"
 #include "compile/passes/graph.h"
+#include "compile/passes/pass_list.h"
 #include "compile/testing.h"
 #include "support/throws.h"
 
@@ -229,7 +230,8 @@ TEST(Scan, OutputsThatAreInputs) {
       },
       {numbers({3}, 5)}, {numbers({3}, 1)}, {numbers({4, 3}, 2)}, 4);
 }
-/// What a gradient saves: the loop that has a carry stores it where it is stacked, and everything stays one loop.
+/// Values that a gradient saves: the loop that has a carry stores it where it is stacked, and everything stays one
+/// loop.
 TEST(Scan, SavedCarriesAreStoredByTheLoopThatHasThem) {
   auto body = [](const Arrays& a) {
     auto next = tanh(a[1] * a[0] + a[2]);
@@ -404,7 +406,7 @@ TEST(Prune, WhatNobodyReadsIsNotComputed) {
     EXPECT_EQ(count(*q, "exp"), 0u) << *q;
     same_bits(executable(p)->run(in), interpret(*p, in), executable(p)->explain());
   };
-  // Of two carries that need each other and a third one, which needs one of them, only the two remain.
+  // Two carries need each other, and a third one needs one of them: only the two remain.
   auto body = stage(
                   [](const Arrays& a) {
                     return Arrays{a[3] + a[5], a[2] * a[0], exp(a[4]) + a[3], exp(a[5]), a[5] * a[1]};
@@ -542,7 +544,7 @@ TEST(Executable, TimesAreOfAllRowsAndKeys) {
   auto product = seconds([](const Arrays& a) { return Arrays{matmul(a[0], a[1])}; }, {x, w});
   auto grouped = [](const Arrays& a) { return Arrays{ragged_dot(a[0], a[1], a[2])}; };
   EXPECT_GT(seconds(grouped, {x, experts, sizes}), product / 3);
-  // Of two experts of four: half of the rows are theirs.
+  // Two experts of four have half of the rows.
   auto e = executable(stage(grouped, {x, {{2, 256, 256}, f32}, sizes}).program);
   EXPECT_NEAR(e->info().flops, 512.0 * 256 * 256, 0.01 * 512 * 256 * 256);
   Type q{{512, 2, 64}, f32};

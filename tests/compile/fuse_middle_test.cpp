@@ -4,13 +4,14 @@
 #include <array>
 #include <random>
 #include "bora/base/parallel.h"
-#include "bora/compile/executable.h"
-#include "bora/compile/program.h"
+#include "compile/api/executable.h"
+#include "compile/api/program.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 #include "compile/testing.h"
+#include "bora/ops/arguments.h"
 
 namespace bora::fuse_middle_test {
 namespace {

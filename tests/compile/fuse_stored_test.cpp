@@ -1,13 +1,13 @@
 // Loops read and write the dtypes that are stored only: fused = eager, bit for bit, in one pass over memory.
 #include <gtest/gtest.h>
 #include <random>
-#include "bora/compile/executable.h"
-#include "bora/compile/program.h"
+#include "compile/api/executable.h"
+#include "compile/api/program.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
-#include "bora/ops/view.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 #include "compile/testing.h"
 
 namespace bora::fuse_stored_test {

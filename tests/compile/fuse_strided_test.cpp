@@ -2,14 +2,14 @@
 #include <gtest/gtest.h>
 #include <array>
 #include <random>
-#include "bora/compile/executable.h"
-#include "bora/compile/program.h"
+#include "compile/api/executable.h"
+#include "compile/api/program.h"
+#include "bora/ops/calculus.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/index.h"
-#include "bora/ops/numeric.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 #include "compile/testing.h"
 
 namespace bora::fuse_strided_test {

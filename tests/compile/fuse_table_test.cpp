@@ -1,13 +1,15 @@
-// What fusion makes of the patterns of training: passes over memory, and bytes moved beside the least there can be.
+// Loops that fusion makes of the patterns of training: passes over memory, and bytes moved beside the least there can
+// be.
 #include <gtest/gtest.h>
-#include "bora/compile/executable.h"
+#include "compile/api/executable.h"
 #include "bora/fx/core.h"
+#include "bora/ops/contractions.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/functions.h"
-#include "bora/ops/primitives.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/nn.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
+#include "ops/api/primitives.h"
 #include "bora/optim/optim.h"
 #include "bora/random/random.h"
 #include "compile/testing.h"

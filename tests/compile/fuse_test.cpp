@@ -1,16 +1,17 @@
 // Fused = eager, bit for bit: the patterns that must be one pass over memory, and random Programs.
 #include <gtest/gtest.h>
 #include <random>
-#include "bora/compile/control.h"
-#include "bora/compile/executable.h"
-#include "bora/compile/program.h"
+#include "compile/api/control.h"
+#include "compile/api/executable.h"
+#include "compile/api/program.h"
+#include "bora/ops/contractions.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/index.h"
-#include "bora/ops/primitives.h"
-#include "bora/ops/product.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
+#include "ops/api/primitives.h"
+#include "ops/api/product.h"
 #include "compile/testing.h"
 
 namespace bora::fuse_test {

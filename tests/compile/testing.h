@@ -2,9 +2,9 @@
 #pragma once
 #include <gtest/gtest.h>
 #include <cstring>
-#include "bora/compile/executable.h"
-#include "bora/compile/program.h"
-#include "bora/ops/shape.h"
+#include "compile/api/executable.h"
+#include "compile/api/program.h"
+#include "bora/ops/manipulation.h"
 #include "support/numbers.h"
 
 namespace bora::compile_tests {

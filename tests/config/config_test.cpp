@@ -1,6 +1,6 @@
 // Settings as aggregates: documents, short forms, choices, errors in one line, help, and the way back.
 #include <gtest/gtest.h>
-#include "bora/config/braces.h"
+#include "config/api/braces.h"
 #include "config/sample.h"
 #include "support/throws.h"
 

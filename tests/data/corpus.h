@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 #include "bora/base/error.h"
-#include "data/records.h"
+#include "data/api/records.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
 

@@ -9,8 +9,8 @@
 #include <thread>
 #include "bora/array/mesh.h"
 #include "bora/shard/mesh.h"
-#include "data/source.h"
-#include "data/task.h"
+#include "data/sources/source.h"
+#include "data/tasks/task.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
 
@@ -113,7 +113,7 @@ using Columns =
     std::tuple<std::vector<std::int32_t>, std::vector<std::int32_t>, std::vector<float>, std::vector<std::int32_t>,
                std::vector<std::int32_t>, std::vector<std::int32_t>, std::vector<std::int32_t>>;
 Columns columns(const Rows& r) {
-  return {r.tokens, r.targets, r.weights, r.segments, r.places, r.inputs, r.input_mask};
+  return {r.tokens, r.targets, r.weights, r.segments, r.positions, r.inputs, r.input_mask};
 }
 Rows rows_of(const Datasets& d, std::int64_t step, std::int64_t batch, std::int64_t begin, std::int64_t end,
              std::int64_t seed) {
@@ -147,7 +147,7 @@ TEST_F(Corpora, RowsDoNotDependOnTheRanks) {
           auto mine = rows_of(data, step, 5, b.begin, b.end, 1);
           auto add = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
           add(joined.tokens, mine.tokens), add(joined.targets, mine.targets), add(joined.weights, mine.weights);
-          add(joined.segments, mine.segments), add(joined.places, mine.places);
+          add(joined.segments, mine.segments), add(joined.positions, mine.positions);
           add(joined.inputs, mine.inputs), add(joined.input_mask, mine.input_mask);
         }
         EXPECT_TRUE(columns(joined) == columns(whole)) << ranks;
@@ -393,7 +393,7 @@ TEST_F(Corpora, BadFilesAreNamed) {
                   .starts_with("data.pack: the task spans"));
   auto as_text = error_of([&] { settings("type: text\npath: FOLDER/lines.jsonl")->check_files(kPositions); });
   EXPECT_NE(as_text.find("has records, whose punctuation would be learnt"), as_text.npos) << as_text;
-  // What rows cannot follow is not ignored.
+  // Settings of pack that the task's rows cannot follow are not ignored.
   auto pairs = "sources: [{type: jsonl, path: FOLDER/pairs.jsonl}]\n";
   auto seq2seq = "task: {type: seq2seq, input: prompt, target: answer}\n";
   EXPECT_EQ(refused(std::string(one) + "}]\npack: {max_documents: 2}"),

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -7,8 +6,7 @@
 #include <sstream>
 #include "bora/array/rules.h"
 #include "bora/base/error.h"
-#include "bora/compile/program.h"
-#include "bora/data/prefetch.h"
+#include "compile/api/program.h"
 #include "bora/data/windows.h"
 #include "bora/ops/transform.h"
 #include "support/temp_folder.h"
@@ -129,7 +127,7 @@ TEST(Text, ErrorsNameThePath) {
   fs::create_directories(f.path / "none");
   EXPECT_EQ(test::error_of<ConfigError>([&] { open_text((f.path / "none").string(), 0.1); }),
             "data: no text files in the folder " + (f.path / "none").string());
-  // What is stored in another form would be trained on as it is stored.
+  // Compressed text would be trained on as it is stored.
   for (auto name : {"t.gz", "t.txt.zst", "t.parquet", "t.xz", "t.tar.gz"}) {
     auto packed = f.write(name, std::string(500, 'x'));
     for (auto& path : {packed, f.path.string()}) {
@@ -267,20 +265,5 @@ TEST_F(WindowsTest, EvaluationCoversWhatItIsAsked) {
   auto few = evaluation_rows(*line, {kPositions}, 0, 10, 0, 10, 4);
   EXPECT_EQ(std::accumulate(few.weights.begin(), few.weights.end(), 0.0F), 4.0F * kPositions);
   EXPECT_EQ(position(few, 2), n / 2 * 16);
-}
-TEST(Prefetch, GivesStepsInTurnAndStaysOneAhead) {
-  std::atomic<std::int64_t> asked{-1};
-  Prefetch p([&](std::int64_t step) { return asked = step, Rows{step}; }, 5);
-  for (std::int64_t step = 5; step < 200; ++step) {
-    EXPECT_EQ(p.next().begin, step);
-    EXPECT_LE(asked.load(), step + 1);
-  }
-}
-TEST(Prefetch, PassesErrorsOn) {
-  Prefetch p([](std::int64_t step) -> Rows { return step < 2 ? Rows{step} : throw IoError("gone"); }, 0);
-  p.next();
-  p.next();
-  EXPECT_THROW(p.next(), IoError);
-  EXPECT_THROW(p.next(), IoError);
 }
 }  // namespace data_test

@@ -1,7 +1,7 @@
 // The files of a corpus: found by name, told apart, decompressed.
 #include <sys/stat.h>
-#include "bora/base/crc32c.h"
-#include "bora/base/file.h"
+#include "base/api/crc32c.h"
+#include "base/api/file.h"
 #include "data/corpus.h"
 
 namespace fs = std::filesystem;

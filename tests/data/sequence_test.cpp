@@ -55,7 +55,7 @@ std::vector<std::int64_t> from_to(std::int64_t from, std::int64_t to) {
   std::iota(result.begin(), result.end(), from);
   return result;
 }
-/// What make_data.py wrote of a pipeline, and Bora's.
+/// The elements that make_data.py wrote of pipelines, to compare with Bora's.
 struct Golden {
   std::map<std::string, GoldenLine> lines;
   std::size_t compared = 0;

@@ -247,7 +247,7 @@ struct CommandFaultsTest : FaultsTest {
   void clear() const {
     for (auto name : {"/made", "/made.json", "/made.json.new", "/l", "/cache"}) fs::remove_all(folder + name);
   }
-  /// What a command has made, without what tells of times: files by name, and its output.
+  /// Files by name that a command has made, and its output, without lines that tell of times.
   std::map<std::string, std::string> makes(const Result& r, const Words& words) const {
     std::map<std::string, std::string> all;
     if (words[0] != "launch") all["output"] = r.out;

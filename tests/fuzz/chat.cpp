@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include "bora/base/error.h"
 #include "bora/text/chat.h"
-#include "text/chat_layout.h"
+#include "text/api/chat_layout.h"
 
 using namespace bora;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include "bora/base/crc32c.h"
+#include "base/api/crc32c.h"
 #include "bora/base/error.h"
-#include "data/chunk.h"
+#include "data/store/token_store.h"
 
 using namespace bora;
 using namespace bora::data;

@@ -1,8 +1,8 @@
 // A file of hosts. A file that is accepted has as many slots as its hosts, and gives any number of them up to that.
 #include <cstdint>
 #include <cstdlib>
-#include "launch/hosts.h"
 #include "bora/base/error.h"
+#include "launch/hosts/hosts.h"
 
 using namespace bora;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {

@@ -2,7 +2,7 @@
 // where they should, once.
 #include <cstdlib>
 #include <cstring>
-#include "bora/base/crc32c.h"
+#include "base/api/crc32c.h"
 #include "bora/base/error.h"
 #include "io/blocks.h"
 #include "io/manifest.h"

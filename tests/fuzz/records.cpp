@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include "bora/base/error.h"
-#include "data/records.h"
+#include "data/api/records.h"
 #include "support/temp_folder.h"
 
 using namespace bora;

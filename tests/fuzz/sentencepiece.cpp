@@ -1,5 +1,5 @@
 // A SentencePiece .model. A file that is accepted gives ids in range, and a text for all of them.
-#include "text/sentencepiece.h"
+#include "text/tokenizers/sentencepiece.h"
 #include <cstdint>
 #include <cstdlib>
 #include "bora/base/error.h"

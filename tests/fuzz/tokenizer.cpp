@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include "bora/base/error.h"
-#include "text/json_tokenizer.h"
+#include "text/tokenizers/json_tokenizer.h"
 #include "text/unicode.h"
 
 using namespace bora;

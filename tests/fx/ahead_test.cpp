@@ -1,8 +1,8 @@
 // Functions compiled ahead of their calls and in files, checks and callbacks of the host, checkpoints by exclusion and
 // of scans.
 #include <fstream>
-#include "bora/base/file.h"
-#include "bora/compile/program.h"
+#include "base/api/file.h"
+#include "compile/api/program.h"
 #include "bora/fx/callback.h"
 #include "bora/fx/debug.h"
 #include "bora/fx/lower.h"
@@ -14,6 +14,10 @@
 #include "fx/forms.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
+#include "bora/ops/contractions.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 
 namespace ahead_test {
 namespace {

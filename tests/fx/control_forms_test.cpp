@@ -2,8 +2,12 @@
 #include "bora/fx/transforms.h"
 #include "bora/fx/jit.h"
 #include "bora/fx/lower.h"
+#include "bora/ops/contractions.h"
 #include "bora/ops/creation.h"
+#include "bora/ops/manipulation.h"
 #include "bora/ops/ops.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 #include "fx/forms.h"
 #include "support/throws.h"
 

@@ -1,10 +1,13 @@
-// What f, fwd and bwd of a custom_vjp close over: constants, under every transform; an error where it is
+// Values that f, fwd and bwd of a custom_vjp close over: constants, under every transform; an error where it is
 // differentiated.
 #include <gtest/gtest.h>
 #include <cmath>
 #include "bora/fx/transforms.h"
 #include "bora/ops/creation.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
 #include "bora/ops/ops.h"
+#include "bora/ops/reductions.h"
 #include "bora/ops/transform.h"
 #include "bora/random/random.h"
 #include "bora/shard/mesh.h"

@@ -3,6 +3,8 @@
 #include "bora/fx/transforms.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/ops.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 #include "bora/shard/mesh.h"
 #include "bora/shard/shard.h"
 #include "fx/forms.h"

@@ -1,9 +1,14 @@
 // linearize, linear_transpose, auxiliary results, Jacobians of trees, argnums, custom_jvp, closure_convert,
 // custom_root, custom_linear_solve: numbers of JAX or closed forms, and what errors say.
 #include "bora/fx/transforms.h"
+#include "bora/ops/contractions.h"
 #include "bora/ops/creation.h"
+#include "bora/ops/indexing.h"
 #include "bora/ops/linalg.h"
+#include "bora/ops/manipulation.h"
 #include "bora/ops/ops.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 #include "fx/forms.h"
 #include "support/throws.h"
 

@@ -1,5 +1,5 @@
 // The frames of an operation's place are those of the call stack, whatever was captured before.
-#include "bora/array/source.h"
+#include "array/api/source.h"
 #include <alloca.h>
 #include <execinfo.h>
 #include <gtest/gtest.h>

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <random>
 #include "bora/fx/transforms.h"
+#include "bora/ops/indexing.h"
 #include "bora/ops/ops.h"
+#include "bora/ops/reductions.h"
 #include "bora/ops/transform.h"
+#include "bora/ops/ufuncs.h"
 #include "compile/testing.h"
 
 namespace windows_test {

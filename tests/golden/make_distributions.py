@@ -1,4 +1,4 @@
-"""Writes distributions.txt: numbers of the samplers of random/distributions.h, and of derivatives through them, made by
+"""Writes distributions.txt: numbers of the samplers of random/random.h, and of derivatives through them, made by
 jax.random (partitionable threefry). Each line: case, seed, dtype, shape, ':', elements as hexadecimal bits. The cases
 (parameters) are those of tests/random/distributions_test.cpp.
 Usage: python make_distributions.py > distributions.txt

@@ -296,7 +296,7 @@ for kind in ("symmetric", "lower", "upper"):
     case("linalg::invpascal/" + kind, lambda: scipy.linalg.invpascal(5, kind=kind).astype(float))
 case("linalg::leslie", scipy.linalg.leslie, coefficients[:4], coefficients[:3])
 
-# ---- fx/apply.h
+# ---- fx/vectorize.h
 case("apply_along_axis", lambda a: jnp.apply_along_axis(lambda r: jnp.stack([r[0], jnp.sum(r)]), 1, a), cube)
 case("apply_along_axis/number", lambda a: jnp.apply_along_axis(jnp.sum, 0, a), cube)
 case("apply_along_axis/matrix", lambda a: jnp.apply_along_axis(lambda r: jnp.outer(r, r), 1, a), cube)

@@ -1,5 +1,10 @@
 // Eigen: conversions and host functions.
 #include "bora/eigen.h"
+#include "bora/ops/contractions.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 #include <gtest/gtest.h>
 #include <Eigen/Dense>
 #include "bora/fx/transforms.h"

@@ -1,5 +1,7 @@
 // NumPy files: files of NumPy 2.4 are read, and written files are byte for byte as NumPy reads them.
 #include "bora/io/npy.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
 #include <gtest/gtest.h>
 #include <fstream>
 #include <locale>

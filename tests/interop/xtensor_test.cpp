@@ -1,4 +1,9 @@
 // xtensor: conversions, host functions, and the reference for array functions.
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/sorting.h"
+#include "bora/ops/ufuncs.h"
 #include "bora/xtensor.h"
 #include <gtest/gtest.h>
 #include <xtensor/xindex_view.hpp>

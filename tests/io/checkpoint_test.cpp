@@ -1,5 +1,5 @@
-#include "bora/base/crc32c.h"
-#include "bora/io/digest.h"
+#include "base/api/crc32c.h"
+#include "base/api/sha256.h"
 #include "testing.h"
 
 namespace checkpoint_test {
@@ -51,7 +51,7 @@ TEST(Checkpoint, ThePreviousOneIsKept) {
   save_on(mesh_of(1, 1), f.path, 15);  // once more: replaced as a whole
   EXPECT_EQ(restore_alone(f.path + "/step-15"), "no error");
   EXPECT_FALSE(fs::exists(f.path + "/step-15/rank-1"));
-  // What a crash leaves is no checkpoint, and goes away with the next one.
+  // Remains of a crash are no checkpoint, and go away with the next one.
   fs::create_directories(f.path + "/.step-20.tmp");
   std::ofstream(f.path + "/step-40") << "a file";
   for (auto name : {"/step-07", "/step--1", "/step-x", "/step-"}) fs::create_directories(f.path + name);

@@ -5,14 +5,17 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include "bora/base/crc32c.h"
+#include "base/api/crc32c.h"
+#include "io/blocks.h"
 #include "io/manifest.h"
 #include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace fs = std::filesystem;
 namespace manifest_test {
 using namespace bora;
 using namespace bora::io;
+using bora::test::error_of;
 namespace {
 constexpr std::int64_t kHuge = std::int64_t{1} << 60;
 Manifest two_leaves() {

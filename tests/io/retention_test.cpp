@@ -86,7 +86,7 @@ TEST(Checkpoint, WhoWakesTooLateSavesNothing) {
       if (what == "checkpoint: " + moment) take_over();
       return std::vector<std::string>{mine};
     };
-    Holder old{.name = "old", .check = [&] {
+    FolderOwner old{.name = "old", .check = [&] {
                  check<IoError>(!taken, "taken over");
                  if (moment == "check") take_over();  // behind it
                }};

@@ -1,9 +1,10 @@
 // Files of tensors: those of Hugging Face's library, round trips on meshes, and damage.
 #include "bora/io/safetensors.h"
+#include <cmath>
 #include <numeric>
-#include "bora/base/file.h"
+#include "base/api/file.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
 #include "bora/ops/sharding.h"
 #include "bora/random/random.h"
 #include "bora/shard/shard.h"

@@ -1,12 +1,12 @@
 // Attention's kernel: the same bits for every number of threads and on every instruction set. Values are compared in
 // ops/attention_test.cpp.
-#include "bora/kernels/attention.h"
+#include "kernels/api/attention.h"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <cstring>
 #include <vector>
 #include "bora/base/parallel.h"
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 
 namespace bora::kernels::attention_test {
 namespace {

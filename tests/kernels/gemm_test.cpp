@@ -1,6 +1,6 @@
 // Products: against f64 sums over shapes, strides and dtypes; the same bits for every number of threads and both kernel
 // classes.
-#include "bora/kernels/gemm.h"
+#include "kernels/api/gemm.h"
 #include <gtest/gtest.h>
 #include <array>
 #include <cmath>
@@ -9,9 +9,9 @@
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
-#include "bora/compile/program.h"
-#include "bora/kernels/cpu.h"
-#include "bora/kernels/memory.h"
+#include "compile/api/program.h"
+#include "kernels/api/cpu.h"
+#include "kernels/api/memory.h"
 #include "kernels/gemm/bf16.h"
 #include "kernels/gemm/block.h"
 #include "kernels/numbers.h"

@@ -1,5 +1,5 @@
 // take and scatters: against plain loops, out-of-range indices included.
-#include "bora/kernels/index.h"
+#include "kernels/api/index.h"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 #include "kernels/numbers.h"
 
 namespace bora::kernels::index_test {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string_view>
 #include <vector>
-#include "bora/kernels/loop.h"
+#include "kernels/api/loop.h"
 #include "bora/ops/creation.h"
 #include "kernels/loop/plan.h"
 

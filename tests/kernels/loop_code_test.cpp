@@ -194,7 +194,7 @@ TEST(LoopCode, NoPageIsWritableAndExecutable) {
   EXPECT_EQ(executable_bytes(true), both);
   EXPECT_GT(executable_bytes(false), executable);
 }
-/// Where a policy refuses to make written pages executable, a file in memory is mapped instead.
+/// If a policy refuses to make written pages executable, a file in memory is mapped instead.
 TEST(LoopCodeDeathTest, PoliciesAgainstNewExecutablePages) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";  // the policy is for good
   constexpr int set_mdwe = 65, get_mdwe = 66;  // PR_SET_MDWE of Linux 6.3, with PR_MDWE_REFUSE_EXEC_GAIN

@@ -1,4 +1,4 @@
-// What a fused loop refuses, and integers at the edge of what the machine can do.
+// Loops that are refused, and integers at the edge of what the machine can do.
 #include <gtest/gtest.h>
 #include <limits>
 #include <random>

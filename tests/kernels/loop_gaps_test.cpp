@@ -3,7 +3,7 @@
 #include <map>
 #include <random>
 #include "bora/base/parallel.h"
-#include "bora/kernels/loop_gaps.h"
+#include "kernels/api/loop_gaps.h"
 #include "kernels/loop_build.h"
 
 namespace bora::kernels::test::loop_gaps_test {

@@ -7,8 +7,8 @@
 #include <random>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
-#include "bora/compile/program.h"
-#include "bora/kernels/reduce.h"
+#include "compile/api/program.h"
+#include "kernels/api/reduce.h"
 #include "loop_build.h"
 
 namespace bora::kernels::test::loop_test {
@@ -74,7 +74,7 @@ double number(Dtype d, std::uint64_t v) {
     default: return static_cast<double>(v);
   }
 }
-/// What a cast must give, written without the kernels.
+/// The result that a cast must have, written without the kernels.
 std::uint64_t cast_reference(Dtype from, Dtype to, std::uint64_t v) {
   if (from == to) return v;
   if (to == boolean) return is_float(from) ? number(from, v) != 0 : v != 0;

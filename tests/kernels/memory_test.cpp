@@ -1,5 +1,5 @@
 // The memory pool: alignment, reuse, counts, threads.
-#include "bora/kernels/memory.h"
+#include "kernels/api/memory.h"
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>

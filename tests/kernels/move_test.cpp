@@ -1,5 +1,5 @@
 // Copies: every stride pattern against index arithmetic.
-#include "bora/kernels/move.h"
+#include "kernels/api/move.h"
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 #include "bora/base/parallel.h"
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 #include "bora/ops/transform.h"
 #include "support/throws.h"
 

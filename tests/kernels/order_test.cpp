@@ -1,5 +1,5 @@
 // Sorting: against std::stable_sort under the stated total order.
-#include "bora/kernels/order.h"
+#include "kernels/api/order.h"
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 #include "support/throws.h"
 
 namespace bora::kernels::order_test {

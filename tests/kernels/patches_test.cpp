@@ -1,6 +1,6 @@
 // Products with patches that are read from the image: the bits of products with a matrix of patches, for any number of
 // threads.
-#include "bora/kernels/patches.h"
+#include "kernels/api/patches.h"
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Reductions: exact bits of the stated order, identities, NaN, every dtype, every number of threads.
-#include "bora/kernels/reduce.h"
+#include "kernels/api/reduce.h"
 #include <gtest/gtest.h>
 #include <bit>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 #include "kernels/numbers.h"
 #include "support/throws.h"
 

@@ -1,6 +1,5 @@
 // The cores to compute on, read from trees like those of other machines, and shares of them: disjoint, together all,
 // and none where there are too few.
-#include "launch/cores.h"
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <unistd.h>
@@ -11,14 +10,14 @@
 #include <fstream>
 #include <thread>
 #include <utility>
-#include "base/cores.h"
+#include "base/api/cores.h"
 #include "bora/base/parallel.h"
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 #include "support/temp_folder.h"
 
 namespace cores_test {
 namespace {
-using bora::launch::bind_to_share;
+using bora::bind_to_share;
 cpu_set_t cores() {
   cpu_set_t set;
   EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);

@@ -1,10 +1,10 @@
 // Host files, and what other hosts are given.
-#include "launch/hosts.h"
+#include "launch/hosts/hosts.h"
 #include <gtest/gtest.h>
 #include <algorithm>
-#include "launch/allocation.h"
-#include "launch/remote.h"
 #include "bora/base/error.h"
+#include "launch/api/allocation.h"
+#include "launch/hosts/remote.h"
 #include "support/throws.h"
 
 namespace hosts_test {

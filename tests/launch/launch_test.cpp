@@ -1,5 +1,5 @@
 // The launcher, with small shell commands as ranks.
-#include "launch/launch.h"
+#include "launch/api/launch.h"
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 #include <sstream>
 #include <thread>
 #include "bora/base/error.h"
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 #include "support/files.h"
 #include "support/processes.h"
 #include "support/temp_folder.h"

@@ -90,13 +90,13 @@ def training_gives_the_same_bits_as_on_one_machine():
         wait_until("there is a checkpoint",
                    lambda: os.path.exists("cut/checkpoints/step-10") or process.poll() is not None, 60)
         os.kill([pid for pid, line in processes("BORA_RANK=3\0") if line.startswith(bora)][0], signal.SIGKILL)
-    cut = launch("--max-restarts", "1", "--", "train", "tiny.yaml", "out=cut", "steps=60", meanwhile=kill)
+    cut = launch("--max-restarts", "1", "--", "train", "tiny.yaml", "out=cut", "steps=240", meanwhile=kill)
     expect(cut.code == 0 and "restarting the job (1 of 1)" in cut.err and "val loss" in cut.out, cut)
 
 
 def an_elastic_job_goes_on_without_a_lost_host():
     """With the losses of the run that was never disturbed: virtual ranks do not depend on how many carry them."""
-    words = ["tiny.yaml", "layout=dp", "reproducible=4", "steps=60"]
+    words = ["tiny.yaml", "layout=dp", "reproducible=4", "steps=240"]
     calm = run([bora, "launch", "-n", "4", *words, "out=calm"], env=clean_environment())
     expect(calm.code == 0, calm)
 
@@ -135,9 +135,9 @@ def an_elastic_job_goes_on_without_a_lost_host():
 def an_elastic_job_goes_on_without_a_cut_cable_and_with_it_again():
     """The host behind it is lost when the ranks, ssh or the launcher miss its signs of life; its processes end once it
     is plugged in again, or are told so, and it joins."""
-    words = [*elastic.WORDS, "steps=3000", "checkpoint_every=100"]
+    words = [*elastic.WORDS, "steps=12000", "checkpoint_every=100"]   # 10 s of two ranks on a fast machine
     elastic.write_config(folder)
-    calm = run([bora, "launch", "-n", "4", "train", *words, "out=unplugged"], env=clean_environment(), seconds=300)
+    calm = run([bora, "launch", "-n", "2", "train", *words, "out=unplugged"], env=clean_environment(), seconds=300)
     expect(calm.code == 0, calm)
 
     def plug(state):

@@ -2,13 +2,14 @@
 // quoted.
 #include <sys/wait.h>
 #include <unistd.h>
+#include "bora/ops/contractions.h"
 #include "laws/laws.h"
 #include "support/processes.h"
 
 namespace bora::laws::agreement_test {
 namespace {
 using F = std::function<void(const Mesh&)>;
-/// What each of two ranks throws; empty where it throws nothing.
+/// The error text of each of two ranks; empty if it throws nothing.
 std::vector<std::string> said(const F& f) {
   std::vector<std::string> words(2);
   try {

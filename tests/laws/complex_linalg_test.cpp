@@ -1,5 +1,7 @@
 // Factorisations of complex matrices: the equations that define them, their bits, JAX's and SciPy's numbers.
 #include "bora/base/parallel.h"
+#include "bora/ops/calculus.h"
+#include "bora/ops/contractions.h"
 #include "laws/complex_table.h"
 #include "support/matrices.h"
 

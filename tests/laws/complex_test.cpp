@@ -5,6 +5,8 @@
 #include <limits>
 #include <random>
 #include "bora/base/parallel.h"
+#include "bora/ops/calculus.h"
+#include "bora/ops/contractions.h"
 #include "laws/complex_table.h"
 #include "support/temp_folder.h"
 

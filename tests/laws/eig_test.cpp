@@ -2,7 +2,8 @@
 // bits for every number of threads; known eigenvalues; NumPy's.
 #include <cmath>
 #include "bora/base/parallel.h"
-#include "bora/ops/linalg_scipy.h"
+#include "bora/ops/linalg.h"
+#include "bora/ops/contractions.h"
 #include "laws/laws.h"
 #include "support/golden.h"
 #include "support/matrices.h"
@@ -111,7 +112,8 @@ TEST(Eig, KnownEigenvalues) {
   auto w = linalg::eigvals(shifted(n, -1, f64) + shifted(n, n - 1, f64));  // roots of one
   EXPECT_LT(largest(abs(w) - 1.0), 1e-13);
   EXPECT_LT(largest(sort(real(w)) - sort(cos(iota({n}, 0).astype(f64) * (2 * M_PI / n)))), 1e-13);
-  // Of a nonsymmetric matrix with three diagonals: 2 sqrt(b c) cos(k pi / (m + 1)), with a condition of about 2^m.
+  // Eigenvalues of a nonsymmetric matrix with three diagonals: 2 sqrt(b c) cos(k pi / (m + 1)), with a condition of
+  // about 2^m.
   const Index m = 12;
   auto three = 4.0 * shifted(m, 1, f64) + 1.0 * shifted(m, -1, f64);
   EXPECT_LT(largest(sort(real(linalg::eigvals(three))) -

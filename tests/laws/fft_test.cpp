@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 #include "bora/base/parallel.h"
+#include "bora/ops/contractions.h"
 #include "laws/complex_table.h"
 
 namespace bora::laws::fft_test {

@@ -1,5 +1,6 @@
 // Every form of control and of derivative, by one table: staged = eager, every lane of a vmap = the function of the
 // lane, derivatives = finite differences, and over every split the same numbers.
+#include "bora/ops/contractions.h"
 #include "laws/laws.h"
 
 namespace bora::laws::forms_test {

@@ -1,4 +1,5 @@
 // Laws of forward mode through loops, branches, calls, solvers and meshes. Primitives alone: registry_test.cpp.
+#include "bora/ops/contractions.h"
 #include "laws/laws.h"
 
 namespace bora::laws::forward_test {
@@ -47,7 +48,7 @@ TEST(Forward, ThroughWhileLoop) {
   auto of_vmap = jvp(vmap([&](const Array& a) { return loop(a, w); }), many, broadcast_to(dx, {4, 3})).second;
   close({of_vmap}, {all}, 1e-14, "jvp of vmap");
 }
-/// What a function gives up is not written over while derivatives still read it.
+/// An argument that a function gives up is not written over while derivatives still read it.
 TEST(Forward, DonatedArgumentsLast) {
   auto w = full({1000}, 2.0);
   auto g = jit([&](const Array& y, const Array& x) { return by_while(y * x, w, 3); });

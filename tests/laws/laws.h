@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <mutex>
 #include "bora/bora.h"
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 #include "bora/fx/core.h"
 #include "laws/effort.h"
 #include "support/numbers.h"
 
 namespace bora::laws {
-/// Of Specs, by the effort.
+/// The number of Specs, by the effort.
 inline std::size_t combinations() {
   return effort() == Effort::full ? 600 : effort() == Effort::thin ? 4 : 6;
 }

@@ -1,6 +1,7 @@
-// linalg_scipy.h: the equations that define each result, staged and mapped, and mistakes.
+// Functions of scipy.linalg: the equations that define each result, staged and mapped, and mistakes.
 #include "bora/base/parallel.h"
-#include "bora/ops/linalg_scipy.h"
+#include "bora/ops/linalg.h"
+#include "bora/ops/contractions.h"
 #include "laws/complex_table.h"
 #include "support/matrices.h"
 

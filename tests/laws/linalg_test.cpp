@@ -3,6 +3,7 @@
 #include <cmath>
 #include <complex>
 #include "bora/base/parallel.h"
+#include "bora/ops/contractions.h"
 #include "laws/laws.h"
 #include "support/matrices.h"
 
@@ -152,7 +153,7 @@ TEST(Linalg, AMatrixThatFailsFailsAlone) {
     EXPECT_TRUE(all(isfinite(x) == !broadcast_to(which, x.shape())).item<bool>()) << x;
   }
 }
-/// Of general matrices, real and complex: the equations that define each result, with the same bits for every number of
+/// General matrices, real and complex: the equations that define each result, with the same bits for every number of
 /// threads.
 TEST(Linalg, GeneralMatrices) {
   auto turned = [](const Array& x) { return swapaxes(conj(x), -1, -2); };

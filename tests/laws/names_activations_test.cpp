@@ -1,4 +1,4 @@
-// Cases of activations.h.
+// Cases of jax.nn.
 #include "laws/names_table.h"
 #include "support/throws.h"
 

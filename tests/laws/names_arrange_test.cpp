@@ -1,4 +1,4 @@
-// Cases of arrange.h.
+// Cases of manipulation.h, and of positions and choices of indexing.h.
 #include "laws/names_table.h"
 
 namespace bora::laws::names_arrange_test {
@@ -30,6 +30,58 @@ void add_choices(NamedCases& cases) {
   BORA_CASE(steps, "packbits", packbits(a));
   BORA_CASE(steps, "packbits/axis", packbits(a, 0));
   BORA_CASE(steps, "unpackbits", unpackbits(a, 1));
+}
+void add_pads(NamedCases& cases) {
+  const PadWidths thin = {{1, 0}, {0, 2}, {1, 1}}, wide = {{3, 5}, {0, 0}, {9, 10}}, same = {2, 1};
+  using enum PadMode;
+  for (auto [word, m] : std::initializer_list<std::pair<std::string, PadMode>>{
+           {"constant", constant}, {"edge", edge}, {"reflect", reflect}, {"symmetric", symmetric}, {"wrap", wrap},
+           {"linear_ramp", linear_ramp}, {"maximum", maximum}, {"minimum", minimum}, {"mean", mean},
+           {"median", median}}) {
+    auto name = "pad/" + word;
+    auto mode = m;
+    Scalar value = mode == constant ? Scalar(2.5) : Scalar(-1.5), whole = mode == constant ? Scalar(2) : Scalar(-7);
+    BORA_CASE(smooth, name + "/thin", pad(a, thin, mode, value));
+    BORA_CASE(smooth, name + "/wide", pad(a, wide, mode, value));
+    BORA_CASE(smooth, name + "/same", pad(a, same, mode, value));
+    BORA_CASE(smooth, name + "/one", pad(a, 2, mode, value));
+    BORA_CASE(steps, name + "/whole", pad(a, {1, 2}, mode, whole));
+  }
+}
+void add_lists(NamedCases& cases) {
+  BORA_CASE(smooth, "moveaxis/swap", moveaxis(a, {0, 1}, {1, 0}));
+  BORA_CASE(smooth, "moveaxis/front", moveaxis(a, {2, 0}, {0, 1}));
+  BORA_CASE(smooth, "moveaxis/back", moveaxis(a, {0, 1}, {-1, -2}));
+  BORA_CASE(smooth, "moveaxis/one", moveaxis(a, Dims{0}, Dims{2}));
+  BORA_CASE(smooth, "moveaxis/none", moveaxis(a, Dims{}, Dims{}));
+  BORA_CASE(smooth, "expand_dims/two", expand_dims(a, {0, 2}));
+  BORA_CASE(smooth, "expand_dims/back", expand_dims(a, {-1, 1}));
+  BORA_CASE(smooth, "expand_dims/none", expand_dims(a, Dims{}));
+  BORA_CASE(smooth, "roll/two", roll(a, {1, -2}, {0, 2}));
+  BORA_CASE(smooth, "roll/twice", roll(a, {1, 1}, {1, 1}));
+  BORA_CASE(smooth, "roll/far", roll(a, {-7, 9}, {-1, 0}));
+  for (std::int64_t by : {5, -1, 0, 30}) BORA_CASE(smooth, "roll/flat" + std::to_string(by), roll(a, by));
+  BORA_CASE(steps, "linspace/open", linspace(-1.5, 2, 6, {.endpoint = false, .dtype = f64}));
+  BORA_CASE(steps, "linspace/closed", linspace(-1.5, 2, 6, {.dtype = f64}));
+  BORA_CASE(smooth, "linspace/arrays", linspace(a, b, 5));
+  BORA_CASE(smooth, "linspace/arrays_open", linspace(a, b, 3, {.endpoint = false, .axis = -1}));
+  BORA_CASE(smooth, "linspace/arrays_one", linspace(a, b, 1, {.axis = 1}));
+  BORA_CASE(steps, "eye/above", eye(3, 4, 1, f64));
+  BORA_CASE(steps, "eye/below", eye(4, 3, -2, f64));
+  BORA_CASE(smooth, "full/array", full({2, 3, 4}, a));
+  for (auto name : {"all", "one", "none", "late"})
+    BORA_CASE(values, std::string("repeat/") + name, repeat(a, b, 1));
+  BORA_CASE(smooth, "repeat/cut", repeat(a, b, 1, {.total = 4}));
+  BORA_CASE(smooth, "repeat/filled", repeat(a, b, 1, {.total = 6}));
+  BORA_CASE(smooth, "repeat/flat", repeat(a, 2));
+}
+void add_meshes(NamedCases& cases) {
+  BORA_CASE(smooth, "meshgrid/xy", meshgrid({a, b}));
+  BORA_CASE(smooth, "meshgrid/ij", meshgrid({a, b}, {.indexing = Indexing::ij}));
+  BORA_CASE(smooth, "meshgrid/sparse", meshgrid({a, b}, {.sparse = true}));
+  BORA_CASE(smooth, "meshgrid/sparse_ij", meshgrid({a, b, c}, {.indexing = Indexing::ij, .sparse = true}));
+  BORA_CASE(smooth, "meshgrid/three", meshgrid({a, b, c}));
+  BORA_CASE(smooth, "meshgrid/one", meshgrid({a}, {.sparse = true}));
 }
 }  // namespace
 void add_arrange(NamedCases& cases) {
@@ -87,5 +139,15 @@ void add_arrange(NamedCases& cases) {
   BORA_CASE(smooth, "fill_diagonal", fill_diagonal(a, array(5.)));
   BORA_CASE(smooth, "fill_diagonal/vector", fill_diagonal(a, b));
   add_choices(cases);
+  add_pads(cases);
+  add_lists(cases);
+  add_meshes(cases);
 }
+namespace {
+TEST(Manipulation, RepeatByNumbersOfADerivative) {
+  auto counts = array({2, 0, 1});
+  auto g = grad([&](const Array& x) { return sum(square(repeat(x, counts))); })(array({3., 1., 2.}));
+  EXPECT_EQ(worst(g, array({12., 0., 4.})), 0) << g;
+}
+}  // namespace
 }  // namespace bora::laws::names_arrange_test

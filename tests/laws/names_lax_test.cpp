@@ -1,18 +1,24 @@
-// Cases of arcs.h, bits.h, lax.h, masked.h, indexed.h, positions.h, polynomials.h and fx/apply.h, called as
-// tests/golden/make_lax_names.py calls JAX.
-#include "bora/fx/apply.h"
-#include "bora/ops/arcs.h"
-#include "bora/ops/arrange.h"
-#include "bora/ops/bits.h"
-#include "bora/ops/indexed.h"
+// Cases of lax.h, polynomials.h, fx/vectorize.h, and of inverses, bits, masks and positions in ufuncs.h, reductions.h
+// and indexing.h, called as tests/golden/make_lax_names.py calls JAX.
+#include "bora/fx/vectorize.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/indexing.h"
 #include "bora/ops/lax.h"
-#include "bora/ops/masked.h"
+#include "bora/ops/linalg.h"
+#include "bora/ops/manipulation.h"
 #include "bora/ops/polynomials.h"
-#include "bora/ops/positions.h"
-#include "bora/ops/special_further.h"
-#include "bora/ops/special_matrices.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/sorting.h"
+#include "bora/ops/special.h"
+#include "bora/ops/statistics.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/random/random.h"
+#include "bora/random/gamma_grad.h"
+#include "bora/random/kde.h"
 #include "laws/names_table.h"
 #include "support/throws.h"
+#include "bora/ops/calculus.h"
+#include "bora/ops/contractions.h"
 
 namespace bora::laws::names_lax_test {
 namespace {
@@ -342,6 +348,46 @@ TEST(NamesOfLax, NeighboursAreNeighbours) {
   EXPECT_EQ(population_count(full({1}, -1, Dtype::i8)).astype(i32).item<int>(), 8) << "not as i32";
   EXPECT_EQ(clz(full({1}, 1, Dtype::u16)).astype(i32).item<int>(), 15);
 }
+void add_segments(NamedCases& cases) {
+  using Segmented = Array (*)(const Array&, const Array&, std::optional<std::int64_t>);
+  for (auto [kind, f] : {std::pair<std::string, Segmented>{"segment_sum", segment_sum}, {"segment_prod", segment_prod},
+                         {"segment_max", segment_max}, {"segment_min", segment_min}}) {
+    if (f == Segmented(segment_sum) || f == Segmented(segment_prod)) {
+      BORA_CASE(smooth, kind, f(a, b, 5));
+      BORA_CASE(smooth, kind + "/outside", f(a, b, 4));
+    } else {  // infinite where a segment is empty, which has no differences
+      BORA_CASE(steps, kind, f(a, b, 5));
+      BORA_CASE(steps, kind + "/outside", f(a, b, 4));
+    }
+    BORA_CASE(steps, kind + "/whole", f(a, b, 300));
+    BORA_CASE(steps, kind + "/none", f(a, b, 2));
+    BORA_CASE(values, kind + "/largest", f(a, b, none));
+  }
+}
+void add_running_sums(NamedCases& cases) {
+  BORA_CASE(smooth, "lax::cumsum", lax::cumsum(a, 1));
+  BORA_CASE(smooth, "lax::cumsum/reverse", lax::cumsum(a, -1, true));
+  BORA_CASE(smooth, "lax::cumprod", lax::cumprod(a, 1));
+  BORA_CASE(smooth, "lax::cumprod/reverse", lax::cumprod(a, 0, true));
+  BORA_CASE(steps, "lax::random_gamma_grad", lax::random_gamma_grad(a, b));
+  BORA_CASE(steps, "lax::random_gamma_grad/draws", grad([](const Array& x) {
+              return sum(random::gamma(random::key(3), x, none, f64));
+            })(a));
+  BORA_CASE(steps, "lax::random_gamma_grad/beta", Arrays{grad([b](const Array& x) {
+                                                            return sum(random::beta(random::key(4), x, b, none, f64));
+                                                          })(a),
+                                                          grad([a](const Array& y) {
+                                                            return sum(random::beta(random::key(4), a, y, none, f64));
+                                                          })(b)});
+}
+void add_few_masked(NamedCases& cases) {
+  for (auto which : {"few", "none"}) {
+    Dimensions axes = which == std::string("few") ? Dimensions(1) : Dimensions(none);
+    masked::Options o{.keepdims = which == std::string("few"), .ddof = 1};
+    BORA_CASE(steps, std::string("masked::var/") + which, masked::var(a, b, axes, o));
+    BORA_CASE(steps, std::string("masked::stddev/") + which, masked::stddev(a, b, axes, o));
+  }
+}
 }  // namespace
 void add_lax(NamedCases& cases) {
   add_bits(cases);
@@ -352,5 +398,33 @@ void add_lax(NamedCases& cases) {
   add_indexed(cases);
   add_positions(cases);
   add_further(cases);
+  add_segments(cases);
+  add_running_sums(cases);
+  add_few_masked(cases);
 }
+namespace {
+using bora::test::says;
+TEST(NamesOfLax, ExtremesOfSegmentsHaveTheirRowsGradients) {
+  auto x = array({3.0, 1.0, 2.0, 5.0, 4.0}), ids = array({0, 1, 1, 0, 9});
+  auto gradient = [&](auto f) {
+    return grad([&](const Array& v) { return sum(f(v, ids, 3) * array({10.0, 20.0, 0.0})); })(x);
+  };
+  // The empty segment is left out: 0 times an infinite number.
+  auto greatest = [](const Array& v, const Array& i, std::int64_t n) { return nan_to_num(segment_max(v, i, n)); };
+  auto least = [](const Array& v, const Array& i, std::int64_t n) { return nan_to_num(segment_min(v, i, n)); };
+  EXPECT_TRUE(array_equal(gradient(greatest), array({0.0, 0.0, 20.0, 10.0, 0.0}))) << gradient(greatest);
+  EXPECT_TRUE(array_equal(gradient(least), array({10.0, 20.0, 0.0, 0.0, 0.0}))) << gradient(least);
+}
+TEST(NamesOfLax, SegmentsThatDoNotFitAreNamed) {
+  auto x = rnd({4, 2}, 1), ids = array({0, 1, 1, 0});
+  says<ShapeError>([&] { return segment_sum(x, array({0, 1})); },
+                   "segment_sum: segment_ids i32[2] must have one number for each row of data f64[4, 2]");
+  says<DtypeError>([&] { return segment_max(x, ids.astype(f32), 2); }, "segment_max: segment_ids must be integers");
+  says<DtypeError>([&] { return segment_min(complex(x, x), ids, 2); }, "segment_min: takes real numbers");
+  says<ValueError>([&] { return segment_prod(x, ids, -1); }, "num_segments must not be negative, got -1");
+  says<TraceError>([&] { return jit([&](const Array& i) { return segment_sum(x, i); })(ids); }, "give num_segments");
+  auto far = asarray(std::vector<std::int64_t>{0, std::int64_t{1} << 32, 1, -(std::int64_t{1} << 32)});
+  EXPECT_TRUE(array_equal(segment_sum(array({1, 2, 3, 4}), far, 2), array({1, 3})));
+}
+}  // namespace
 }  // namespace bora::laws::names_lax_test

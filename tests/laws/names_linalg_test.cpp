@@ -1,4 +1,4 @@
-// Cases of linalg_functions.h.
+// Cases of numpy.linalg.
 #include "laws/names_table.h"
 
 namespace bora::laws::names_linalg_test {
@@ -113,10 +113,19 @@ void add_functions(NamedCases& cases) {
   BORA_CASE(smooth, "linalg::toeplitz/row", toeplitz(a, b));
   BORA_CASE(steps, "linalg::hilbert/4", hilbert(4, f64));
 }
+void add_vectors(NamedCases& cases) {
+  using namespace linalg;
+  for (auto name : {"vector", "vectors", "batches", "one_matrix"})
+    BORA_CASE(smooth, std::string("linalg::solve/") + name, solve(a, b));
+  BORA_CASE(smooth, "linalg::lu_solve/vector", lu_solve(lu_factor(a), b));
+  BORA_CASE(smooth, "linalg::cho_solve/vector", cho_solve(tril(a), b));
+  BORA_CASE(smooth, "linalg::solve_triangular/vector", solve_triangular(a, b, {.lower = true}));
+}
 }  // namespace
 void add_linalg(NamedCases& cases) {
   add_systems(cases);
   add_norms(cases);
   add_functions(cases);
+  add_vectors(cases);
 }
 }  // namespace bora::laws::names_linalg_test

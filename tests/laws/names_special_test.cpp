@@ -1,4 +1,7 @@
 // Cases of special.h.
+#include "bora/ops/complex.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/special.h"
 #include "laws/names_table.h"
 #include "support/throws.h"
 
@@ -8,6 +11,20 @@ namespace {
 using One = Array (*)(const Array&);
 using Two = Array (*)(const Operand&, const Operand&);
 Arrays both(const SignedLog& r) { return {r.log, r.sign}; }
+Arrays parts(const Array& z) { return {real(z), imag(z)}; }
+void add_hypergeometric(NamedCases& cases) {
+  BORA_CASE(smooth, "special::hyp1f1", special::hyp1f1(a, b, c));
+  for (auto rest : {"wide", "signs", "large", "polynomial", "edges"})
+    BORA_CASE(steps, std::string("special::hyp1f1/") + rest, special::hyp1f1(a, b, c));
+  BORA_CASE(smooth, "special::hyp2f1", special::hyp2f1(a, b, c, in[3]));
+  for (auto rest : {"wide", "near_one", "whole", "left", "signs", "polynomial", "edges"})
+    BORA_CASE(steps, std::string("special::hyp2f1/") + rest, special::hyp2f1(a, b, c, in[3]));
+  BORA_CASE(smooth, "special::wofz", parts(special::wofz(complex(a, b))));
+  BORA_CASE(steps, "special::wofz/wide", parts(special::wofz(complex(a, b))));
+  BORA_CASE(steps, "special::wofz/real", parts(special::wofz(a + b)));
+  BORA_CASE(steps, "special::wofz/imaginary", parts(special::wofz(complex(a, b))));
+  BORA_CASE(steps, "special::polygamma/beside_poles", special::polygamma(a, b));
+}
 }  // namespace
 void add_special(NamedCases& cases) {
   const std::initializer_list<std::pair<std::string, One>> ones_of{{"gamma", special::gamma},
@@ -75,6 +92,7 @@ void add_special(NamedCases& cases) {
   BORA_CASE(steps, "special::logsumexp/none", special::logsumexp(a, none, {.b = b}));
   BORA_CASE(smooth, "special::signed_logsumexp", both(signed_logsumexp(a, 1, {.b = b})));
   BORA_CASE(steps, "special::signed_logsumexp/zero", both(signed_logsumexp(a, none, {.b = b})));
+  add_hypergeometric(cases);
 }
 namespace {
 double at(const Array& y) { return y.astype(f64).item<double>(); }
@@ -134,6 +152,39 @@ TEST(Special, LargeParameters) {
     };
     EXPECT_NEAR(slope(0.9999e8), slope(1.0001e8), 2e-4 * std::abs(slope(1e8)) + 1e-12);
   }
+}
+/// hyp1f1 and hyp2f1 have second derivatives by x; those by parameters twice say that they are none.
+TEST(Special, SecondDerivativesOfHypergeometric) {
+  auto f = [](const Array& a, const Array& x) {
+    return special::hyp1f1(a, 1.75, x) + special::hyp2f1(a, 0.5, 1.25, x / 4) + special::hyp2f1(0.5, 1.5, a, -x);
+  };
+  const double h = 1e-5;
+  auto p = array(1.25, f64), x = array(0.75, f64);
+  auto by_x = [&](const Array& a) { return grad([&](const Array& v) { return f(a, v); })(x); };
+  auto by_a = [&](const Array& v) { return grad([&](const Array& a) { return f(a, v); })(p); };
+  EXPECT_NEAR(at(grad(by_a)(x)), (at(by_x(p + h)) - at(by_x(p - h))) / (2 * h), 1e-8);
+  auto twice = [&](const Array& v) { return grad([&](const Array& w) { return f(p, w); })(v); };
+  EXPECT_NEAR(at(grad(twice)(x)), (at(twice(x + h)) - at(twice(x - h))) / (2 * h), 1e-8);
+  for (auto name : {"hyp1f1: its derivatives by a and b", "hyp2f1: its derivatives by a, b and c"})
+    says<TraceError>(
+        [&] {
+          return grad([&](const Array& a) {
+            return grad([&](const Array& b) {
+              return name[3] == '1' ? special::hyp1f1(b, 2, 0.5) : special::hyp2f1(b, 1, 2, 0.5);
+            })(a);
+          })(p);
+        },
+        name);
+}
+/// The derivative of an analytic function is complex: jvp along 1 and along i.
+TEST(Special, WofzIsAnalytic) {
+  auto z = complex(array(0.75, f64), array(-0.5, f64));
+  auto w = special::wofz(z), want = -2 * (z * w) + complex(array(0., f64), array(2 / std::sqrt(M_PI), f64));
+  auto got = grad([](const Array& v) { return real(special::wofz(v)); })(z);  // JAX's convention: no conjugation
+  EXPECT_NEAR(at(real(got)), at(real(want)), 1e-14);
+  EXPECT_NEAR(at(imag(got)), at(imag(want)), 1e-14);
+  EXPECT_EQ(special::wofz(array(1.f)).dtype(), complex64);
+  EXPECT_EQ(special::wofz(array(1)).dtype(), complex64);
 }
 }  // namespace
 }  // namespace bora::laws::names_special_test

@@ -1,4 +1,10 @@
 // Cases of stats.h.
+#include "bora/ops/complex.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/special.h"
+#include "bora/random/random.h"
+#include "bora/random/gamma_grad.h"
+#include "bora/random/kde.h"
 #include "laws/names_table.h"
 #include "support/throws.h"
 
@@ -80,6 +86,29 @@ void add_whole(NamedCases& cases) {
   cases["stats::binom::logpmf/ends"] = {Takes::steps, with_defaults(binom::logpmf)};
 }
 Arrays both(const stats::Mode& r) { return {r.mode, r.count}; }
+using stats::Bandwidth;
+using stats::gaussian_kde;
+using stats::GaussianKde;
+Arrays parts(const GaussianKde& k) { return {k.neff, k.weights, k.covariance, k.inv_cov}; }
+Array to_a_power(const GaussianKde& k) { return pow(k.neff, array(-0.25, k.neff.dtype())); }
+void add_densities(NamedCases& cases) {
+  BORA_CASE(smooth, "stats::gaussian_kde", gaussian_kde(a).pdf(b));
+  BORA_CASE(smooth, "stats::gaussian_kde/parts", parts(gaussian_kde(a, {.weights = b})));
+  BORA_CASE(smooth, "stats::gaussian_kde/logpdf", gaussian_kde(a).logpdf(b));
+  BORA_CASE(smooth, "stats::gaussian_kde/weights", gaussian_kde(a, {.weights = c})(b));
+  BORA_CASE(smooth, "stats::gaussian_kde/plane",
+            gaussian_kde(a, {.bw_method = Bandwidth::silverman, .weights = c}).evaluate(b));
+  BORA_CASE(smooth, "stats::gaussian_kde/plane_log", gaussian_kde(a, {.weights = c}).logpdf(b));
+  BORA_CASE(smooth, "stats::gaussian_kde/point", gaussian_kde(a)(b));
+  BORA_CASE(smooth, "stats::gaussian_kde/factor", gaussian_kde(a, {.factor = array(0.3, f64)})(b));
+  BORA_CASE(smooth, "stats::gaussian_kde/rule", gaussian_kde(a, {.rule = to_a_power})(b));
+  BORA_CASE(smooth, "stats::gaussian_kde/gaussian", gaussian_kde(a).integrate_gaussian(b, c));
+  BORA_CASE(smooth, "stats::gaussian_kde/gaussian_1d", gaussian_kde(a).integrate_gaussian(b, c));
+  BORA_CASE(smooth, "stats::gaussian_kde/box", gaussian_kde(a).integrate_box_1d(b, c));
+  BORA_CASE(smooth, "stats::gaussian_kde/product", gaussian_kde(a).integrate_kde(gaussian_kde(b)));
+  BORA_CASE(steps, "stats::gaussian_kde/draws", gaussian_kde(a, {.weights = b}).resample(random::key(5), {7}));
+  BORA_CASE(steps, "stats::gaussian_kde/draw", gaussian_kde(a).resample(random::key(6)));
+}
 }  // namespace
 void add_stats(NamedCases& cases) {
   add_shifted(cases);
@@ -113,6 +142,7 @@ void add_stats(NamedCases& cases) {
     BORA_CASE(steps, "stats::rankdata/flat_" + word, stats::rankdata(a, how));
   }
   BORA_CASE(steps, "stats::rankdata", stats::rankdata(a, Ties::average, 0));
+  add_densities(cases);
 }
 namespace {
 using bora::test::says;
@@ -140,6 +170,34 @@ TEST(Stats, GradientsOutsideOfTheSupportAreZero) {
   EXPECT_EQ(worst(grad([](const Array& v) { return sum(stats::gamma::pdf(v, 1.5)); })(left), zero), 0);
   EXPECT_EQ(worst(grad([](const Array& v) { return sum(stats::expon::logcdf(v + 3)) * 0; })(left), zero), 0);
   EXPECT_EQ(worst(grad([](const Array& v) { return sum(stats::pareto::cdf(v, 1.5)); })(left), zero), 0);
+}
+TEST(Stats, MistakesOfDensitiesAreNamed) {
+  auto x = rnd({2, 5}, 1), v = rnd({5}, 2);
+  says<ShapeError>([] { return gaussian_kde(ones({1})); }, "gaussian_kde: the dataset must be [d, n] or [n] with more");
+  says<ShapeError>([&] { return gaussian_kde(x, {.weights = ones({4})}); },
+                   "gaussian_kde: weights f32[4] do not fit the dataset f64[2, 5]: give one for each of 5 points");
+  says<ValueError>([&] { return gaussian_kde(v, {.factor = array(1.), .rule = to_a_power}); }, "takes one of them");
+  says<ShapeError>([&] { return gaussian_kde(v, {.factor = ones({2})}); }, "the factor of the bandwidth must be one");
+  says<ShapeError>([&] { return gaussian_kde(x)(ones({3, 4})); },
+                   "gaussian_kde.evaluate: points f32[3, 4] have 3 dimensions, and the dataset f64[2, 5] has 2");
+  says<ShapeError>([&] { return gaussian_kde(x).integrate_box_1d(0, 1); }, "needs data of one dimension, not 2");
+  says<ShapeError>([&] { return gaussian_kde(x).integrate_kde(gaussian_kde(v)); }, "have different dimensions");
+  says<ShapeError>([&] { return gaussian_kde(x).integrate_gaussian(ones({3}), eye(3)); },
+                   "gaussian_kde.integrate_gaussian: mean f32[3]");
+  says<DtypeError>([&] { return gaussian_kde(complex(v, v)); }, "gaussian_kde: takes real numbers");
+}
+double at(const Array& y) { return y.astype(f64).item<double>(); }
+/// A density has the integral 1, and draws of it its mean.
+TEST(Stats, DensitiesAreDensities) {
+  auto x = rnd({40}, 3);
+  auto k = gaussian_kde(x);
+  EXPECT_NEAR(at(k.integrate_box_1d(-40, 40)), 1, 1e-12);
+  auto draws = k.resample(random::key(1), {200, 100});
+  EXPECT_EQ(draws.shape(), (Shape{1, 200, 100}));
+  EXPECT_NEAR(at(mean(draws)), at(mean(x)), 0.02);
+  auto single = gaussian_kde(x.astype(f32));
+  EXPECT_EQ(single(x.astype(f32)).dtype(), f32);
+  EXPECT_NEAR(at(sum(single(x.astype(f32)))), at(sum(k(x))), 1e-4);
 }
 }  // namespace
 }  // namespace bora::laws::names_stats_test

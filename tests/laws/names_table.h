@@ -21,7 +21,7 @@ namespace names_special_test { void add_special(NamedCases&); }
 namespace names_stats_test { void add_stats(NamedCases&); }
 namespace names_activations_test { void add_activations(NamedCases&); }
 namespace names_lax_test { void add_lax(NamedCases&); }
-namespace names_open_test { void add_open(NamedCases&); }
+namespace names_image_test { void add_images(NamedCases&); }
 /// A result as a list.
 inline Arrays results_of(Array x) { return {std::move(x)}; }
 inline Arrays results_of(Arrays x) { return x; }

@@ -1,8 +1,9 @@
 // Interpreters nest in any order: combinations of transformations, levels, closures, control flow.
 #include "bora/base/parallel.h"
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 #include "bora/ops/collectives.h"
 #include "laws/laws.h"
+#include "bora/ops/contractions.h"
 
 namespace bora::laws::nesting_test {
 namespace {

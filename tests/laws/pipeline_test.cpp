@@ -3,14 +3,15 @@
 #include <array>
 #include <cstring>
 #include <random>
-#include "bora/compile/control.h"
-#include "bora/compile/executable.h"
-#include "bora/compile/program.h"
-#include "bora/ops/collective_primitives.h"
+#include "compile/api/control.h"
+#include "compile/api/executable.h"
+#include "compile/api/program.h"
+#include "ops/api/collective_primitives.h"
 #include "bora/ops/sharding.h"
 #include "compile/testing.h"
 #include "laws/laws.h"
 #include "support/text.h"
+#include "bora/ops/contractions.h"
 
 namespace bora::laws::pipeline_test {
 namespace {

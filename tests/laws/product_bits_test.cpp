@@ -2,7 +2,8 @@
 #include <cstring>
 #include <random>
 #include "bora/base/parallel.h"
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
+#include "bora/ops/contractions.h"
 #include "laws/laws.h"
 
 namespace bora::laws::product_bits_test {

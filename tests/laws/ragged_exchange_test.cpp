@@ -1,12 +1,12 @@
 // ragged_all_to_all against loops over the slices, on meshes and over a mapped axis.
-#include "bora/ops/ragged_exchange.h"
+#include "bora/ops/collectives.h"
 #include <random>
 #include "laws/laws.h"
 #include "support/throws.h"
 
 namespace bora::laws::ragged_exchange_test {
 namespace {
-/// What every member passes, stacked, and what it gets.
+/// The operands of every member, stacked, and its results.
 struct Exchange {
   Array operand, output, input_offsets, send_sizes, output_offsets, recv_sizes, want;
 };

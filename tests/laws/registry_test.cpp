@@ -1,5 +1,7 @@
 // Laws over the registry: derivatives, batching, staging, sharding of every primitive.
 #include <set>
+#include "bora/ops/calculus.h"
+#include "bora/ops/contractions.h"
 #include "laws/laws.h"
 
 namespace bora::laws::registry_test {

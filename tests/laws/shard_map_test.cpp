@@ -7,7 +7,7 @@ namespace {
 using Axes = std::vector<MeshAxis>;
 const Axes kBoth{{"data", 2}, {"model", 2}};
 
-/// What shard_map(f, .., out) throws on a 2 x 2 mesh; empty if nothing.
+/// The error text of shard_map(f, .., out) on a 2 x 2 mesh; empty if there is none.
 template <class F> std::string refusal(const F& f, const Spec& out, const Spec& in = Spec{"data"}) {
   std::string said;
   std::mutex m;

@@ -1,7 +1,7 @@
 // Sharded = local for programs rather than single primitives: draws, shard_map, scans, nested transformations,
 // training.
 #include "bora/models/gpt2.h"
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 #include "bora/ops/collectives.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/sharding.h"
@@ -9,6 +9,7 @@
 #include "bora/optim/optim.h"
 #include "laws/laws.h"
 #include "support/throws.h"
+#include "bora/ops/contractions.h"
 
 namespace bora::laws::shard_test {
 namespace {

@@ -2,6 +2,7 @@
 #include <unistd.h>
 #include <filesystem>
 #include "bora/base/parallel.h"
+#include "bora/ops/contractions.h"
 #include "laws/golden.h"
 #include "support/temp_folder.h"
 

@@ -1,6 +1,7 @@
 // Singular values of matrices that divide and conquer finds hard: equal, zero, graded and tiny ones.
 #include <cmath>
 #include "bora/base/parallel.h"
+#include "bora/ops/contractions.h"
 #include "laws/laws.h"
 #include "support/matrices.h"
 

@@ -1,6 +1,6 @@
 // ulp_table.h -- the special functions whose errors ulp_test.cpp measures, where, and the bounds that it enforces.
 #pragma once
-#include "bora/ops/special_further.h"
+#include "bora/ops/special.h"
 #include "laws/laws.h"
 
 namespace bora::laws {

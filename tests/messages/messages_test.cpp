@@ -1,4 +1,4 @@
-// What errors and warnings say: the operation, the values, and what to do.
+// The texts of errors and warnings: the operation, the values, and what to do.
 #include <bora/bora.h>
 #include <gtest/gtest.h>
 #include "support/throws.h"

@@ -2,6 +2,8 @@
 // must compile.
 #include <functional>
 #if CASE >= 60
+#include "bora/ops/indexing.h"
+#include "bora/ops/reductions.h"
 #include "bora/xtensor.h"
 #endif
 #include "bora/fx/transforms.h"

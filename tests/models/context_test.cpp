@@ -40,7 +40,7 @@ std::vector<Kind> kinds() {
 /// Rows of several documents if they are packed; some targets do not count.
 Batch batch(const Mesh& mesh, bool packed, std::int64_t positions = kPositions) {
   auto mine = rows_of_rank(kRows, mesh);
-  data::RowShape shape{.positions = positions, .segments = packed, .places = packed};
+  data::RowShape shape{.positions = positions, .segments = packed, .restart_positions = packed};
   auto r = test::rows_of_tokens(mine.begin, mine.end, shape);
   for (std::size_t i = 0; i < r.tokens.size(); ++i) {
     auto at = mine.begin * positions + static_cast<std::int64_t>(i), row = at / positions, place = at % positions;
@@ -48,7 +48,7 @@ Batch batch(const Mesh& mesh, bool packed, std::int64_t positions = kPositions) 
     if (!packed) continue;
     auto length = 3 + row;  // of a document
     r.segments[i] = static_cast<std::int32_t>(place / length);
-    r.places[i] = static_cast<std::int32_t>(place % length);
+    r.positions[i] = static_cast<std::int32_t>(place % length);
   }
   return make_batch(r, kRows, mesh);
 }
@@ -67,10 +67,8 @@ ModelOptions options_for(const Case& c, const AxisMapping& storage) {
 }
 void on_mesh(const Case& c, const std::function<void(const Mesh&, const LayoutMappings&)>& f) {
   training::MeshSettings s{.axes = c.mesh, .layout = c.layout};
-  auto shape = resolve_mesh(s, static_cast<int>(ranks_of_mesh(s.axes)));
-  std::vector<MeshAxis> axes;
-  for (auto& axis : shape.axes) axes.push_back({axis.first.str(), axis.second});
-  local_mesh(axes, [&](const Mesh& mesh) {
+  auto shape = resolve_mesh(s, static_cast<int>(s.axes.ranks()));
+  local_mesh(shape, [&](const Mesh& mesh) {
     auto where = mappings_of(s, shape);
     UseMapping split(where.compute);
     f(mesh, where);

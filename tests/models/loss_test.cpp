@@ -52,7 +52,7 @@ using test::kVocabulary;
 constexpr std::int64_t kBatch = 12, kPositions = 8;
 /// Packed rows whose documents and weights differ from row to row.
 data::Rows rows(std::int64_t begin, std::int64_t end) {
-  data::RowShape shape{.positions = kPositions, .segments = true, .places = true};
+  data::RowShape shape{.positions = kPositions, .segments = true, .restart_positions = true};
   auto r = data::Rows::zeros(begin, end, shape);
   for (std::size_t i = 0; i < r.tokens.size(); ++i) {
     auto at = begin * kPositions + static_cast<std::int64_t>(i);
@@ -61,7 +61,7 @@ data::Rows rows(std::int64_t begin, std::int64_t end) {
     r.targets[i] = static_cast<std::int32_t>((at + 1) * 7 % kVocabulary);
     r.weights[i] = at % 5 == 4 || row == 3 ? 0 : 1;
     r.segments[i] = p < cut ? 1 : 2;
-    r.places[i] = static_cast<std::int32_t>(p < cut ? p : p - cut);
+    r.positions[i] = static_cast<std::int32_t>(p < cut ? p : p - cut);
   }
   return r;
 }

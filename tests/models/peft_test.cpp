@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <filesystem>
 #include <fstream>
-#include "bora/base/file.h"
+#include "base/api/file.h"
 #include "bora/models/gpt2.h"
 #include "bora/models/pretrained.h"
 #include "bora/train/trainer.h"

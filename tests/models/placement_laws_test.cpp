@@ -42,10 +42,8 @@ struct Result {
 /// Two steps. from: the folder of a checkpoint to continue; to: a folder for one at the end.
 Result train(const Model& model, const Settings& s, const std::string& from = {}, const std::string& to = {}) {
   Result r;
-  auto shape = resolve_mesh(s, static_cast<int>(ranks_of_mesh(s.axes)));
-  std::vector<MeshAxis> axes;
-  for (auto& axis : shape.axes) axes.push_back({axis.first.str(), axis.second});
-  local_mesh(axes, [&](const Mesh& mesh) {
+  auto shape = resolve_mesh(s, static_cast<int>(s.axes.ranks()));
+  local_mesh(shape, [&](const Mesh& mesh) {
     auto where = mappings_of(s, shape);
     UseMapping split(where.compute);
     optim::AdamWConfig adamw{.lr = 1e-2, .schedule = {.warmup = 0}};
@@ -71,7 +69,7 @@ Result train(const Model& model, const Settings& s, const std::string& from = {}
   });
   return r;
 }
-std::string name_of(const Settings& s) { return placement_name(s) + " on " + s.axes; }
+std::string name_of(const Settings& s) { return placement_name(s) + " on " + to_string(s.axes); }
 const training::RuleSettings several = {
     {{"embed", "data"}, {"mlp", "data", "model"}, {"head_size", "model"}, {"layers", "model"}},
     {{"batch", "replica", "data"}, {"position", "model"}, {"mlp", "model"}, {"vocab"}}};

@@ -7,11 +7,11 @@
 #include <unistd.h>
 #include <cctype>
 #include <filesystem>
-#include "bora/base/file.h"
+#include "base/api/file.h"
 #include "bora/models/gpt2.h"
-#include "bora/ops/functions.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 #include "bora/train/trainer.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"

@@ -33,7 +33,7 @@ std::vector<fs::path> folders() {
       if (entry.is_directory() && entry.path().filename().string().starts_with(kind)) all.push_back(entry.path());
   return all;
 }
-/// Where a leaf is in the files.
+/// The parts of the files that hold a leaf.
 std::vector<TensorPart> parts_of(const std::vector<HfWeight>& table, const std::string& leaf, const Type& type) {
   for (auto& w : table) {
     if (w.leaf != leaf) continue;

@@ -39,7 +39,7 @@ struct Result {
   Arrays parameters;
   double loss = 0;
 };
-/// Of one step of plain gradient descent.
+/// Parameters and loss after one step of plain gradient descent.
 Result after_step(const Model& model, const std::vector<MeshAxis>& axes, const std::string& layout,
                   std::int64_t microbatches, nn::Schedule schedule) {
   Result r;

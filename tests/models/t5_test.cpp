@@ -6,7 +6,7 @@
 #include "bora/optim/config.h"
 #include "bora/train/trainer.h"
 #include "models/small.h"
-#include "models/t5.h"
+#include "models/families/t5.h"
 
 namespace t5_test {
 using namespace bora;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <set>
-#include "bora/compile/executable.h"
+#include "compile/api/executable.h"
 #include "bora/models/gpt2.h"
 #include "bora/models/lm.h"
 #include "bora/models/peft.h"
@@ -14,7 +14,7 @@
 #include "models/small.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
-#include "train/resume.h"
+#include "train/api/resume.h"
 
 namespace tuning_test {
 using namespace bora;
@@ -116,7 +116,7 @@ TEST(Freeze, FrozenParametersKeepTheirBitsOnEveryLayoutAndCostNothing) {
       expect_near(got.after, want.after, 1e-4, name);
       for (std::size_t i = 0; i < want.losses.size(); ++i) EXPECT_NEAR(got.losses[i], want.losses[i], 1e-3) << name;
     }
-    // Where nothing before them is frozen out, the others go as they would alone.
+    // The others go as they would alone, since nothing before them is frozen out.
     auto one = train(type, tuning, {"dp", 1, 1, 1}, 1), all = train(type, {}, {"dp", 1, 1, 1}, 1);
     for (auto& [path, v] : one.after) {
       if (frozen(path)) continue;
@@ -164,7 +164,7 @@ TEST(Lora, OnlyAdaptersAreTrainedAndStoredOnEveryLayout) {
       }
     }
 }
-/// Where queries are multiplied to scale the scores, so is what an adapter adds to them.
+/// Queries are multiplied to scale the scores; an adapter's part of them is too.
 TEST(Lora, IsScaledAsTheWeightIs) {
   for (bool by_layer : {false, true})
     for (bool by_size : {false, true}) {

@@ -1,9 +1,11 @@
-// What holds for every dtype: their tables differ, and a new dtype must be in all of them.
+// Laws of every dtype, of which a new one must have its row in each table.
 #include "bora/named/named.h"
+#include "bora/ops/manipulation.h"
 #include <limits>
 #include "bora/named/index.h"
 #include "bora/named/reduce.h"
 #include "bora/ops/convolution.h"
+#include "bora/ops/creation.h"
 #include "ops/checks.h"
 
 namespace dtypes_test {

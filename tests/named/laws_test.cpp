@@ -1,7 +1,7 @@
-// Laws over the registry of named functions (src/named/registry.h): a function is tested the day it has a row.
+// Laws over the registry of named functions (src/named/api/registry.h): a function is tested the day it has a row.
 #include <set>
 #include "laws/laws.h"
-#include "named/registry.h"
+#include "named/api/registry.h"
 
 namespace bora::laws::laws_test {
 namespace {

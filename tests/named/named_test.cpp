@@ -3,6 +3,7 @@
 #include "bora/named/mapping.h"
 #include "bora/named/random.h"
 #include "bora/named/transforms.h"
+#include "bora/ops/contractions.h"
 #include "support/throws.h"
 
 namespace bora::named_test {

@@ -120,7 +120,7 @@ void Network::make_host(int host, Port& p) const {
     << "link set net0 mtu " << wire_.mtu << " up\n"
     << "addr add " << address(host) << "/24 dev net0\n"
     << "addr add " << address6(host) << "/64 dev net0 nodad\n"
-    // What clusters use; the machine's own default may be another.
+    // Clusters use cubic; the machine's own default may be another.
     << "route replace 10.77.0.0/24 dev net0 congctl cubic\n"
     << "route replace fd77::/64 dev net0 congctl cubic\n";
   ip(s.str());

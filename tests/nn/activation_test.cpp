@@ -114,8 +114,8 @@ TEST(Activation, LayersTakeAllOfThem) {
     auto f = row.value;
     auto mlp = nn::Mlp::init(embed, hidden, random::key(0), {}, {}, f);
     EXPECT_TRUE(array_equal(mlp(x).array(), mlp.down(nn::activate(f, mlp.up(x))).array())) << row.word;
-    auto gated = nn::GatedMlp::init(embed, hidden, random::key(0), {}, {}, f);
-    EXPECT_TRUE(array_equal(gated(x).array(), gated.down(nn::activate(f, gated.gate(x)) * gated.up(x)).array()))
+    auto gated = nn::Mlp::gated(embed, hidden, random::key(0), {}, {}, f);
+    EXPECT_TRUE(array_equal(gated(x).array(), gated.down(nn::activate(f, (*gated.gate)(x)) * gated.up(x)).array()))
         << row.word;
     auto deep = nn::DeepMlp::init(embed, hidden, {"width", 5}, 1, random::key(0), {.activation = f});
     EXPECT_TRUE(array_equal(deep(x).array(), deep.layers[1](nn::activate(f, deep.layers[0](x))).array())) << row.word;

@@ -35,7 +35,8 @@ TEST(LayersGolden, RmsNorm) {
 TEST(LayersGolden, GatedMlp) {
   Axis hidden{"mlp", 12};
   equals("gated_mlp", {Axis{"batch", 3}, Embed}, [&](auto cast) {
-    return cast(nn::GatedMlp{linear(1, Embed, hidden), linear(2, Embed, hidden), linear(3, hidden, Embed)});
+    return cast(nn::Mlp{linear(1, Embed, hidden), linear(2, Embed, hidden), linear(3, hidden, Embed),
+                        nn::Activation::silu});
   });
 }
 TEST(LayersGolden, Rotary) {

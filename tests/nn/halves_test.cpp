@@ -1,5 +1,5 @@
 // Sums of many gradients of bf16 and f16 are f32, and stay pending on a mesh.
-#include "bora/ops/terms.h"
+#include "bora/ops/sharding.h"
 #include "laws/laws.h"
 
 namespace bora::laws::halves_test {

@@ -1,5 +1,6 @@
 // Every line of tests/golden/initializers.txt (made by JAX, see make_initializers.py), drawn again.
-#include "bora/nn/initializers.h"
+#include "bora/ops/contractions.h"
+#include "bora/nn/init.h"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <map>

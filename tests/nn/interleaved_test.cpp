@@ -63,7 +63,7 @@ TEST(Interleaved, IsTheLossOfAllRows) {
   auto want = wanted(in);
   for (auto& layout : stage_layouts()) {
     auto stages = static_cast<std::int64_t>(layout.mesh[0].size);
-    // Where other axes split too, two numbers of parts, unless BORA_LAWS=full.
+    // Two numbers of parts are enough if other axes split too, unless BORA_LAWS=full.
     auto numbers = layout.mesh.size() == 1 || effort() == Effort::full
                        ? std::vector{std::int64_t{1}, stages, 2 * stages, 4 * stages}
                        : std::vector{stages, 2 * stages};

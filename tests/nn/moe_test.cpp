@@ -1,5 +1,6 @@
 // The layer of experts against every expert computed for every token.
 #include "bora/nn/moe.h"
+#include "bora/ops/contractions.h"
 #include <sstream>
 #include "laws/laws.h"
 

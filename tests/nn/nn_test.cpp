@@ -5,6 +5,7 @@
 #include "bora/nn/loss.h"
 #include "bora/nn/policy.h"
 #include "bora/nn/stacked.h"
+#include "bora/ops/contractions.h"
 #include "support/throws.h"
 
 namespace bora::nn_test {
@@ -49,7 +50,29 @@ TEST(Layers, InitialValuesAreOfTheirDistribution) {
   EXPECT_LT(amax(abs(weight(nn::Init::truncated_normal(0.02)))).item<double>(), 0.06);
   EXPECT_EQ(deviation(weight(nn::Init::ones())), 1);
   EXPECT_EQ(deviation(weight(nn::Init::zeros())), 0);
+  EXPECT_NEAR(deviation(weight(nn::initializers::he_uniform())), std::sqrt(2. / 50), 4e-3);
+  for (auto& init :
+       {nn::Init::fan_in(2), nn::Init::lecun_normal(), nn::Init::normal(0.3), nn::initializers::he_normal()})
+    EXPECT_TRUE(array_equal(weight(init).array(), init(random::key(1), {50, 400}))) << "by axes and by shape";
   EXPECT_NEAR(deviation(nn::Embedding::init(out, in, random::key(2)).weight), cut / 50, 4e-4);
+}
+TEST(Layers, EmbeddingsAreResized) {
+  Axis vocab{"vocab", 300}, embed{"embed", 16};
+  auto e = nn::Embedding::init(vocab, embed, random::key(2));
+  auto same = [&](const nn::Embedding& other, std::int64_t n) {
+    return array_equal(other.weight[{"vocab", range(0, n)}].array(), e.weight[{"vocab", range(0, n)}].array());
+  };
+  auto shorter = e.resize_embeddings(7), longer = e.resize_embeddings(500, random::key(3));
+  EXPECT_EQ(shorter.weight.axes(), (std::vector<Axis>{vocab.resize(7), embed}));
+  EXPECT_TRUE(same(shorter, 7));
+  EXPECT_EQ(longer.weight.axes(), (std::vector<Axis>{vocab.resize(500), embed}));
+  EXPECT_TRUE(same(longer, 300));
+  auto more = longer.weight[{"vocab", range(300, 500)}];
+  auto deviation = [](const NamedArray& w) { return std::sqrt(mean(square(w)).item<double>()); };
+  EXPECT_NEAR(deviation(more) / deviation(e.weight), 1, 0.1);
+  EXPECT_EQ(deviation(e.resize_embeddings(500).weight[{"vocab", range(300, 500)}]), 0);
+  auto indices = named(array({0, 6}), Batch);
+  EXPECT_TRUE(array_equal(shorter.embed(indices).array(), e.embed(indices).array()));
 }
 TEST(Layers, LayerNormHasMeanZeroAndVarianceOne) {
   auto y = nn::LayerNorm::init(Embed)(input() * 5 + 3);
@@ -107,6 +130,27 @@ TEST(Layers, HeadsThatShareKeysEqualHeadsWithCopies) {
     l->out = {heads, group, size};
   }
   EXPECT_TRUE(allclose(shared(input()).array(), copied(input()).array(), 1e-5, 1e-6));
+}
+TEST(Layers, AttentionToGivenKeysAndByDecodingIsAttentionToItself) {
+  Axis heads{"heads", 2}, group{"head_group", 3}, size{"head_size", 4};
+  auto a = nn::Attention::init(Embed, heads, size, random::key(0),
+                               {.group = group, .theta = 100., .norm_eps = 1e-6F, .soft_cap = 3.});
+  auto x = input(), want = a(x, {.window = 3});
+  EXPECT_TRUE(allclose(a(x, a.keys(x), {.causal = true, .window = 3}).array(), want.array(), 1e-5, 1e-6));
+  EXPECT_TRUE(allclose(a(x, a.keys(x)).array(), a(x, {.causal = false}).array(), 1e-5, 1e-6));
+  auto kv = a.cache(Batch, 7);
+  std::int64_t seen = 0;
+  for (std::int64_t n : {3, 1, 1}) {
+    auto part = x[{"position", range(seen, seen + n)}];
+    auto [y, next] = a.decode(part, kv, array(seen).astype(i32), {.window = 3});
+    EXPECT_TRUE(allclose(y.array(), want[{"position", range(seen, seen + n)}].array(), 1e-5, 1e-6)) << seen;
+    kv = next, seen += n;
+  }
+  auto segments = (arange(Position) >= 2).astype(i32);
+  EXPECT_THROW((void)a.decode(x, kv, array(0), {.segments = segments}), ValueError);
+  EXPECT_THROW((void)a(x, a.keys(x), {.key_segments = segments}), ValueError);
+  auto learned = nn::Attention::init(Embed, heads, size, random::key(0), {.learned_key = true});
+  EXPECT_THROW((void)learned(x, {.window = 2}), ValueError);
 }
 TEST(Layers, DropoutKeepsTheMeanAndNeedsAKey) {
   nn::Dropout d{0.25f};

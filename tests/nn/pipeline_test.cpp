@@ -147,7 +147,7 @@ TEST(Pipeline, ThroughFollowsTheMapping) {
     close({gather(through(in.shift).array())}, {twice.array()}, 1e-12, "a rule");
   });
 }
-/// Of each layer: a sum over the rows for every place of a vector, and a number.
+/// Values of a layer: a sum over the rows for every place of a vector, and a number.
 struct Values {
   NamedArray squares;  // [embed]
   Array total;

@@ -1,12 +1,12 @@
 // Layers of torch, Equinox and Flax users against torch (tests/golden/make_torch_layers.py), and what they refuse.
-#include "bora/nn/adaptive_pool.h"
+#include "bora/nn/attention.h"
 #include "bora/nn/block_seq.h"
-#include "bora/nn/deep_mlp.h"
-#include "bora/nn/dense_general.h"
 #include "bora/nn/identity.h"
-#include "bora/nn/multihead_attention.h"
+#include "bora/nn/linear.h"
+#include "bora/nn/mlp.h"
+#include "bora/nn/pool.h"
 #include "bora/nn/prelu.h"
-#include "bora/nn/recurrent_cells.h"
+#include "bora/nn/recurrent.h"
 #include "bora/nn/sequential.h"
 #include "bora/nn/spectral_norm.h"
 #include "nn/golden.h"
@@ -19,7 +19,7 @@ const Axis KeyPosition{"key_position", 3};
 using bora::test::says;
 
 // ---- MultiheadAttention ---------------------------------------------------------------------------------------------
-nn::MultiheadAttention multihead(const NamedArray& q, const nn::MultiheadAttentionInit& options = {}) {
+nn::MultiheadAttention multihead(const NamedArray& q, const nn::AttentionInit& options = {}) {
   auto a = nn::MultiheadAttention::init(Embed, Heads, Size, random::key(0), options);
   auto of = [&](int k, const NamedArray& like) { return operand(k, Axes(like.axes())).astype(q.dtype()); };
   a.q.weight = q, a.k.weight = of(2, a.k.weight), a.v.weight = of(3, a.v.weight), a.out.weight = of(4, a.out.weight);
@@ -32,7 +32,7 @@ NamedArray not_padding() {
   auto b = broadcast_to(arange(Rows), {Rows, KeyPosition}), k = broadcast_to(arange(KeyPosition), {Rows, KeyPosition});
   return b == 1 || k < 2;
 }
-void attends(const std::string& name, const nn::MultiheadMask& mask, const nn::MultiheadAttentionInit& options = {},
+void attends(const std::string& name, const nn::AttentionMask& mask, const nn::AttentionInit& options = {},
              bool weights = false) {
   auto limits = [&](Dtype d) {
     auto m = mask;
@@ -52,8 +52,8 @@ void attends(const std::string& name, const nn::MultiheadMask& mask, const nn::M
 TEST(MultiheadAttention, OfItself) {
   attends("mha_self", {}, {}, true);
   attends("mha_causal", {.causal = true});
-  attends("mha_padding", {.mask = not_padding(), .bias = operand(14, {Position, KeyPosition})}, {}, true);
-  attends("mha_more", {.causal = true, .mask = not_padding()}, {.learned_key = true, .zero_key = true}, true);
+  attends("mha_padding", {.explicit_mask = not_padding(), .bias = operand(14, {Position, KeyPosition})}, {}, true);
+  attends("mha_more", {.causal = true, .explicit_mask = not_padding()}, {.learned_key = true, .zero_key = true}, true);
 }
 TEST(MultiheadAttention, OfAnotherSequence) {
   Axis five{"position", 5}, keys{"k", 6}, values{"v", 7}, key_position{"key_position", 5};
@@ -63,7 +63,7 @@ TEST(MultiheadAttention, OfAnotherSequence) {
     auto a = multihead(q, {.key_embed = keys, .value_embed = values});
     auto d = x.dtype();
     return a(x, a.keys(operand(12, {Rows, five, keys}).astype(d), operand(13, {Rows, five, values}).astype(d)),
-             {.mask = seen});
+             {.explicit_mask = seen});
   });
 }
 TEST(MultiheadAttention, DecodingIsTheWholeSequence) {
@@ -89,12 +89,12 @@ TEST(MultiheadAttention, DecodingIsTheWholeSequence) {
 TEST(MultiheadAttention, RowsThatSeeNothingAndArgumentsThatDoNotFit) {
   auto a = multihead(operand(1, {Embed, Heads, Size}));
   auto x = operand(0, {Rows, Position, Embed});
-  auto y = a(x, {.mask = zeros(KeyPosition, boolean)});
+  auto y = a(x, {.explicit_mask = zeros(KeyPosition, boolean)});
   EXPECT_TRUE(allclose(y.array(), broadcast_to(*a.out.bias, Axes(y.axes())).array()));
   EXPECT_EQ(a(zeros({Rows, Position.resize(0), Embed}, f64)).size(), 0);
   says<AxisError>([&] { return a(x[{Position, 0}]); }, "has no axis 'position'");
   auto other = ones(Axis{"other", 3}, boolean);
-  says<AxisError>([&] { return a(x, {.mask = other}); }, "the mask {other:3} has axis 'other'");
+  says<AxisError>([&] { return a(x, {.explicit_mask = other}); }, "the mask {other:3} has axis 'other'");
   says<AxisError>([&] { return a(x, nn::KeyValues{x, x}); }, "make them with keys(sequence)");
   says<AxisError>([&] { return a.keys(operand(0, {Rows, Embed})); }, "has no axis 'position'");
 }

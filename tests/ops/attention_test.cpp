@@ -2,9 +2,10 @@
 // tiles.
 #include <fstream>
 #include <sstream>
-#include "bora/compile/executable.h"
+#include "compile/api/executable.h"
 #include "bora/bora.h"
 #include "bora/fx/core.h"
+#include "bora/ops/contractions.h"
 #include "ops/checks.h"
 
 namespace bora::test::attention_test {

@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <map>
 #include "bora/array/primitive.h"
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/ops.h"
 #include "support/throws.h"
+#include "bora/ops/indexing.h"
 
 namespace bora::test {
 inline std::vector<double> numbers(const Array& x) { return x.to_vector<double>(); }

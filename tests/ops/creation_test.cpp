@@ -1,3 +1,7 @@
+#include "bora/ops/manipulation.h"
+#include "bora/ops/nn.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 #include "ops/checks.h"
 
 namespace creation_test {

@@ -1,3 +1,5 @@
+#include "bora/ops/calculus.h"
+#include "bora/ops/reductions.h"
 #include "ops/checks.h"
 #include <numeric>
 

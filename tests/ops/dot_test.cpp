@@ -1,9 +1,9 @@
+#include "bora/ops/contractions.h"
 #include "bora/ops/creation.h"
-#include "bora/compile/program.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/primitives.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "compile/api/program.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
+#include "ops/api/primitives.h"
 #include "ops/reference.h"
 
 namespace bora::dot_test {

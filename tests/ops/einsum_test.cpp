@@ -1,6 +1,6 @@
+#include "bora/ops/contractions.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
 #include "ops/reference.h"
 
 namespace bora::einsum_test {

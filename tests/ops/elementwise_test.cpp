@@ -1,3 +1,7 @@
+#include "bora/ops/calculus.h"
+#include "bora/ops/nn.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 #include "ops/checks.h"
 #include <limits>
 #include <random>

@@ -1,8 +1,8 @@
-#include "bora/ops/index.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/primitives.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
+#include "ops/api/primitives.h"
 #include "ops/reference.h"
 
 namespace bora::index_test {

@@ -1,7 +1,7 @@
 #include "bora/ops/creation.h"
-#include "bora/ops/primitives.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/sorting.h"
+#include "ops/api/primitives.h"
 #include "ops/reference.h"
 
 namespace bora::order_test {

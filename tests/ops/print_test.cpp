@@ -1,3 +1,4 @@
+#include "bora/ops/ufuncs.h"
 #include "ops/checks.h"
 #include <limits>
 #include <sstream>

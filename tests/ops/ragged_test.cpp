@@ -1,5 +1,5 @@
 // Rows in groups times the matrix of their group, against a loop over the rows.
-#include "bora/ops/ragged.h"
+#include "bora/ops/contractions.h"
 #include <gtest/gtest.h>
 #include "bora/base/parallel.h"
 #include "bora/bora.h"

@@ -1,8 +1,9 @@
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
+#include "ops/api/primitives.h"
+#include "bora/ops/arguments.h"
 #include <thread>
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/primitives.h"
 #include "ops/reference.h"
 
 namespace bora::shape_test {

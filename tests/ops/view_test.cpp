@@ -1,3 +1,6 @@
+#include "bora/ops/calculus.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
 #include "ops/checks.h"
 
 namespace view_test {

@@ -6,7 +6,7 @@
 #include <map>
 #include "bora/bora.h"
 #include "bora/optim/config.h"
-#include "bora/optim/further.h"
+#include "bora/optim/optim.h"
 #include "support/throws.h"
 
 namespace bora::around_test {

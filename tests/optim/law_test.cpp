@@ -8,7 +8,7 @@
 #include <set>
 #include "bora/bora.h"
 #include "bora/optim/config.h"
-#include "bora/optim/further.h"
+#include "bora/optim/optim.h"
 #include "support/temp_folder.h"
 
 namespace bora::law_test {

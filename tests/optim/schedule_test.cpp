@@ -60,7 +60,7 @@ TEST(Schedules, WithoutATransitionStayWhereTheyBegin) {
     EXPECT_EQ(optim::linear_schedule(0.25, 1, 0)(array(step)).item<float>(), 0.25F);
     EXPECT_EQ(optim::warmup_constant_schedule(0.25, 1, 0)(array(step)).item<float>(), 0.25F);
   }
-  // Where something follows, it begins at once.
+  // A schedule that follows begins at once.
   EXPECT_EQ(optim::warmup_cosine_decay_schedule(0.25, 1, 0, 10)(array(0)).item<float>(), 1);
   EXPECT_EQ(optim::warmup_exponential_decay_schedule(0.25, 1, 0, 10, 0.5)(array(0)).item<float>(), 1);
 }

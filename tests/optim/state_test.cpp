@@ -87,65 +87,6 @@ TEST_F(OptimState, ACountStaysAtItsEnd) {
   }
 }
 
-/// The same state with the names of earlier versions: place in the chain, field, parameter.
-TrainState old(const TrainState& s, const std::map<std::string, std::string>& places) {
-  TrainState r{s.params, {}};
-  for (auto& [name, a] : s.optimizer.entries) {
-    auto dot = name.find('.');
-    r.optimizer.entries[places.at(name.substr(0, dot)) + name.substr(dot + 1)] = a;
-  }
-  return r;
-}
-TEST_F(OptimState, OldCheckpointsAreReadUnderTodaysNames) {
-  auto adamw = optim::adamw({.learning_rate = 0.1});
-  auto sgd = optim::sgd({.momentum = 0.9});
-  auto two = optim::chain(optim::trace(0.5), optim::sgd({.momentum = 0.9}), optim::scale_by_adam());
-  struct Case {
-    optim::Transform tx;
-    std::map<std::string, std::string> places;
-  };
-  for (auto& [tx, places] : std::vector<Case>{
-           {adamw, {{"adam", "0."}, {"learning_rate", "2."}}},
-           {clipped(adamw), {{"adam", "1.0."}, {"learning_rate", "1.2."}}},
-           {sgd, {{"trace", "0."}, {"learning_rate", "1."}}},
-           {optim::sgd(), {{"learning_rate", ""}}},
-           {optim::trace(0.9), {{"trace", ""}}},
-           {optim::scale_by_adam(), {{"adam", ""}}},
-           {two, {{"trace", "0."}, {"trace2", "1.0."}, {"learning_rate", "1.1."}, {"adam", "2."}}},
-       }) {
-    auto s = steps(tx, begin(tx), 2);
-    save_tree(folder, old(s, places));
-    expect_same(load_tree(folder, begin(tx), {}, optim::current_names), s);
-    save_tree(folder, s);  // today's names stay
-    expect_same(load_tree(folder, begin(tx), {}, optim::current_names), s);
-  }
-  save_tree(folder, old(steps(adamw, begin(adamw), 2), {{"adam", "0."}, {"learning_rate", "2."}}));
-  auto continued = load_tree(folder, begin(clipped(adamw)), {}, optim::current_names);  // and clipping is new
-  expect_same(continued, steps(adamw, begin(adamw), 2));
-  EXPECT_THROW((void)load_tree(folder, begin(sgd), {}, optim::current_names), CheckpointError);
-  EXPECT_THROW((void)load_tree(folder, begin(adamw)), CheckpointError);
-}
-TEST_F(OptimState, OnlyOldNamesAreMapped) {
-  Names in{"params.entries.0.weight",      "step",
-           "optimizer.entries.1.0.count",  "optimizer.entries.1.0.mu.0.w",
-           "optimizer.entries.1.0.nu.0.w", "optimizer.entries.1.2.count",
-           "optimizer.entries.10.count",   "optimizer.entries.adam.count",
-           "more.entries.0.trace.",        "entries.trace.trace.w",
-           "optimizer.entries.3"};
-  Names out{"params.entries.0.weight",
-            "step",
-            "optimizer.entries.adam.count",
-            "optimizer.entries.adam.mu.0.w",
-            "optimizer.entries.adam.nu.0.w",
-            "optimizer.entries.learning_rate.count",
-            "optimizer.entries.learning_rate2.count",
-            "optimizer.entries.adam.count",
-            "more.entries.trace.trace.",
-            "entries.trace.trace.w",
-            "optimizer.entries.3"};
-  EXPECT_EQ(optim::current_names(in), out);
-}
-
 TEST_F(OptimState, LayersSayWhichOfTheirParametersDecay) {
   struct Owner {
     nn::LayerNorm norm;

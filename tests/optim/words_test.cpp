@@ -1,11 +1,11 @@
-// Words of the settings whose optimizers are functions of further.h: each read from YAML makes the updates of its
+// Words of the settings whose optimizers are functions of optim.h: each read from YAML makes the updates of its
 // function with the same numbers.
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
 #include "bora/bora.h"
 #include "bora/optim/config.h"
-#include "bora/optim/further.h"
+#include "bora/optim/optim.h"
 
 namespace bora::words_test {
 namespace {
@@ -23,7 +23,7 @@ config::Choice<optim::Kind> kind_of(const std::string& yaml) {
   kind.check("optimizer");
   return kind;
 }
-/// Of four steps.
+/// Updates of four steps.
 std::vector<float> updates(const optim::Transform& tx) {
   auto p = numbers(1);
   auto s = tx.init(p);

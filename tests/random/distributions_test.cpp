@@ -1,5 +1,5 @@
 // Every line of tests/golden/distributions.txt (made by JAX, see make_distributions.py), drawn again; moments, errors.
-#include "bora/random/distributions.h"
+#include "bora/random/random.h"
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <bit>
@@ -7,13 +7,12 @@
 #include <functional>
 #include <map>
 #include "bora/fx/transforms.h"
-#include "bora/ops/arrange.h"
+#include "bora/ops/contractions.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/functions.h"
-#include "bora/ops/product.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
+#include "ops/api/product.h"
 #include "support/golden.h"
 #include "support/throws.h"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstring>
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
 #include "bora/random/random.h"
 #include "support/golden.h"
 
@@ -89,7 +89,8 @@ Array draw(const Line& l) {
   if (s == "dirichlet") return r::dirichlet(k, shapes, Shape{2});
   throw std::runtime_error("no such sampler: " + s);
 }
-/// What docs/numerics.md promises exactly; everything else goes through a logarithm or erf_inv.
+/// Is the sampler one of those that docs/numerics.md promises exactly? Everything else goes through a
+/// logarithm or erf_inv.
 bool exact(const Line& l) {
   for (auto name : {"bits", "split", "fold_in", "uniform", "randint", "bernoulli", "bernoulli_bf16", "rademacher",
                     "permutation", "permutation_rows", "permutation_independent", "categorical", "categorical_axis0",

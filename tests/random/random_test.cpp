@@ -1,16 +1,14 @@
 // Published vectors of Threefry and of JAX, the rules of keys, errors, statistics.
-#include "bora/random/distributions.h"
 #include "bora/random/random.h"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <numeric>
-#include "bora/kernels/loop.h"
+#include "kernels/api/loop.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/functions.h"
-#include "bora/ops/primitives.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
+#include "ops/api/primitives.h"
 #include "bora/ops/transform.h"
 #include "support/throws.h"
 

@@ -3,9 +3,9 @@
 #include <functional>
 #include "bora/fx/transforms.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/shape.h"
-#include "bora/random/distributions.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/random/random.h"
 #include "bora/shard/mesh.h"
 
 namespace bora::sharded_test {
@@ -33,7 +33,7 @@ TEST(Sharded, DrawsAreThoseOfOneRank) {
     });
   }
 }
-/// Samplers of distributions.h: {5, 4} numbers (or more dimensions) with parameters of one row.
+/// Samplers with parameters: {5, 4} numbers (or more dimensions) with parameters of one row.
 using Sampler = std::function<Array(const Array& k, const random::DrawOptions& draw)>;
 std::vector<std::pair<std::string, Sampler>> samplers() {
   namespace r = random;

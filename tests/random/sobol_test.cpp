@@ -4,10 +4,10 @@
 #include <fstream>
 #include "bora/fx/transforms.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/functions.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/sorting.h"
+#include "bora/ops/ufuncs.h"
 #include "bora/shard/mesh.h"
 #include "support/golden.h"
 #include "support/throws.h"
@@ -31,7 +31,7 @@ TEST(Sobol, IsSciPys) {
   EXPECT_EQ(random::sobol(0, 3).shape(), (Shape{0, 3}));
   EXPECT_EQ(random::sobol(1, 1, {.skip = (std::int64_t{1} << 32) - 1, .dtype = f64}).item<double>(), 0x1p-32);
 }
-/// Of 2^m points each of the 2^m intervals of each coordinate has one; shifted by random bits too.
+/// Each of 2^m intervals of each coordinate has one of 2^m points; shifted by random bits too.
 TEST(Sobol, IsBalanced) {
   for (auto& x : {random::sobol(256, 64), random::sobol(256, 64, {.key = random::key(3)})}) {
     auto cells = sort(floor(x * 256), 0);

@@ -6,7 +6,7 @@ import sys
 import tempfile
 
 GATE = pathlib.Path(__file__).resolve().parents[2] / "perf/gate"
-# A version: answers as perf/compare_cases does. `times`: the seconds of its runs in turn, the last for all after them.
+# A fake version, which answers as perf/compare_cases does. `times`: seconds of its runs in turn; the last one stays.
 VERSION = """#!{python}
 import json, sys
 rows = {rows}

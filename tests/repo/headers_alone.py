@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every public header compiles alone. Usage: headers_alone.py ROOT COMPILER [flags...]
+"""Every public header, and every one of a layer for others (src/LAYER/api), compiles alone.
+headers_alone.py ROOT COMPILER [flags...]
 
 Most of a header's time goes to headers that many others include too. Those of BASES are precompiled; a header that
 includes all of a base (directly or not) begins with it, and so sees nothing that it does not include itself.
@@ -12,12 +13,14 @@ import sys
 import tempfile
 
 BASES = [["bora/base/error.h"], ["bora/array/array.h"], ["bora/array/rules.h"], ["bora/tree/tree.h"],
-         ["bora/ops/view.h"], ["bora/fx/shell.h"], ["bora/named/named.h"]]
+         ["bora/ops/indexing.h"], ["bora/fx/tree_call.h"], ["bora/named/named.h"]]
 root, compiler, flags = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
 folders = [root / "include", root / "transport/include"]
 headers = {h.relative_to(top).as_posix(): h for top in folders for h in sorted(top.rglob("*.h"))}
+headers |= {h.relative_to(root / "src").as_posix(): h for h in sorted((root / "src").glob("*/api/*.h"))}
 own = {name: re.findall(r'^#include ["<]([^">]+)[">]', h.read_text(), re.M) for name, h in headers.items()}
-command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", *(f"-I{folder}" for folder in folders), *flags]
+command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror",
+           *(f"-I{folder}" for folder in [*folders, root / "src"]), *flags]
 
 
 def reach(name, seen):

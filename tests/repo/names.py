@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """docs/from_jax.md against the list of names (tests/names/listed.txt) and the headers: every listed name has one row,
-no row is for a name that is not listed, and every name of Bora in a row is declared in include/bora. Prints what is
-wrong, and how many rows are open (`?`); exit 1 if anything is. `--missing`: lists names without a row.
+no row is for a name that is not listed, and every name of Bora in a row is declared in bora.h, in what it includes, or
+in a header that the row's section names. Prints what is wrong, and how many rows are open (`?`); exit 1 if anything is.
+`--missing`: lists names without a row.
 
 A section `## module` holds lines "The same in `bora::space`: name, .." and tables whose first column lists names and
 whose second says what Bora has: names of Bora in `..`, "none: reason", or "?"."""
@@ -16,14 +17,14 @@ OPEN = 0  # rows that may be open; the number may fall
 SOURCE = ast.parse((ROOT / "tools/api_index").read_text())
 SOURCE.body = [n for n in SOURCE.body if isinstance(n, (ast.Import, ast.FunctionDef)) or
                isinstance(n, ast.Assign) and isinstance(n.value, (ast.Constant, ast.Set))]
-api = {}
+api = {"ROOT": ROOT}
 exec(compile(SOURCE, "api_index", "exec"), api)
 
 
 def declared():
-    """Names at namespace scope as "space::name" without bora::; those of them outside of the layer `named`, which are
-    for positional arrays; and all words of the headers, for members."""
-    names, positional, words = set(), set(), set()
+    """Names at namespace scope as "space::name" without bora::, with the headers that declare them; those of them
+    outside of the layer `named`, which are for positional arrays; and all words of the headers, for members."""
+    names, positional, words = {}, {}, set()
     for header in sorted((ROOT / "include/bora").rglob("*.h")):
         text = header.read_text()
         words |= set(re.findall(r"[A-Za-z_]\w*", text))
@@ -33,10 +34,10 @@ def declared():
             inside = [found[1]] if found else []
             inside += re.findall(r"(\w+)\s*=", code) if "inline constexpr" in code else []
             inside += re.findall(r"^using [\w:]*?(\w+);", code)
-            here = {"::".join([p for p in path if p != "bora"] + [name]) for name in inside}
-            names |= here
-            if header.parent.name != "named":
-                positional |= here
+            for name in inside:
+                full = "::".join([p for p in path if p != "bora"] + [name])
+                for known in [names] + [positional] * (header.parent.name != "named"):
+                    known.setdefault(full, set()).add(header.relative_to(ROOT / "include").as_posix())
     return names, positional, words
 
 
@@ -61,22 +62,38 @@ def main():
               if not line.startswith("#")]
     names, positional, words = declared()
     problems, seen, open_rows = [], {}, 0
-    for module, rows, text, space in read_page((ROOT / "docs/from_jax.md").read_text()):
+    page = (ROOT / "docs/from_jax.md").read_text()
+    bora = api["reach"]("bora/bora.h", set())
+    sections = {s.partition("\n")[0]: s for s in page.split("\n## ")}
+
+    def unseen(module, headers):
+        """Does neither bora.h nor a header that the section names bring any of these headers?"""
+        named = re.findall(r"`(bora/[\w/]+\.h)`", sections[module])
+        return not headers & bora.union(*(api["reach"](h, set()) for h in named))
+
+    for module, rows, text, space in read_page(page):
         for name in rows:
             if (module, name) in seen:
                 problems.append(f"{module}.{name} has two rows")
             seen[module, name] = text
             open_rows += text.startswith("?")
             known = positional if module.startswith("jax") else names
-            if space is not None and "::".join(filter(None, [space, name])) not in known:
+            full = "::".join(filter(None, [space, name]))
+            if space is not None and full not in known:
                 problems.append(f"{module}.{name}: bora::{space} declares no such name")
+            elif space is not None and unseen(module, known[full]):
+                problems.append(f"{module}.{name}: bora.h does not include {', '.join(sorted(known[full]))}; the "
+                                "section names no header")
         if space is None and not text.startswith(("?", "none: ")) and "`" not in text:
             problems.append(f"{module}.{rows[0]}: names nothing of Bora, is no \"none: reason\" and no \"?\"")
         for code in re.findall(r"`([^`]*)`", text):
             for dot, word in re.findall(r"(\.?)((?:[A-Za-z_]\w*::)*[A-Za-z_]\w*)(?=[({<]|$|::$)", code):
-                known = word in words if dot else word in names or word.removeprefix("bora::") in names
-                if not known and not word.startswith("std::"):
+                homes = names.get(word.removeprefix("bora::"))
+                if not (word in words if dot else homes or word.startswith("std::")):
                     problems.append(f"{module}.{rows[0]}: `{word}` is not declared in include/bora")
+                elif homes and not dot and unseen(module, homes):
+                    problems.append(f"{module}.{rows[0]}: bora.h does not include {', '.join(sorted(homes))} with "
+                                    f"`{word}`; the section names no header")
     missing = [key for key in listed if key not in seen]
     if "--missing" in sys.argv:
         print("\n".join(map(" ".join, missing)))

@@ -76,7 +76,7 @@ must(${compiler} -std=c++20 -g1 ${SOURCE}/main.cpp ${flags} -Wl,-rpath,${install
 must(${WORK}/by_pkg_config)
 
 # Licence and docs
-foreach(file LICENSE README.md docs/numerics.md examples/quickstart.cpp)
+foreach(file LICENSE README.md docs/numerics.md docs/api_index.md examples/quickstart.cpp)
   expect("not installed: ${file}" EXISTS ${installed}/share/doc/bora/${file})
 endforeach()
 

@@ -33,16 +33,10 @@ OTHERS = {
     "src/kernels/jit/run.cpp": {"scratch": "scratch memory of generated loops"},
     "src/kernels/loop/recording_lanes.h": {"graph": "the loop that this thread records"},
     "src/named/mapping.cpp": {"record_in_force": "records which axes auto_sharded saw, for plans (RecordSharded)"},
-    "src/ops/elementwise.cpp": {"args": "scratch memory: a loop's arguments"},
+    "src/ops/primitives/elementwise.cpp": {"args": "scratch memory: a loop's arguments"},
     "src/shard/agreement.cpp": {"innermost": "the types behind a collective, by which errors of other ranks name it"},
-    "src/text/words.cpp": {"place": "where this thread looks first for a cache"},
+    "src/text/tokenizers/words.cpp": {"place": "where this thread looks first for a cache"},
     "transport/src/carrier/net_link.cpp": {"receiving": "the thread is inside receive and is not woken for it"},
-}
-# How a run ends and goes on depends on these; they are to become arguments.
-LATER = {
-    "src/train/leaving.cpp": {"leaving_in_use": "goes with the membership interface"},
-    "src/train/snapshots.cpp": {"snapshots_in_use": "goes with the membership interface",
-                                "steps_between": "goes with the membership interface"},
 }
 
 
@@ -58,7 +52,7 @@ assert [name for _, name in names_in("thread_local const int n = [&] {\nthread_l
         ] == ["n", "s", "t"]
 root = pathlib.Path(sys.argv[1])
 problems = []
-listed = {(file, name) for table in (INPUTS, OTHERS, LATER) for file, names in table.items() for name in names}
+listed = {(file, name) for table in (INPUTS, OTHERS) for file, names in table.items() for name in names}
 found = set()
 for top in ("src", "include", "transport"):
     for path in sorted((root / top).rglob("*")):

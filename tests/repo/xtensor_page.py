@@ -23,6 +23,7 @@ HEAD = """// Made from docs/xtensor.md by tests/repo/xtensor_page.py.
 #include <xtensor/xsort.hpp>
 #include <xtensor/xstrided_view.hpp>
 #include "bora/bora.h"
+#include "bora/ops/indexing.h"
 #include "bora/ops/element_views.h"
 #include "bora/xtensor_operation.h"
 #include "repo/xtensor_page.h"

@@ -1,11 +1,9 @@
-// Where a formula's usual way ends: huge parameters, equal coordinates, complex operators, tolerances below a number's
-// neighbours.
+// Inputs at which a formula's usual way ends: huge parameters, equal coordinates, complex operators,
+// tolerances below a number's neighbours.
 #include "bora/fx/krylov.h"
 #include "bora/fx/optimize.h"
 #include "bora/ops/integrate.h"
 #include "bora/ops/special.h"
-#include "bora/ops/special_further.h"
-#include "bora/random/distributions.h"
 #include "bora/random/random.h"
 #include "laws/laws.h"
 

@@ -1,8 +1,8 @@
-// What the functions with SciPy's names say of bad input: one line that names the function and the values.
+// Errors of the functions with SciPy's names for bad input: one line that names the function and the values.
 #include "bora/fx/krylov.h"
 #include "bora/fx/ode.h"
 #include "bora/fx/optimize.h"
-#include "bora/ops/dct.h"
+#include "bora/ops/fft.h"
 #include "bora/ops/integrate.h"
 #include "bora/ops/interpolate.h"
 #include "bora/ops/ndimage.h"

@@ -2,7 +2,7 @@
 #include "bora/fx/krylov.h"
 #include "bora/fx/ode.h"
 #include "bora/fx/optimize.h"
-#include "bora/ops/dct.h"
+#include "bora/ops/fft.h"
 #include "bora/ops/integrate.h"
 #include "bora/ops/interpolate.h"
 #include "bora/ops/ndimage.h"

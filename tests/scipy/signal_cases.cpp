@@ -1,5 +1,5 @@
-// Cases of signal.h, windows.h and dct.h.
-#include "bora/ops/dct.h"
+// Cases of signal.h, windows.h and the cosine transforms of fft.h.
+#include "bora/ops/fft.h"
 #include "bora/ops/signal.h"
 #include "scipy/cases.h"
 

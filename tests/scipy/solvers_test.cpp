@@ -64,7 +64,7 @@ TEST(Krylov, StagedMappedAndDifferentiated) {
     close({mapped}, {stack({f(s.matrix, b), f(s.matrix, b * 2), b * 0.})}, 1e-11, s.name + " mapped");
     auto loss = [](auto h) { return [h](const Array& a, const Array& v) { return sum(sin(h(a, v))); }; };
     for (bool by_matrix : {true, false}) {
-      // Of cg the derivative is that of the symmetric matrix: its parts are compared as such.
+      // The derivative of cg is that of the symmetric matrix: its parts are compared as such.
       auto both = [&](auto h) {
         auto x = by_matrix ? grad(h)(s.matrix, b) : grad([&](const Array& v) { return h(s.matrix, v); })(b);
         return by_matrix && s.name == "cg" ? x + transpose(x) : x;

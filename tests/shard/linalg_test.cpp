@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <mutex>
 #include "bora/bora.h"
-#include "bora/compile/program.h"
-#include "bora/ops/linalg_scipy.h"
+#include "compile/api/program.h"
+#include "bora/ops/linalg.h"
 #include "bora/shard/linalg.h"
 #include "support/matrices.h"
+#include "bora/ops/contractions.h"
 
 namespace bora::linalg_test {
 namespace {
@@ -15,7 +16,7 @@ using test::largest;
 using test::turned;
 namespace sharded = linalg::sharded;
 
-/// What a rank has after all: factors gathered, and solutions.
+/// The results of a rank: factors gathered, and solutions.
 Arrays results(const Array& a, const Array& positive, const Array& tall, const Array& b, const Array& b_tall,
                const Mesh& mesh, const sharded::Options& o) {
   auto split = [&](const Array& x) { return with_sharding_constraint(x, Spec{none, "data"}); };

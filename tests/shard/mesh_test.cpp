@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <cstdlib>
 #include "bora/ops/creation.h"
-#include "bora/ops/reduce.h"
+#include "bora/ops/reductions.h"
 #include "bora/ops/sharding.h"
 #include "support/throws.h"
 
@@ -41,5 +41,10 @@ TEST(MeshOfAJob, OneProcessHasEveryAxisOfSizeOne) {
   ::setenv("BORA_ROOT", "127.0.0.1:9", 1);
   EXPECT_EQ(error({{"data", -1}, {"model", 2}}), "mesh data=-1,model=2 needs a multiple of 2 ranks, but the job has 3");
   for (auto name : {"BORA_RANK", "BORA_SIZE", "BORA_ROOT"}) ::unsetenv(name);
+}
+TEST(MeshOfAJob, MoreRanksThanThereAreNumbersAreAnError) {
+  std::vector<MeshAxis> axes{{"a", 65536}, {"b", 65536}, {"c", 1}};
+  EXPECT_EQ(test::error_of<ConfigError>([&] { local_mesh(axes, [](const Mesh&) {}); }),
+            "mesh a=65536,b=65536,c=1: too many ranks");
 }
 }  // namespace mesh_test

@@ -1,7 +1,7 @@
 // Sums that ranks have not added yet, and what passes through them; what ranks compare before they run a Program.
 #include <gtest/gtest.h>
 #include "bora/bora.h"
-#include "bora/ops/collective_primitives.h"
+#include "ops/api/collective_primitives.h"
 #include "ops/checks.h"
 
 namespace pending_test {
@@ -62,7 +62,8 @@ TEST(Collectives, HaveOneDtypeOverLanesAndRanks) {
   auto z = vmap(jit([](const Array& a) { return psum(a, "i") + a; }), {.axis_name = "i"})(x);
   EXPECT_TRUE(close(z, array({244, 144}).astype(u8)));
 }
-/// What ran on an abstract mesh, or on another one, is compared again: nobody waits for a rank that remembers it.
+/// A Program that ran on an abstract mesh, or on another one, is compared again: nobody waits for a rank that remembers
+/// it.
 TEST(Agreement, IsThatOfThisMesh) {
   auto f = jit([](const Array& x) { return sum(x * 2); });
   {

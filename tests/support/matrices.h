@@ -1,6 +1,9 @@
 // matrices.h -- random matrices, and what tests of linear algebra measure.
 #pragma once
+#include "bora/ops/manipulation.h"
 #include "bora/ops/ops.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 #include "bora/random/random.h"
 
 namespace bora::test {

@@ -1,5 +1,5 @@
 // Training of byte-level BPE: the tokens and merges of Hugging Face's trainer, and laws of every training.
-#include "text/bpe_train.h"
+#include "bora/text/bpe_train.h"
 #include <gtest/gtest.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -98,7 +98,7 @@ TEST(BpeTraining, MinCountEndsIt) {
   EXPECT_EQ(tokens(100), 0U);
 }
 TEST(BpeTraining, CountsDoNotDependOnThreadsOrParts) {
-  // Of lines that end with a letter, so that a cut changes no word.
+  // Lines end with a letter, so that a cut changes no word.
   std::string text;
   for (int i = 0; i < 55000; ++i) text += "line " + std::to_string(i % 977) + " it's\r\n\n  so\n";
   ASSERT_GT(text.size(), std::size_t{1} << 20);

@@ -9,7 +9,7 @@
 #include "laws/effort.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
-#include "text/chat_layout.h"
+#include "text/api/chat_layout.h"
 
 namespace fs = std::filesystem;
 namespace chat_test {

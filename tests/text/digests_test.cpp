@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include "bora/base/sha256.h"
+#include "base/api/sha256.h"
 #include "bora/base/text.h"
 #include "bora/text/tokenizer.h"
 #include "laws/effort.h"

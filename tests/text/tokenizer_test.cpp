@@ -14,8 +14,8 @@
 #include "laws/effort.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
-#include "text/byte_level.h"
-#include "text/pattern.h"
+#include "text/api/byte_level.h"
+#include "text/tokenizers/pattern.h"
 #include "text/unicode.h"
 
 namespace tokenizer_test {

@@ -1,5 +1,5 @@
 // Training of unigram models by SentencePiece: the pieces of the .model, and texts that cannot give enough.
-#include "text/unigram_train.h"
+#include "bora/text/unigram_train.h"
 #include <gtest/gtest.h>
 #include <set>
 #include "bora/base/error.h"

@@ -197,7 +197,7 @@ TEST_P(Trackers, FilesThatAreRemovedMeanwhileAreBegunAnew) {
   EXPECT_NO_THROW(write(*t, records(5, 6)));
   EXPECT_FALSE(fs::exists(folder));
 }
-/// Who has not followed writes into what was there, never into what another one has begun since.
+/// A tracker that has not followed writes into the old file, never into one that another tracker has begun since.
 TEST_P(Trackers, WhatAnotherHasBegunAnewIsLeftAlone) {
   auto t = kind->open(folder, -1);
   write(*t, records(0, 6));

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <filesystem>
 #include "bora/bora.h"
-#include "bora/ops/terms.h"
+#include "bora/ops/sharding.h"
 #include "bora/train/trainer.h"
 #include "laws/effort.h"
 #include "support/bits.h"
 #include "support/temp_folder.h"
-#include "train/resume.h"
+#include "train/api/resume.h"
 #include "train/steps.h"
 
 namespace compression_test {

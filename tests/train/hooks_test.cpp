@@ -3,7 +3,7 @@
 #include <csignal>
 #include <mutex>
 #include "bigram.h"
-#include "train/leaving.h"
+#include "scripted_membership.h"
 
 namespace fs = std::filesystem;
 namespace hooks_test {
@@ -28,9 +28,12 @@ struct HooksTest : TrainerTest {
     testing::internal::CaptureStdout();
     local_mesh({{"data", 2}, {"model", 1}}, [&](const Mesh& mesh) {
       UseMapping split(layout_mappings(parse_layout(settings.layout), mesh.shape()).compute);
-      bora::training::UseLeaving met_before([] { return false; }, true);
+      test::ScriptedMembership met_before;
+      met_before.now = 1;
       auto model = bigram_trainable(settings, mesh.shape());
-      EXPECT_EQ(run_training(*model, data, settings, mesh), 0);
+      LoopSettings loop = settings;
+      loop.membership = &met_before;
+      EXPECT_EQ(run_training(*model, data, loop, mesh), 0);
     });
     return testing::internal::GetCapturedStdout();
   }
@@ -132,7 +135,7 @@ TEST_F(HooksTest, AHookThatThrowsOnOneRankEndsAllOfThem) {
     EXPECT_EQ(names(), (std::vector<std::string>{"step-4", "step-6"}));
   }
 }
-/// Of a job that loses a rank when all is done but the ranks' leave of each other: its others make the end once more.
+/// A job loses a rank when all is done but the ranks' leave of each other: its others make the end once more.
 TEST_F(HooksTest, TheLastEvaluationStandsOnceInTheRecord) {
   for (bool best : {false, true}) {
     settings.out = folder + (best ? "/best" : "/plain");
@@ -171,13 +174,13 @@ TEST_F(HooksTest, RanksThatLeaveEvaluateWhenTheyHaveMetAgain) {
   testing::internal::CaptureStdout();
   local_mesh({{"data", 2}, {"model", 1}}, [&](const Mesh& mesh) {
     UseMapping split(layout_mappings(parse_layout(settings.layout), mesh.shape()).compute);
-    bora::training::UseLeaving asked([] { return true; });
+    test::ScriptedMembership asked;
+    asked.leave_after = 0;
     auto model = bigram_trainable(settings, mesh.shape());
     LoopSettings loop = settings;
+    loop.membership = &asked;
     if (mesh.rank() == 0) loop.hooks = {[](const StepReport&, RunView&) { ::raise(SIGTERM); }};
-    EXPECT_EQ(run_training(*model, data, loop, mesh), 130);
-    EXPECT_TRUE(bora::training::UseLeaving::leaves());
-    EXPECT_TRUE(bora::training::UseLeaving::for_good());  // ranks of one process
+    EXPECT_EQ(run_training(*model, data, loop, mesh), bora::training::kDrained);  // both: ranks of one process
   });
   (void)testing::internal::GetCapturedStdout();
   EXPECT_EQ(losses(settings.out).size(), 1U);

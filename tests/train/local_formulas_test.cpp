@@ -183,7 +183,7 @@ TEST(LocalSteps, ShortSumsAreOffByHalfAStepEachTime) {
   for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(got[i], 0);
   for (std::size_t i = 64; i < 128; ++i) EXPECT_TRUE(std::isnan(got[i]));
 }
-/// Where a block's scale is a bf16, as the transport's are, both round alike.
+/// With scales that are bf16, as the transport's are, both round alike.
 TEST(LocalSteps, ShortSumsHaveTheLevelsOfTheTransport) {
   Axis replica{"replica", 1};
   auto block = [](std::int64_t seed, double most) {  // [2, 64], the last number of each row is the largest

@@ -1,10 +1,11 @@
 // Laws of local steps: the number of ranks under the replicas changes no bit, and replicas that do not meet send
 // nothing.
+#include "bora/ops/contractions.h"
 #include "bora/train/local.h"
 #include <gtest/gtest.h>
 #include <cstring>
 #include "bora/bora.h"
-#include "bora/compile/executable.h"
+#include "compile/api/executable.h"
 #include "bora/train/trainer.h"
 #include "laws/effort.h"
 #include "support/bits.h"

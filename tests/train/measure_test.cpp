@@ -66,7 +66,7 @@ TEST(KernelTimes, AreThoseOfTheCoreThatTakesLongest) {
   EXPECT_EQ(times.of(work, rank), (std::vector<double>{3, 2, 3}));  // of 7, 5 and 8 in all
   EXPECT_TRUE(first.met);
   EXPECT_EQ(first.came.size(), 3u);
-  // What is known is not measured again, and how often a kernel runs counts.
+  // Known kernels are not measured again, and how often a kernel runs counts.
   work.events[1].times = 4;
   EXPECT_EQ(times.of(work, rank), (std::vector<double>{1, 5, 1}));  // of 22, 8 and 14
   EXPECT_EQ(first.came.size(), 3u);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include "bora/bora.h"
-#include "bora/compile/executable.h"
+#include "compile/api/executable.h"
 #include "bora/train/placement.h"
 #include "bora/train/trainer.h"
 #include "laws/effort.h"

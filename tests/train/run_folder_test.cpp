@@ -1,5 +1,5 @@
-// Whose the folder of a run is, where jobs outlive their ranks.
-#include "train/run_folder.h"
+// The owner of a run's folder, where jobs outlive their ranks.
+#include "train/api/run_folder.h"
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ TEST_F(RunFolderTest, AJobTakesItOverFromItsOwnRanksAlone) {
   EXPECT_FALSE(gets(other)) << "nobody has locked it";
   EXPECT_TRUE(next.mine());
 }
-TEST_F(RunFolderTest, BetweenTwoEpochsItIsTheJobs) {
+TEST_F(RunFolderTest, BetweenTwoGenerationsItIsTheJobs) {
   EXPECT_TRUE(gets(lives));
   EXPECT_FALSE(gets({}));
   EXPECT_FALSE(gets("1 1 gone gone"));
@@ -56,7 +56,7 @@ TEST_F(RunFolderTest, BetweenTwoEpochsItIsTheJobs) {
   EXPECT_FALSE(fs::exists(path + "/.owner"));
   EXPECT_TRUE(gets({}));
 }
-/// What a killed job has left keeps nobody out.
+/// A folder that a killed job has left keeps nobody out.
 TEST_F(RunFolderTest, AJobThatHasEndedHasNoFolder) {
   int pipe[2];
   ASSERT_EQ(::pipe(pipe), 0);

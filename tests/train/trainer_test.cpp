@@ -193,34 +193,11 @@ TEST_F(TrainerTest, AFolderBelongsToOneRun) {
   std::ofstream(settings.out + "/.lock") << "";  // of a run that was killed
   EXPECT_EQ(run(settings, 1).size(), 6U);
 }
-TEST_F(TrainerTest, AnOlderCheckpointContinuesAndClippingMayChange) {
-  settings.steps = 3;
+TEST_F(TrainerTest, ClippingMayChangeBetweenRuns) {
   (void)run(settings, 1);
-  auto s = settings;
-  s.steps = 6;
-  s.out = folder + "/older";
-  local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh& mesh) {  // the same state under the names of before
-    auto from = settings.out + "/checkpoints/step-3";
-    auto model = bigram_trainable(settings, mesh.shape());
-    model->init(random::key(0));
-    io::restore_leaves(model->state(), from, place_of(mesh));
-    Arrays keep;
-    auto leaves = io::leaves_of(model->state(), "", keep);
-    for (auto& leaf : leaves)
-      for (auto& [now, before] : {std::pair<std::string, std::string>{"adam", "1.0"}, {"learning_rate", "1.2"}})
-        if (auto at = leaf.path.find("entries." + now + "."); at != std::string::npos)
-          leaf.path.replace(at + 8, now.size(), before);
-    EXPECT_TRUE(std::any_of(leaves.begin(), leaves.end(),
-                            [](auto& leaf) { return leaf.path == "optimizer.entries.1.0.mu.table"; }));
-    io::save_checkpoint(s.out + "/checkpoints", 3, leaves, place_of(mesh), io::read_manifest(from).notes);
-  });
-  auto older = run(s, 1);
-  settings.steps = 6;
-  auto whole = run(settings, 1);
-  EXPECT_EQ(older, std::vector(whole.begin() + 3, whole.end()));
-  s.steps = 8;
-  s.optimizer.clip = 0;
-  EXPECT_EQ(run(s, 1).size(), 5U);
+  settings.steps = 8;
+  settings.optimizer.clip = 0;
+  EXPECT_EQ(run(settings, 1).size(), 8U);
   EXPECT_NE(printed.find("continuing from step 6 ("), std::string::npos) << printed;
 }
 TEST_F(TrainerTest, ALossThatIsNotFiniteEndsTheRun) {

@@ -1,4 +1,4 @@
-#include "train/watchdog.h"
+#include "train/membership/watchdog.h"
 #include <gtest/gtest.h>
 #include <algorithm>
 

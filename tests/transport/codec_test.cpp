@@ -4,7 +4,7 @@
 #include <limits>
 #include <random>
 #include <thread>
-#include "bora/base/int4.h"
+#include "base/api/int4.h"
 #include "schedule/codec.h"
 #include "support/bits.h"
 #include "values.h"

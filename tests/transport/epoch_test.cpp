@@ -1,5 +1,5 @@
 // Messages from outside the present job: of an earlier epoch, of strangers, malformed. They are dropped and counted.
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 #include "carrier/tcp_data.h"
 #include "carrier/zmq_data.h"
 #include "jobs.h"

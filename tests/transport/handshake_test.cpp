@@ -1,6 +1,6 @@
 // One verdict for all ranks lists every difference: builds, sizes, protocols, dtypes.
 #include <fstream>
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 #include "control/control_plane.h"
 #include "control/coordinator.h"
 #include "control/handshake.h"

@@ -144,7 +144,7 @@ TEST(Recorder, Sigusr2ToAnyRankMakesAllWriteAndRank0Say) {
     for (std::string line; std::getline(lines, line);) EXPECT_TRUE(nlohmann::json::accept(line)) << line;
     if (r == 2) continue;
     EXPECT_HAS(text, "\"state\":\"running\",\"chunks\":");
-    // Of the running collective: the barrier has no bytes.
+    // Bytes of the running collective: the barrier has none.
     EXPECT_HAS(text, "\"peers\":{\"" + std::to_string(1 - r) + "\":{\"out\":");
   }
   // The loss of a rank is written as well, by all remaining ranks.

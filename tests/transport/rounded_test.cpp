@@ -1,4 +1,4 @@
-// What training takes for a codec's rounding has its bits: error feedback keeps what was really lost.
+// Training's rounding by array operations has the codec's bits: error feedback keeps what was really lost.
 #include <gtest/gtest.h>
 #include "bora/bora.h"
 #include "bora/train/compression.h"

@@ -3,6 +3,7 @@
 #include "bora/fx/transforms.h"
 #include "bora/io/tree.h"
 #include "bora/named/transforms.h"
+#include "bora/ops/manipulation.h"
 #include "bora/ops/ops.h"
 #include "bora/ops/ravel.h"
 #include "bora/tree/any.h"

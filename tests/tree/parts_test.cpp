@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 #include "bora/fx/transforms.h"
 #include "bora/io/tree.h"
+#include "bora/ops/manipulation.h"
 #include "bora/ops/ops.h"
 #include "bora/ops/ravel.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/sorting.h"
+#include "bora/ops/ufuncs.h"
 #include "bora/tree/functions.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"

@@ -1,4 +1,5 @@
 // Trees: leaves, paths, structure, errors.
+#include "bora/ops/ufuncs.h"
 #include "bora/tree/tree.h"
 #include <gtest/gtest.h>
 #include "bora/ops/ops.h"

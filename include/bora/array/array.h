@@ -61,8 +61,9 @@ struct Scalar {
         kind(std::is_same_v<T, bool> ? Kind::boolean
              : std::is_integral_v<T> ? Kind::integer
                                      : Kind::floating) {}
-  Scalar(bfloat16 v) : Scalar(static_cast<float>(v)) {}
-  Scalar(float16 v) : Scalar(static_cast<float>(v)) {}
+  template <class T>
+  requires is_float_class<T>
+  Scalar(T v) : Scalar(static_cast<float>(v)) {}
   template <ComplexNumber T> constexpr Scalar(const T& v) : value(v.real()), imaginary(v.imag()), kind(Kind::complex) {}
   bool integral() const { return kind == Kind::boolean || kind == Kind::integer; }
   /// Its dtype where nothing else decides: boolean, i32, f32 or complex64.
@@ -73,8 +74,7 @@ struct Scalar {
                                    : Dtype::f32;
   }
 };
-template <class T> concept Number =
-    std::is_arithmetic_v<T> || std::is_same_v<T, bfloat16> || std::is_same_v<T, float16> || ComplexNumber<T>;
+template <class T> concept Number = std::is_arithmetic_v<T> || is_float_class<T> || ComplexNumber<T>;
 namespace detail {
 template <class...> inline constexpr bool never = false;
 }

@@ -25,6 +25,11 @@ class AxisName {
  private:
   const std::string* name_;
 };
+/// The mesh axes that layouts, layers and settings mean by these words.
+namespace mesh_axes {
+inline constexpr std::string_view kReplica = "replica", kStage = "stage", kData = "data", kContext = "context",
+                                  kModel = "model";
+}  // namespace mesh_axes
 /// Mesh axes that split one dimension, major first: none, "data" or {"data", "model"}.
 class MeshAxes {
  public:
@@ -109,4 +114,11 @@ struct MeshShape {
   bool operator==(const MeshShape&) const = default;
 };
 std::string to_string(const MeshShape&);  // "data=2,model=1"
+
+/// An axis of a mesh that is to be made.
+struct MeshAxis {
+  std::string name;
+  int size;  // -1: the remaining ranks
+  bool operator==(const MeshAxis&) const = default;
+};
 }  // namespace bora

@@ -12,7 +12,7 @@ struct Program;
 using ProgramPtr = std::shared_ptr<const Program>;
 }  // namespace bora
 
-namespace bora::params {
+namespace bora::param_rules {
 /// Little-endian numbers, and texts and lists with their length in front.
 class Writer {
  public:
@@ -42,4 +42,4 @@ class Reader {
   std::string_view take(std::size_t n);
   std::string_view bytes_;
 };
-}  // namespace bora::params
+}  // namespace bora::param_rules

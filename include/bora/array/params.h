@@ -11,7 +11,7 @@
 #include "bora/array/rules.h"
 #include "bora/base/fields.h"
 
-namespace bora::params {
+namespace bora::param_rules {
 template <class T> concept Range = requires(const T& x) {
   x.begin();
   x.end();
@@ -48,11 +48,11 @@ bool equal(const void*, const void*, const Kind&);
 std::size_t hash(const void*, const Kind&);
 void write(Writer&, const void*, const Kind&);
 void read(Reader&, void*, const Kind&);
-template <class T> void print(std::ostream& o, const T& x) { params::print(o, &x, kind<T>()); }
-template <class T> bool equal(const T& a, const T& b) { return params::equal(&a, &b, kind<T>()); }
-template <class T> std::size_t hash(const T& x) { return params::hash(&x, kind<T>()); }
-template <class T> void write(Writer& w, const T& x) { params::write(w, &x, kind<T>()); }
-template <class T> void read(Reader& r, T& x) { params::read(r, &x, kind<T>()); }
+template <class T> void print(std::ostream& o, const T& x) { param_rules::print(o, &x, kind<T>()); }
+template <class T> bool equal(const T& a, const T& b) { return param_rules::equal(&a, &b, kind<T>()); }
+template <class T> std::size_t hash(const T& x) { return param_rules::hash(&x, kind<T>()); }
+template <class T> void write(Writer& w, const T& x) { param_rules::write(w, &x, kind<T>()); }
+template <class T> void read(Reader& r, T& x) { param_rules::read(r, &x, kind<T>()); }
 
 void print_program_name(std::ostream&, const ProgramPtr&);  // defined in compile
 /// Refuses parameters that exist in this process only, such as functions.
@@ -77,10 +77,10 @@ template <class T> struct Of {
     else if constexpr (std::is_same_v<T, AxisName>) o << x.str();
     else if constexpr (std::is_same_v<T, Scalar>) {
       if (x.integral()) o << x.integer;
-      else params::print(o, x.value);
+      else param_rules::print(o, x.value);
       if (x.kind == Scalar::Kind::complex) {
         o << (x.imaginary < 0 ? "" : "+");
-        params::print(o, x.imaginary);
+        param_rules::print(o, x.imaginary);
         o << 'j';
       }
     } else if constexpr (std::is_same_v<T, ProgramPtr>) print_program_name(o, x);
@@ -92,19 +92,19 @@ template <class T> struct Of {
     else if constexpr (requires { word(x); }) o << word(x);
     else if constexpr (std::is_enum_v<T>) o << static_cast<int>(x);
     else if constexpr (Optional<T>) {
-      if (x) params::print(o, *x);
+      if (x) param_rules::print(o, *x);
       else o << "none";
     } else if constexpr (Pair<T>) {
-      params::print(o, x.first);
+      param_rules::print(o, x.first);
       o << ':';
-      params::print(o, x.second);
+      param_rules::print(o, x.second);
     } else {
       o << '[';
       bool first = true;
       for (const auto& e : x) {
         if (!first) o << ", ";
         first = false;
-        params::print(o, static_cast<const std::remove_cvref_t<decltype(e)>&>(e));
+        param_rules::print(o, static_cast<const std::remove_cvref_t<decltype(e)>&>(e));
       }
       o << ']';
     }
@@ -118,19 +118,19 @@ template <class T> struct Of {
     if constexpr (std::is_floating_point_v<T>)
       return std::bit_cast<std::array<char, sizeof(T)>>(a) == std::bit_cast<std::array<char, sizeof(T)>>(b);
     else if constexpr (std::is_same_v<T, Scalar>)
-      return a.kind == b.kind && a.integer == b.integer && params::equal(a.value, b.value) &&
-             params::equal(a.imaginary, b.imaginary);
+      return a.kind == b.kind && a.integer == b.integer && param_rules::equal(a.value, b.value) &&
+             param_rules::equal(a.imaginary, b.imaginary);
     else if constexpr (std::is_same_v<T, AxisName> || Opaque<T> || std::is_arithmetic_v<T> || std::is_enum_v<T> ||
                        Stringy<T> || std::is_same_v<T, ProgramPtr>)
       return a == b;
-    else if constexpr (Optional<T>) return a.has_value() == b.has_value() && (!a || params::equal(*a, *b));
-    else if constexpr (Pair<T>) return params::equal(a.first, b.first) && params::equal(a.second, b.second);
+    else if constexpr (Optional<T>) return a.has_value() == b.has_value() && (!a || param_rules::equal(*a, *b));
+    else if constexpr (Pair<T>) return param_rules::equal(a.first, b.first) && param_rules::equal(a.second, b.second);
     else {
       if (a.size() != b.size()) return false;
       auto j = b.begin();
       for (auto i = a.begin(); i != a.end(); ++i, ++j) {
         using E = std::remove_cvref_t<decltype(*i)>;
-        if (!params::equal(static_cast<const E&>(*i), static_cast<const E&>(*j))) return false;
+        if (!param_rules::equal(static_cast<const E&>(*i), static_cast<const E&>(*j))) return false;
       }
       return true;
     }
@@ -140,7 +140,7 @@ template <class T> struct Of {
     if constexpr (std::is_floating_point_v<T>)
       return std::hash<std::uint64_t>{}(std::bit_cast<std::uint64_t>(static_cast<double>(x)));
     else if constexpr (std::is_same_v<T, Scalar>)
-      return hash_combine(hash_combine(params::hash(x.value), params::hash(x.imaginary)),
+      return hash_combine(hash_combine(param_rules::hash(x.value), param_rules::hash(x.imaginary)),
                           static_cast<std::size_t>(x.integer) * 4 + static_cast<std::size_t>(x.kind));
     else if constexpr (std::is_same_v<T, AxisName>) return std::hash<const void*>{}(x.id());
     else if constexpr (std::is_same_v<T, Dtype> || std::is_arithmetic_v<T> || std::is_enum_v<T>)
@@ -148,13 +148,13 @@ template <class T> struct Of {
     else if constexpr (Stringy<T>) return std::hash<std::string_view>{}(x);
     else if constexpr (std::is_same_v<T, ProgramPtr>) return std::hash<const void*>{}(x.get());
     else if constexpr (Opaque<T>) return hash_value(x);
-    else if constexpr (Optional<T>) return x ? hash_combine(1, params::hash(*x)) : 0;
-    else if constexpr (Pair<T>) return hash_combine(params::hash(x.first), params::hash(x.second));
+    else if constexpr (Optional<T>) return x ? hash_combine(1, param_rules::hash(*x)) : 0;
+    else if constexpr (Pair<T>) return hash_combine(param_rules::hash(x.first), param_rules::hash(x.second));
     else {
       std::size_t h = x.size();
       for (const auto& e : x) {
         using E = std::remove_cvref_t<decltype(e)>;
-        h = hash_combine(h, params::hash(static_cast<const E&>(e)));
+        h = hash_combine(h, param_rules::hash(static_cast<const E&>(e)));
       }
       return h;
     }
@@ -173,13 +173,13 @@ template <class T> struct Of {
       if (x) w.program(w, x);
     } else if constexpr (Optional<T>) {
       w.number<bool>(x.has_value());
-      if (x) params::write(w, *x);
+      if (x) param_rules::write(w, *x);
     } else if constexpr (Pair<T>) {
-      params::write(w, x.first);
-      params::write(w, x.second);
+      param_rules::write(w, x.first);
+      param_rules::write(w, x.second);
     } else if constexpr (Range<T> && !Stringy<T>) {
       w.number<std::uint64_t>(static_cast<std::uint64_t>(x.size()));
-      for (const auto& e : x) params::write(w, static_cast<const std::remove_cvref_t<decltype(e)>&>(e));
+      for (const auto& e : x) param_rules::write(w, static_cast<const std::remove_cvref_t<decltype(e)>&>(e));
     } else if constexpr (std::is_same_v<T, Scalar>) {
       w.number(x.value);
       w.number(x.imaginary);
@@ -197,7 +197,7 @@ template <class T> struct Of {
     else if constexpr (std::is_same_v<T, ProgramPtr>) x = r.number<bool>() ? r.program(r) : nullptr;
     else if constexpr (std::is_same_v<T, Shape>) {
       Dims d;
-      params::read(r, d);
+      param_rules::read(r, d);
       x = Shape(std::move(d));
     } else if constexpr (std::is_same_v<T, MeshAxes>) {
       x = {};
@@ -206,26 +206,26 @@ template <class T> struct Of {
       x = {};
       for (auto n = r.length(); n > 0; --n) {
         MeshAxes axes;
-        params::read(r, axes);
+        param_rules::read(r, axes);
         x.push_back(axes);
       }
     } else if constexpr (Optional<T>) {
       if constexpr (std::default_initializable<std::remove_cvref_t<decltype(*x)>>) {
         x.reset();
-        if (r.number<bool>()) params::read(r, x.emplace());
+        if (r.number<bool>()) param_rules::read(r, x.emplace());
       } else no_bytes();
     } else if constexpr (Pair<T>) {
       if constexpr (std::is_const_v<decltype(x.first)>) no_bytes();  // an element of a map
       else {
-        params::read(r, x.first);
-        params::read(r, x.second);
+        param_rules::read(r, x.first);
+        param_rules::read(r, x.second);
       }
     } else if constexpr (std::is_same_v<T, std::vector<bool>>) {
       x.clear();
       for (auto n = r.length(); n > 0; --n) x.push_back(r.number<bool>());
     } else if constexpr (requires { x.emplace_back(); requires std::default_initializable<typename T::value_type>; }) {
       x.clear();
-      for (auto n = r.length(); n > 0; --n) params::read(r, x.emplace_back());
+      for (auto n = r.length(); n > 0; --n) param_rules::read(r, x.emplace_back());
     } else if constexpr (std::is_same_v<T, Scalar>) {
       x.value = r.number<double>();
       x.imaginary = r.number<double>();
@@ -289,4 +289,4 @@ extern template const Kind& kind<Spec>();
 extern template const Kind& kind<Wire>();
 extern template const Kind& kind<Reduction>();
 extern template const Kind& kind<ProgramPtr>();
-}  // namespace bora::params
+}  // namespace bora::param_rules

@@ -13,7 +13,7 @@
 //   Array|Arrays vjp(const Vjp&)                         gradients of all inputs, an empty Array for zero
 //   optional<Linearized> linearize(in, needs)            higher-order primitives only
 //   Pushed jvp(in, tangents)                             results and their tangents, an empty Array for zero; derived
-//                                                        (src/fx/dual.cpp) from linear, element() or vjp, transposed
+//                                                        from linear, element() or vjp, transposed (fx/.../dual.cpp)
 //   Factors factors(const Types& in)                     sharding; `linear` says where pending sums may pass
 //   P resized(local_in, local_out)                       the same operation on blocks, if parameters hold sizes
 //   P lift(n)                                            the same operation with one more leading dimension
@@ -45,9 +45,11 @@
 #include "bora/array/param_bytes.h"
 #include "bora/array/params.h"
 #include "bora/array/saveable.h"
-#include "bora/kernels/loop.h"
 
 namespace bora {
+namespace kernels {
+using OpId = std::uint16_t;  // an elementwise operation (src/kernels/api/loop.h)
+}
 struct InputView {
   const Type& type;
   const void* data;
@@ -87,7 +89,7 @@ class Primitive {
   std::string_view name() const;
   std::string params() const;  // "axis=1 reverse=true"
   /// Its parameters as bytes; RegistryEntry::load reads them. Throws ValueError for one that holds a function.
-  void save(params::Writer&) const;
+  void save(param_rules::Writer&) const;
   bool equals(const Primitive&) const;
   std::size_t hash() const;
   std::vector<ProgramPtr> programs() const;  // held Programs
@@ -126,7 +128,7 @@ struct Rules {
   const std::type_info* type;
   std::string_view name;
   Primitive::Traits traits;
-  const params::Kind& (*kind)();
+  const param_rules::Kind& (*kind)();
   std::size_t size, alignment;          // of the parameters
   void (*copy)(void* to, const void*);  // null, like move: their bytes are copied
   void (*move)(void* to, void*);
@@ -165,7 +167,7 @@ struct RegistryEntry {
   std::string name;
   std::vector<PrimitiveSample> (*samples)();
   const Rules* rules;
-  PrimitivePtr load(params::Reader&) const;
+  PrimitivePtr load(param_rules::Reader&) const;
 };
 std::vector<RegistryEntry>& registry();
 
@@ -258,7 +260,7 @@ template <class P> struct RulesOf {
     r.type = &typeid(P);
     r.name = P::name;
     r.traits = detail::traits_of<P>();
-    r.kind = &params::kind<P>;
+    r.kind = &param_rules::kind<P>;
     r.size = sizeof(P);
     r.alignment = alignof(P);
     if constexpr (!std::is_trivially_copyable_v<P>) {

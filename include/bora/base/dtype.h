@@ -8,6 +8,7 @@
 #include <ostream>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace bora {
 /// Absent: not mapped (vmap), not split (Spec), all axes (reductions), open end (range), no value (optional fields).
@@ -59,18 +60,36 @@ inline constexpr auto boolean = Dtype::boolean, u8 = Dtype::u8, i32 = Dtype::i32
                       u64 = Dtype::u64, f16 = Dtype::f16;
 
 enum class Kind : std::uint8_t { boolean, unsigned_integer, integer, floating, key, complex };
+/// A row for a dtype. Sizes are in bytes; the last three fields are of floating dtypes.
 struct DtypeInfo {
   std::string_view name;
-  std::size_t size;  // bytes
+  std::size_t size;
   Kind kind;
+  Dtype computed;                 // operations compute in this dtype; another one than its own: it is stored only
+  Dtype summed;                   // many are added up in this dtype, which a sum of integers has too
+  std::string_view safetensors;   // its word in that format; empty: there is none
+  std::string_view npy;           // as NumPy describes its memory
+  std::string_view spellings;     // other names, with a space between
+  int fraction = 0;               // bits behind the first one
+  double least = 0, largest = 0;  // of the normal numbers above 0
 };
 inline constexpr DtypeInfo dtype_table[kDtypes] = {
-    {"bool", 1, Kind::boolean}, {"u8", 1, Kind::unsigned_integer},  {"i32", 4, Kind::integer},
-    {"i64", 8, Kind::integer},  {"u32", 4, Kind::unsigned_integer}, {"bf16", 2, Kind::floating},
-    {"f32", 4, Kind::floating}, {"f64", 8, Kind::floating},         {"key", 8, Kind::key},
-    {"complex64", 8, Kind::complex}, {"complex128", 16, Kind::complex},
-    {"i8", 1, Kind::integer},   {"i16", 2, Kind::integer},          {"u16", 2, Kind::unsigned_integer},
-    {"u64", 8, Kind::unsigned_integer}, {"f16", 2, Kind::floating}};
+    {"bool", 1, Kind::boolean, boolean, i32, "BOOL", "|b1", "boolean"},
+    {"u8", 1, Kind::unsigned_integer, u8, u32, "U8", "|u1", "uint8"},
+    {"i32", 4, Kind::integer, i32, i32, "I32", "<i4", "int32"},
+    {"i64", 8, Kind::integer, i64, i64, "I64", "<i8", "int64"},
+    {"u32", 4, Kind::unsigned_integer, u32, u32, "U32", "<u4", "uint32"},
+    {"bf16", 2, Kind::floating, bf16, f32, "BF16", "<u2", "bfloat16", 7, 0x1p-126, 0x1.fep127},
+    {"f32", 4, Kind::floating, f32, f32, "F32", "<f4", "float32 fp32 float full", 23, 0x1p-126, 0x1.fffffep127},
+    {"f64", 8, Kind::floating, f64, f64, "F64", "<f8", "float64", 52, 0x1p-1022, 0x1.fffffffffffffp1023},
+    {"key", 8, Kind::key, Dtype::key, Dtype::key, "", "", ""},
+    {"complex64", 8, Kind::complex, complex64, complex64, "C64", "<c8", "c64"},
+    {"complex128", 16, Kind::complex, complex128, complex128, "", "<c16", "c128"},
+    {"i8", 1, Kind::integer, i32, i32, "I8", "|i1", "int8"},
+    {"i16", 2, Kind::integer, i32, i32, "I16", "<i2", "int16"},
+    {"u16", 2, Kind::unsigned_integer, i32, u32, "U16", "<u2", "uint16"},
+    {"u64", 8, Kind::unsigned_integer, i64, u64, "U64", "<u8", "uint64"},
+    {"f16", 2, Kind::floating, f32, f32, "F16", "<f2", "float16 half fp16", 10, 0x1p-14, 65504}};
 constexpr const DtypeInfo& info(Dtype d) { return dtype_table[static_cast<std::size_t>(d)]; }
 constexpr std::string_view dtype_name(Dtype d) { return info(d).name; }
 constexpr std::size_t dtype_size(Dtype d) { return info(d).size; }
@@ -88,11 +107,17 @@ constexpr bool is_integer(Dtype d) { return info(d).kind == Kind::integer || inf
 constexpr bool is_numeric(Dtype d) { return d != Dtype::key; }
 inline std::ostream& operator<<(std::ostream& o, Dtype d) { return o << dtype_name(d); }
 
-/// Values of these dtypes are stored; an operation on them is the one of a wider dtype, rounded or wrapped to theirs:
+/// Values of some dtypes are stored; an operation on them is the one of a wider dtype, rounded or wrapped to theirs:
 /// i8, i16, u16 compute as i32, f16 as f32. u64 computes as the bits of i64.
-constexpr bool is_stored_only(Dtype d) { return d >= Dtype::i8; }
+constexpr Dtype computed_as(Dtype d) { return info(d).computed; }
+constexpr bool is_stored_only(Dtype d) { return computed_as(d) != d; }
 /// The floating dtypes of 16 bits.
-constexpr bool is_half(Dtype d) { return d == bf16 || d == f16; }
+constexpr bool is_half(Dtype d) { return is_float(d) && dtype_size(d) == 2; }
+/// The dtype of a sum of numbers of this dtype: f32 for halves, which would lose more with each term; any other dtype
+/// is its own.
+constexpr Dtype accumulator(Dtype d) { return is_float(d) ? info(d).summed : d; }
+/// The signed integer of so many bytes.
+constexpr Dtype signed_integer(std::size_t size) { return size == 1 ? i8 : size == 2 ? i16 : size == 4 ? i32 : i64; }
 
 /// JAX's promotion lattice: bool < u8 < u16 < u32 < u64, bool < i8 < i16 < i32 < i64, an unsigned with a signed integer
 /// gives the signed one that holds both (i64 < f32 for u64), integers < bf16, f16 < f32 < f64, bf16 with f16 gives f32;
@@ -140,11 +165,17 @@ template <class T> consteval std::optional<Dtype> dtype_or_none() {
 /// The dtype that stores T.
 template <class T> inline constexpr Dtype dtype_of = dtype_or_none<T>().value();
 
+/// bfloat16, float16: classes of numbers, whose arithmetic goes through float.
+template <class T> inline constexpr bool is_float_class = [] {
+  if constexpr (std::is_class_v<T> && dtype_or_none<T>().has_value()) return is_float(dtype_of<T>);
+  else return false;
+}();
+
 /// x as T, as astype() converts: floats truncate and saturate, NaN gives 0; integers wrap; any nonzero value is true.
 template <class T, class S> T converted(S x) {
-  if constexpr (std::is_same_v<S, bfloat16> || std::is_same_v<S, float16>) return converted<T>(static_cast<float>(x));
+  if constexpr (is_float_class<S>) return converted<T>(static_cast<float>(x));
   else if constexpr (std::is_same_v<T, bool>) return x != 0;
-  else if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) return T(static_cast<float>(x));
+  else if constexpr (is_float_class<T>) return T(static_cast<float>(x));
   else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<S>) {
     using L = std::numeric_limits<T>;
     if (x != x) return 0;
@@ -155,7 +186,7 @@ template <class T, class S> T converted(S x) {
 
 [[noreturn]] void no_such_dtype(std::string_view what, Dtype d);
 /// Calls f with a value of d's C++ type. Throws DtypeError for keys, complex dtypes and those that are stored only,
-/// naming `what`; dispatch_all (src/base/complex.h) knows all but keys.
+/// naming `what`.
 template <class F> decltype(auto) dispatch(Dtype d, std::string_view what, F&& f) {
   switch (d) {
     case Dtype::boolean: return f(bool{});
@@ -166,16 +197,19 @@ template <class F> decltype(auto) dispatch(Dtype d, std::string_view what, F&& f
     case Dtype::bf16: return f(bfloat16{});
     case Dtype::f32: return f(float{});
     case Dtype::f64: return f(double{});
-    case Dtype::key:
-    case Dtype::complex64:
-    case Dtype::complex128:
-    case Dtype::i8:
-    case Dtype::i16:
-    case Dtype::u16:
-    case Dtype::u64:
-    case Dtype::f16: break;
+    default: no_such_dtype(what, d);
   }
-  no_such_dtype(what, d);
+}
+/// For those that are stored only too. dispatch_all (src/base/api/complex.h) knows all but keys.
+template <class F> decltype(auto) dispatch_real(Dtype d, std::string_view what, F&& f) {
+  switch (d) {
+    case Dtype::i8: return f(std::int8_t{});
+    case Dtype::i16: return f(std::int16_t{});
+    case Dtype::u16: return f(std::uint16_t{});
+    case Dtype::u64: return f(std::uint64_t{});
+    case Dtype::f16: return f(float16{});
+    default: return dispatch(d, what, std::forward<F>(f));
+  }
 }
 struct Bytes16 {
   std::uint64_t words[2];

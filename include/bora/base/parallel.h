@@ -9,6 +9,10 @@ int thread_count();
 /// n >= 1 sets the count; 0 takes all physical cores this process may use (affinity and cgroup limits respected).
 /// ValueError if negative.
 void set_thread_count(int n);
+/// Binds this thread, and threads it starts from now on, to the part-th of `parts` equal shares of the physical cores
+/// it may run on (with all their hardware threads; in blocks, so that a share has few NUMA nodes). Returns the number
+/// of cores in the share. If there are fewer cores than parts, or no such part, binds nothing and returns 1.
+int bind_to_share(int part, int parts);
 /// While a scope lives, kernels called on this thread use at most n threads (ranks that are threads divide the cores).
 class ThreadScope {
  public:

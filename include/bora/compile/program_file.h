@@ -7,7 +7,8 @@ namespace bora {
 /// value without numbers, and ValueError that names the operation for one that holds a function of this process
 /// (custom_op, callbacks, debug::print).
 void write_program(const std::string& path, const Staged&);
-/// What write_program wrote; every instruction is checked. Throws IoError for a file that is damaged, of a later
-/// version, or with operations that this library lacks. Files are trusted as programs are: read none from strangers.
+/// The Program that write_program wrote; every instruction is checked. Throws IoError for a file that is damaged, of a
+/// later version, or with operations that this library lacks. Files are trusted as programs are: read none from
+/// strangers.
 Staged read_program(const std::string& path);
 }  // namespace bora

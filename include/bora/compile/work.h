@@ -1,10 +1,13 @@
 // work.h -- what a run of an Executable does, in order: for models of its time.
 #pragma once
 #include <functional>
+#include <string>
+#include <vector>
+#include "bora/array/mesh.h"
 #include "bora/base/collective.h"
-#include "bora/compile/executable.h"
 
 namespace bora {
+class Executable;
 struct Work {
   /// One run of a kernel.
   struct Kernel {

@@ -42,6 +42,7 @@ class Chosen {
   struct Family {
     const std::vector<Row>* rows;
     std::string_view named;  // the field that a text sets
+    const Forms* forms = nullptr;
   };
   virtual Parts parts() const = 0;
   virtual Family family() const = 0;
@@ -66,8 +67,10 @@ template <class T, class I> class Of : public I {
     else return {&fields, &kind<T>()};
   }
   Chosen::Family family() const final {
-    if constexpr (requires { I::named; }) return {&rows<I>(), I::named};
-    else return {&rows<I>(), "type"};
+    Chosen::Family family{&rows<I>(), "type"};
+    if constexpr (requires { I::named; }) family.named = I::named;
+    if constexpr (requires { I::forms; }) family.forms = &I::forms;
+    return family;
   }
 };
 /// Adds OfT, an Of<T, Interface>, to the registry of its interface.

@@ -1,12 +1,13 @@
 // config.h -- aggregates of settings: read from documents, written, checked and explained by reflection of their
-// fields. A field may be a bool, a number, a text, an enum (by its words: Worded), an optional, a vector, another such
-// aggregate (a group) or a Choice (choice.h).
+// fields. A field may be a bool, a number, a text, a value with one (Parsed), an enum (by its words: Worded), an
+// optional, a vector, another such aggregate (a group) or a Choice (choice.h).
 // An aggregate describes its fields in `static constexpr config::Meaning meanings[]`, in their order. It may have
 //   static constexpr std::string_view named = "path";   the field that a text sets where the group stands
 //   void check() const;                                 ConfigError beginning with a field's name: "lr: must be .."
 #pragma once
 #include <charconv>
 #include <cmath>
+#include <concepts>
 #include <optional>
 #include <span>
 #include "bora/base/error.h"
@@ -19,6 +20,16 @@ namespace bora::config {
 struct Meaning {
   std::string_view field, words;
 };
+/// How a group's documents become the one that is read. An aggregate, or the interface of a choice, may have
+/// `static const config::Forms forms;` its functions get groups, and may be null.
+struct Forms {
+  /// Puts other ways to write the group into its own. Called for each document, before its short forms are moved.
+  void (*settle)(Document&) = nullptr;
+  /// Prepares the group of two documents (null where one lacks it) before the upper one is laid over the lower one.
+  void (*lay_over)(Document* below, Document* above) = nullptr;
+  /// The same as settle, of the one document that is read: where a form depends on keys that another one may give.
+  void (*finish)(Document&) = nullptr;
+};
 /// A setting, or a group of them, without its type.
 struct Schema {
   std::string name = {};
@@ -28,6 +39,7 @@ struct Schema {
   bool group = false;
   std::vector<Schema> fields = {};                                      // of a group
   std::vector<std::pair<std::string, std::vector<Schema>>> types = {};  // of a Choice: a type's word and its fields
+  const Forms* forms = nullptr;                                         // of a group
 };
 
 /// Throws ConfigError "KEY: must be WORDS, got VALUE" unless ok.
@@ -40,6 +52,11 @@ inline bool finite(double x) { return std::isfinite(static_cast<float>(x)); }
 /// An enum with a table of words, `words_of(E)`, found by argument-dependent lookup: rows with a `word` and a `value`.
 /// The first word of a value is written, all are read.
 template <class E> concept Worded = std::is_enum_v<E> && requires { words_of(E{}); };
+/// A value with a text of its own: T::parse reads it and throws ConfigError, to_string writes it.
+template <class T> concept Parsed = requires(const T& x, const std::string& text) {
+  { T::parse(text) } -> std::same_as<T>;
+  { to_string(x) } -> std::same_as<std::string>;
+};
 /// The words of an enum: of its table, or the names of its values from 0 to 31, which have no gaps.
 template <class E> std::vector<std::string> enum_words();
 /// Throws ConfigError: KEY of the document is not of the type that `expected` says.
@@ -69,6 +86,9 @@ template <class T> bool parse_value(const std::string& s, T& out) {
   if constexpr (std::is_same_v<T, std::string>) {
     out = s;
     return true;
+  } else if constexpr (Parsed<T>) {
+    out = T::parse(s);
+    return true;
   } else if constexpr (Worded<T>) {
     for (auto& row : words_of(T{}))
       if (row.word == s) return out = row.value, true;
@@ -87,6 +107,7 @@ template <class T> bool parse_value(const std::string& s, T& out) {
 template <class T> std::string print_value(const T& v) {
   if constexpr (std::is_same_v<T, bool>) return v ? "true" : "false";
   else if constexpr (std::is_same_v<T, std::string>) return v;
+  else if constexpr (Parsed<T>) return to_string(v);
   else if constexpr (Worded<T>) {
     for (auto& row : words_of(v))
       if (row.value == v) return std::string(row.word);
@@ -107,6 +128,7 @@ struct Members {
   std::span<const Meaning> meanings = {};
   std::string_view named = {};
   void (*check)(const void*) = nullptr;  // null: it has none
+  const Forms* forms = nullptr;
 };
 /// The operations on settings of one type; those on aggregates go through their members (src/config/settings.cpp).
 struct Kind {
@@ -147,6 +169,7 @@ template <class T> Members members_of(const void* x) {
     m.meanings = T::meanings;
   }
   if constexpr (requires { T::named; }) m.named = T::named;
+  if constexpr (requires { T::forms; }) m.forms = &T::forms;
   if constexpr (requires(const T& t) { t.check(); }) m.check = [](const void* p) { static_cast<const T*>(p)->check(); };
   return m;
 }
@@ -180,7 +203,7 @@ template <class T> struct Of {  // a scalar
       wrong_type(d, name_of(d, key), expected_text<T>());
   }
   static Document write(const void* x) {
-    return scalar(print_value(*static_cast<const T*>(x)), std::is_same_v<T, std::string>);
+    return scalar(print_value(*static_cast<const T*>(x)), std::is_same_v<T, std::string> || Parsed<T>);
   }
 };
 template <class T> struct Of<std::optional<T>> {
@@ -251,10 +274,11 @@ extern template const Kind& kind<std::vector<std::string>>();
 struct Short {
   std::string_view from, to;
 };
-/// Puts short forms in the places they stand for, and a text that stands for a group into the group's named field.
-/// Throws ConfigError if both forms of a setting are given.
+/// Puts short forms in the places they stand for, a text that stands for a group into the group's named field, and
+/// other ways to write a group into its own (Forms). Throws ConfigError if both forms of a setting are given.
 void settle(Document&, const Schema&, const std::vector<Short>&);
-/// The document of a YAML text and items key=value over it, settled. `name`: the text's name in errors.
+/// The document of a YAML text and items key=value over it, settled: groups in braces too. Where the items choose
+/// another type, keys of the text that the new type lacks are left out. `name`: the text's name in errors.
 Document settled(const std::string& yaml, const std::string& name, const std::vector<std::string>& items, const Schema&,
                  const std::vector<Short>&);
 /// The text of a configuration file; empty without a path. ConfigError.

@@ -26,6 +26,7 @@ struct Opening {
 /// `open`, perhaps `cache`.
 struct Data : config::Chosen {
   static constexpr std::string_view initial = "text", named = "path";
+  static const config::Forms forms;
   virtual std::vector<std::string*> paths() = 0;  // of what is read
   virtual std::string* cache() = 0;               // a folder that is written, or null
   /// Throws ConfigError as open would, without reading all of the data.
@@ -45,6 +46,8 @@ template <class T> struct DataOf final : config::Of<T, Data> {
   RowShape shape(std::int64_t positions) const override { return this->fields.shape(positions); }
   Datasets open(const Opening& o) const override { return this->fields.open(o); }
 };
+/// Whether a pattern (a file, a folder or a glob) would match files of these names in a folder, which need not exist.
+bool would_read(const std::string& pattern, const std::string& folder, const std::vector<std::string>& names);
 /// The path without '..', from the root; empty stays empty.
 std::string absolute_path(const std::string&);
 }  // namespace bora::data

@@ -4,30 +4,63 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
+#include "bora/base/dtype.h"
 #include "bora/data/mix.h"
 
 namespace bora::data {
 /// The columns that rows have besides tokens, targets and weights.
 struct RowShape {
-  std::int64_t positions = 0;  // tokens of a row
-  bool segments = false;       // rows hold several documents; attention stays inside of one
-  bool places = false;         // positions begin anew with each document
-  std::int64_t inputs = 0;     // tokens of an encoder's row; 0: there is no encoder
-  bool padded = false;         // rows may end with padding, which no segments tell
+  std::int64_t positions = 0;      // tokens of a row
+  bool segments = false;           // rows hold several documents; attention stays inside of one
+  bool restart_positions = false;  // positions begin anew with each document
+  std::int64_t inputs = 0;         // tokens of an encoder's row; 0: there is no encoder
+  bool padded = false;             // rows may end with padding, which no segments tell
 };
+/// The columns of rows, each as an Of.
+template <template <class> class Of> struct Columns {
+  Of<std::int32_t> tokens = {}, targets = {};
+  Of<float> weights = {};                          // of each target's loss; 0: does not count
+  Of<std::int32_t> segments = {}, positions = {};  // number of the document, 0 for padding; place in the document
+  Of<std::int32_t> inputs = {}, input_mask = {};   // an encoder's tokens; 1: a token, 0: padding
+  Of<std::int32_t> filled = {};                    // positions that are no padding
+};
+/// A row has one number of a column for each of its positions, for each of its inputs, or one.
+enum class RowAxis : std::uint8_t { position, input, row };
+struct ColumnSpec {
+  std::string_view name;
+  Dtype dtype;
+  RowAxis axis;
+  /// Numbers of a row.
+  std::int64_t size(const RowShape& shape) const {
+    return axis == RowAxis::position ? shape.positions : axis == RowAxis::input ? shape.inputs : 1;
+  }
+};
+/// Calls f(spec, of) for each column that rows of this shape have: of(x) is that column of the Columns x.
+template <class F> void each_column(const RowShape& shape, const F& f) {
+  using enum RowAxis;
+  f(ColumnSpec{"tokens", i32, position}, [](auto& x) -> auto& { return x.tokens; });
+  f(ColumnSpec{"targets", i32, position}, [](auto& x) -> auto& { return x.targets; });
+  f(ColumnSpec{"weights", f32, position}, [](auto& x) -> auto& { return x.weights; });
+  if (shape.segments) f(ColumnSpec{"segments", i32, position}, [](auto& x) -> auto& { return x.segments; });
+  if (shape.restart_positions) f(ColumnSpec{"positions", i32, position}, [](auto& x) -> auto& { return x.positions; });
+  if (shape.inputs > 0) {
+    f(ColumnSpec{"inputs", i32, input}, [](auto& x) -> auto& { return x.inputs; });
+    f(ColumnSpec{"input_mask", i32, input}, [](auto& x) -> auto& { return x.input_mask; });
+  }
+  f(ColumnSpec{"filled", i32, row}, [](auto& x) -> auto& { return x.filled; });
+}
+template <class T> using NumbersOfRow = T*;
+template <class T> using NumbersOfRows = std::vector<T>;
 /// One row, to be filled in; zeros on entry. Columns that its shape lacks are null.
-struct Row {
-  RowShape shape;
-  std::int32_t *tokens, *targets;     // [positions]
-  float* weights;                     // [positions], of each target's loss; 0: does not count
-  std::int32_t *segments, *places;    // [positions]: number of the document, 0 for padding; place in the document
-  std::int32_t *inputs, *input_mask;  // [inputs]; 1: a token, 0: padding
-  std::int32_t* filled;               // one number: positions that are no padding
+struct Row : Columns<NumbersOfRow> {
+  RowShape shape = {};
 };
-/// A row's place: index in [0, size()), number of the pass over the data, seed of the run.
+/// A row's place: index in [0, size()), number of the pass over the data, seed of the run, number of the dataset where
+/// there are several.
 struct Place {
-  std::int64_t index, pass = 0, seed = 0;
+  std::int64_t index, pass = 0, seed = 0, part = 0;
 };
 class Dataset {
  public:
@@ -84,15 +117,11 @@ struct Datasets {
 };
 
 /// Rows [begin, end) of a global batch: the rows one rank reads.
-struct Rows {
+struct Rows : Columns<NumbersOfRows> {
   std::int64_t begin = 0, end = 0;
   RowShape shape = {};
-  std::vector<std::int32_t> tokens = {}, targets = {};     // [end - begin, positions]
-  std::vector<float> weights = {};                         // [end - begin, positions]
-  std::vector<std::int32_t> segments = {}, places = {};    // [end - begin, positions], or empty
-  std::vector<std::int32_t> inputs = {}, input_mask = {};  // [end - begin, inputs], or empty
-  std::vector<std::int32_t> parts = {}, filled = {};       // [end - begin]: source; positions that are no padding
-  std::vector<std::int64_t> filled_by_part = {};           // sums of filled, by source
+  std::vector<std::int32_t> parts = {};           // [end - begin]: source
+  std::vector<std::int64_t> filled_by_part = {};  // sums of filled, by source
   /// Rows of zeros.
   static Rows zeros(std::int64_t begin, std::int64_t end, const RowShape&);
   Row row(std::int64_t number);  // begin <= number < end

@@ -88,13 +88,13 @@ void check_state(std::int64_t state, std::int64_t size);
 
 /// make(first), make(first + 1), .. in turn, made by oneTBB workers. If the system has no thread for a worker, next()
 /// makes its element itself.
-class Ahead {
+class PrefetchPool {
  public:
   using Make = std::function<std::shared_ptr<void>(std::int64_t)>;
-  Ahead(Make make, std::int64_t first, std::int64_t end, const IterateOptions&);
-  ~Ahead();  // waits for elements that are being made
-  Ahead(const Ahead&) = delete;
-  Ahead& operator=(const Ahead&) = delete;
+  PrefetchPool(Make make, std::int64_t first, std::int64_t end, const IterateOptions&);
+  ~PrefetchPool();  // waits for elements that are being made
+  PrefetchPool(const PrefetchPool&) = delete;
+  PrefetchPool& operator=(const PrefetchPool&) = delete;
   /// Rethrows exceptions of make; the next call is then for the same element.
   std::shared_ptr<void> next();
 
@@ -240,7 +240,7 @@ template <class T> class Iterator {
     state_ = state;
     ahead_.reset();
     if (options_.ahead > 0)
-      ahead_ = std::make_unique<detail::Ahead>(
+      ahead_ = std::make_unique<detail::PrefetchPool>(
           [node = sequence_.node()](std::int64_t i) { return std::make_shared<std::optional<T>>(node->at(i)); }, state_,
           sequence_.size(), options_);
   }
@@ -249,7 +249,7 @@ template <class T> class Iterator {
   Sequence<T> sequence_;
   IterateOptions options_;
   std::int64_t state_ = 0;
-  std::unique_ptr<detail::Ahead> ahead_;
+  std::unique_ptr<detail::PrefetchPool> ahead_;
 };
 
 /// The elements of any struct with size() and at(number), both const and safe from any thread. A shared_ptr is not

@@ -26,8 +26,8 @@ struct SpanLengths {
 /// ValueError: options outside their domain, or an encoder that is too short.
 SpanLengths span_lengths(std::int64_t encoder_length, const SpanOptions& = {});
 
-/// Where a span of noise and a span of text begin: true for each token that is the first of a span, the first one
-/// excepted. noise has span_counts.noise - 1 elements, spans - 1 of them true; text likewise.
+/// Begins of the spans of noise and of text: true for each token that is the first of a span, the first one excepted.
+/// noise has span_counts.noise - 1 elements, spans - 1 of them true; text likewise.
 struct SpanStarts {
   std::vector<bool> noise, text;
 };

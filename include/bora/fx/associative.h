@@ -1,7 +1,7 @@
 // associative.h -- running results of any associative function, in a number of steps that grows with log2 of the
 // length.
 #pragma once
-#include "bora/fx/shell.h"
+#include "bora/fx/tree_call.h"
 
 namespace bora {
 /// The direction and the axis of associative_scan.

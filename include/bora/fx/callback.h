@@ -1,6 +1,6 @@
 // callback.h -- functions of the host with results, inside of transforms and jit.
 #pragma once
-#include "bora/fx/shell.h"
+#include "bora/fx/tree_call.h"
 
 namespace bora {
 namespace fx {

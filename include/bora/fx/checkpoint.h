@@ -1,6 +1,6 @@
 // checkpoint.h -- time for memory: the backward pass keeps some values of a function and computes the others again.
 #pragma once
-#include "bora/fx/shell.h"
+#include "bora/fx/tree_call.h"
 
 namespace bora {
 namespace remat {

@@ -1,6 +1,6 @@
 // control.h -- loops and branches that are staged once and can be differentiated, batched and sharded as a whole.
 #pragma once
-#include "bora/fx/shell.h"
+#include "bora/fx/tree_call.h"
 
 namespace bora {
 struct ScanOptions {

@@ -1,6 +1,6 @@
 // custom.h -- a function with a user-defined backward pass.
 #pragma once
-#include "bora/fx/shell.h"
+#include "bora/fx/tree_call.h"
 
 namespace bora {
 namespace fx {

@@ -1,6 +1,6 @@
 // custom_jvp.h -- a function with a user-defined derivative along a tangent.
 #pragma once
-#include "bora/fx/shell.h"
+#include "bora/fx/tree_call.h"
 
 namespace bora {
 namespace fx {

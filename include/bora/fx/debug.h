@@ -4,7 +4,7 @@
 //   debug::nans(true);                                          // or BORA_DEBUG_NANS=1
 #pragma once
 #include "bora/array/scope.h"
-#include "bora/fx/shell.h"
+#include "bora/fx/tree_call.h"
 
 namespace bora {
 namespace fx {

@@ -3,7 +3,7 @@
 // derivative depends: those of stop_gradient(x), of integers and booleans: `if ((x > 0).item<bool>())`. Reading x
 // itself throws TraceError: the number would silently be a constant.
 #pragma once
-#include "bora/fx/shell.h"
+#include "bora/fx/tree_call.h"
 
 namespace bora {
 namespace fx {

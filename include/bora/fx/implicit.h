@@ -36,7 +36,7 @@ template <class X> struct Converted {
 };
 }  // namespace fx
 
-/// What custom_linear_solve may assume of matvec.
+/// Properties of matvec that custom_linear_solve may use.
 struct LinearSolveOptions {
   bool symmetric = false;  // matvec is its own transpose: solve serves derivatives too
 };

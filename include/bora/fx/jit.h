@@ -1,7 +1,7 @@
 // jit.h -- a function staged once and run as a compiled Program: jit, program_of, eval_shape.
 #pragma once
 #include "bora/compile/stage.h"
-#include "bora/fx/shell.h"
+#include "bora/fx/tree_call.h"
 
 namespace bora {
 /// Specs of the leaves of a tree by pattern of their paths; the first match counts, and a leaf that no pattern fits is

@@ -2,7 +2,7 @@
 // sparse matrices and linear functions of trees.
 #pragma once
 #include "bora/fx/implicit.h"
-#include "bora/ops/reduce.h"
+#include "bora/ops/contractions.h"
 #include "bora/ops/sparse.h"
 
 namespace bora::sparse::linalg {

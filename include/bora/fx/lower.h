@@ -115,6 +115,6 @@ class LoadedFunction {
   Arrays run(Arrays leaves) const;
   Staged staged_;
 };
-/// What Lowered::save wrote. Throws IoError for a file that is damaged or of a later version.
+/// The function that Lowered::save wrote. Throws IoError for a file that is damaged or of a later version.
 LoadedFunction load_function(const std::string& path);
 }  // namespace bora

@@ -1,6 +1,6 @@
 // map.h -- a function applied to one element after the other.
 #pragma once
-#include "bora/fx/shell.h"
+#include "bora/fx/tree_call.h"
 
 namespace bora {
 /// How fx::map(f, xs, options) applies f to the elements of the leading axis of xs, as lax.map does.

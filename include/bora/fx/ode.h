@@ -1,7 +1,7 @@
 // ode.h -- ordinary differential equations, with the name of scipy.integrate and jax.experimental.ode.
 #pragma once
 #include <limits>
-#include "bora/fx/shell.h"
+#include "bora/fx/tree_call.h"
 
 namespace bora::integrate {
 /// reverse: grad and vjp integrate the adjoint equation backwards and keep no steps (Chen et al. 2018); forward: jvp

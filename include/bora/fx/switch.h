@@ -1,6 +1,6 @@
 // switch.h -- one of several functions, selected by an index that is an Array.
 #pragma once
-#include "bora/fx/shell.h"
+#include "bora/fx/tree_call.h"
 
 namespace bora {
 namespace fx {

@@ -1,6 +1,6 @@
 // vmap.h -- a function of one example as a function of many.
 #pragma once
-#include "bora/fx/shell.h"
+#include "bora/fx/tree_call.h"
 
 namespace bora {
 /// The mapped axis of each leaf, by pattern of its path; the first match counts.

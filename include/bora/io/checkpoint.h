@@ -72,11 +72,11 @@ GoodCheckpoint good_checkpoint(const std::string& root);
 /// `root` may call it. Returns the remains that could not be removed, and why; normally empty.
 std::string clean_checkpoints(const std::string& root);
 
-/// Whose a folder of checkpoints is, where another process takes it over once this one sleeps for too long: who does so
-/// calls clean_checkpoints after `check` throws here, and from then on nothing of this one gets a checkpoint's name.
-struct Holder {
-  std::string name = {};             // no other's, and on all ranks the same: a part of unfinished folders' names
-  std::function<void()> check = {};  // called on rank 0; what it throws, save_checkpoint throws there
+/// The process that owns a folder of checkpoints, where another one may take the folder over. The successor first makes
+/// `check` throw in the old owner, then calls clean_checkpoints; after that the old owner cannot publish a checkpoint.
+struct FolderOwner {
+  std::string name = {};             // unique, and the same on all ranks: a part of unfinished folders' names
+  std::function<void()> check = {};  // called on rank 0; save_checkpoint throws there what it throws
 };
 
 /// Writes root/step-<step> and returns its path, then removes checkpoints older than the `keep` newest; if one cannot
@@ -85,22 +85,19 @@ struct Holder {
 /// same error, in which case nothing is left behind. Throws IoError (disk full, not writable), naming file and rank.
 std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves,
                             const Place& place, const std::map<std::string, std::string>& notes = {},
-                            std::int64_t keep = 2, std::string* warning = nullptr, const Holder& = {});
+                            std::int64_t keep = 2, std::string* warning = nullptr, const FolderOwner& = {});
 
 /// The manifest of a checkpoint. Throws CheckpointError if there is none or it is damaged.
 Manifest read_manifest(const std::string& folder);
 /// CheckpointError naming the first leaf that is missing, unexpected, or of another shape or dtype. Ignores Specs.
 void check_leaves(const std::string& folder, const Manifest&, const std::vector<Leaf>& wanted,
                   const std::string& subtree = {});
-/// Today's paths of the leaves of an older checkpoint, given all its paths; those without another name stay.
-using Rename = std::function<std::vector<std::string>(const std::vector<std::string>&)>;
 /// Fills every leaf's `data` from the checkpoint, whatever mesh wrote it. Strict: check_leaves must hold. Reads only
 /// the parts of files that overlap this rank's blocks, and verifies them. All ranks return or all throw the same error.
 /// Throws CheckpointError naming the leaf whose bytes are damaged or missing. subtree: only leaves below this path
-/// count, such as "params" of a training state. Stored leaves that are not wanted under their own path are looked at
-/// under the one that `rename` gives.
+/// count, such as "params" of a training state.
 void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place,
-                        const std::string& subtree = {}, const Rename& rename = {});
+                        const std::string& subtree = {});
 /// Reads everything and compares every checksum. Throws CheckpointError as restore_checkpoint. Returns the bytes read.
 std::int64_t verify_checkpoint(const std::string& folder);
 
@@ -111,14 +108,4 @@ using GatherBytes =
 /// the same on every rank and for every mesh. At most 16 MiB of numbers are in memory at a time. Every rank must call
 /// it. DtypeError for keys.
 std::string digest_leaves(std::vector<Leaf> leaves, const Place& place, const GatherBytes& gather);
-
-/// All ranks continue or all throw: `mine` is this rank's error text or empty. Throws E with the first rank's text.
-template <class E> void agree(const Place& place, const std::string& mine, std::string_view what) {
-  if (!place.exchange) {
-    if (!mine.empty()) throw E(mine);
-    return;
-  }
-  for (auto& text : place.exchange(mine, what))
-    if (!text.empty()) throw E(text);
-}
 }  // namespace bora::io

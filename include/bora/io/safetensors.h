@@ -60,8 +60,8 @@ class Safetensors {
 };
 
 struct LoadSafetensorsOptions {
-  /// Where a leaf is in the files, by its path and global type; several parts are stacked, without parts it keeps its
-  /// numbers. Empty: the tensor of that name.
+  /// The parts of tensors that make a leaf, by its path and global type; several are stacked, without parts the leaf
+  /// keeps its numbers. Empty: the tensor of the leaf's name.
   std::function<std::vector<TensorPart>(const std::string& path, const Type&)> from = {};
   bool others = false;  // whether there may be tensors that no leaf takes
 };

@@ -12,10 +12,9 @@ Place place_here();
 /// Leaves of a tree as this rank's blocks, below a path; `keep` holds their memory.
 std::vector<Leaf> leaves_of(tree::Node, const std::string& below, Arrays& keep);
 /// Replaces every leaf of the tree by its value in the checkpoint, split as the leaf was. As restore_checkpoint.
-void restore_leaves(tree::Node, const std::string& folder, const Place&, const std::string& below = {},
-                    const Rename& rename = {});
+void restore_leaves(tree::Node, const std::string& folder, const Place&, const std::string& below = {});
 void save_leaves(tree::Node, const std::string& folder);
-void load_leaves(tree::Node, const std::string& folder, const std::string& below, const Rename& rename);
+void load_leaves(tree::Node, const std::string& folder, const std::string& below);
 }  // namespace io
 /// Writes the leaves of a tree into `folder`; replaces earlier contents atomically once everything is on disk. Numbers
 /// and strings in the structs are not written. On a mesh every rank calls it and writes its own blocks. Throws IoError,
@@ -25,11 +24,11 @@ template <class T> void save_tree(const std::string& folder, const T& tree) {
 }
 /// `like` with the leaves that save_tree wrote, split as the leaves of `like`, whose numbers are ignored. `folder` may
 /// also be a checkpoint or the folder of a run (its newest checkpoint), `below` a part of it: load_tree("runs/gpt",
-/// model, "params"). rename: for files of an older version, such as optim::current_names. Throws CheckpointError naming
-/// the first leaf that is missing, unexpected, damaged or of another shape or dtype.
+/// model, "params"). Throws CheckpointError naming the first leaf that is missing, unexpected, damaged or of another
+/// shape or dtype.
 template <class T>
-T load_tree(const std::string& folder, T like, const std::string& below = {}, const io::Rename& rename = {}) {
-  io::load_leaves(tree::node(like), folder, below, rename);
+T load_tree(const std::string& folder, T like, const std::string& below = {}) {
+  io::load_leaves(tree::node(like), folder, below);
   return like;
 }
 }  // namespace bora

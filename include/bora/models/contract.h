@@ -7,8 +7,8 @@
 //   static M init(const Config&, std::int64_t vocabulary, const Array& key);
 //   NamedArray hidden(const training::Example&, key, const nn::PipelineOptions& how) const;   before the head:
 //     [batch, position, embed]; how.checkpoint: the values kept of each block.
-//     Where its layers can be stages of a pipeline: in_stages is true, and a last parameter `const nn::RowsLoss& loss`
-//     (nn/pipeline.h) asks for the loss of these vectors in their place, {} for the vectors.
+//     A model whose layers can be stages of a pipeline has in_stages = true and a last parameter
+//     `const nn::RowsLoss& loss` (nn/pipeline.h): their loss is asked for in their place; {}: they are.
 //   nn::Head head() const;                                  the scores of all tokens from a vector
 //   Cache cache(const Axis& batch, std::int64_t length) const;      of no token yet
 //   std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache&) const;   hidden() of the next tokens
@@ -50,34 +50,6 @@ struct Cache {
   /// Positions of tokens that come next.
   NamedArray next(const NamedArray& tokens) const { return arange(tokens.axis(nn::kPosition)) + NamedArray(seen, {}); }
 };
-/// A model without its type: its functions, for code that is compiled once for all models. `model` is what init() made,
-/// perhaps in other dtypes; `cache` what cache() or decode() gave.
-class AnyModel {
- public:
-  virtual ~AnyModel() = default;
-  virtual tree::Any init(const Array& key) const = 0;
-  virtual std::int64_t positions() const = 0;
-  virtual std::string checkpoint() const = 0;
-  virtual NamedArray hidden(const tree::Any& model, const training::Example&, const std::optional<Array>& key,
-                            const nn::PipelineOptions&) const = 0;
-  /// loss.of(hidden(..), loss.rows), in the order of the schedule where layers are stages.
-  virtual NamedArray loss(const tree::Any& model, const training::Example&, const std::optional<Array>& key,
-                          const nn::PipelineOptions&, const nn::RowsLoss&) const = 0;
-  virtual nn::Head head(const tree::Any& model) const = 0;
-  /// Whether training adds a loss of the model's own: extra_loss of the report.
-  virtual bool has_extra_loss() const = 0;
-  virtual std::pair<NamedArray, tree::Any> hidden_and_report(const tree::Any& model, const training::Example&,
-                                                             const std::optional<Array>& key,
-                                                             const nn::PipelineOptions&) const = 0;
-  virtual NamedArray extra_loss(const tree::Any& report) const = 0;
-  virtual bool encoder_decoder() const = 0;
-  /// Of one row and no token yet; inputs: of an encoder.
-  virtual tree::Any cache(const tree::Any& model, const std::optional<NamedArray>& inputs) const = 0;
-  virtual std::pair<NamedArray, tree::Any> decode(const tree::Any& model, const NamedArray& tokens,
-                                                  const tree::Any& cache) const = 0;
-  virtual void each_linear(tree::Any& model, const VisitLinear&) const = 0;
-};
-
 template <class M> concept HasExtraLoss = requires(const M& m, const typename M::Config& c,
                                                    const training::Example& e, const std::optional<Array>& key,
                                                    const nn::PipelineOptions& how) {
@@ -91,60 +63,76 @@ template <class M> bool adds_loss(const typename M::Config& c) {
 }
 template <class M> concept StagesOf = requires { requires M::in_stages; };
 template <class M> concept EncoderDecoder = requires(const M& m) { m.cache(Axis(), 1, NamedArray()); };
-template <class M> class AnyModelOf final : public AnyModel {
+/// A model without its type: its functions, for code that is compiled once for all models. `model` is what init() made,
+/// perhaps in other dtypes; `cache` what cache() or decode() gave.
+struct AnyModel {
   using Any = tree::Any;
   using Key = std::optional<Array>;
   using Example = training::Example;
-
- public:
-  AnyModelOf(const typename M::Config& config, std::int64_t vocabulary) : config_(config), vocabulary_(vocabulary) {}
-  Any init(const Array& key) const override { return Any(M::init(config_, vocabulary_, key)); }
-  std::int64_t positions() const override { return config_.positions; }
-  std::string checkpoint() const override { return config_.checkpoint; }
-  NamedArray hidden(const Any& m, const Example& e, const Key& key, const nn::PipelineOptions& how) const override {
+  std::int64_t positions;
+  std::string checkpoint;
+  bool encoder_decoder, has_extra_loss;  // has_extra_loss: training adds a loss of the model's own
+  std::function<Any(const Array& key)> init;
+  std::function<NamedArray(const Any& model, const Example&, const Key&, const nn::PipelineOptions&)> hidden;
+  /// loss.of(hidden(..), loss.rows), in the order of the schedule where layers are stages.
+  std::function<NamedArray(const Any& model, const Example&, const Key&, const nn::PipelineOptions&,
+                           const nn::RowsLoss&)> loss;
+  std::function<nn::Head(const Any& model)> head;
+  /// The cache of one row and no token yet; inputs: of an encoder.
+  std::function<Any(const Any& model, const std::optional<NamedArray>& inputs)> cache;
+  std::function<std::pair<NamedArray, Any>(const Any& model, const NamedArray& tokens, const Any& cache)> decode;
+  std::function<void(Any& model, const VisitLinear&)> each_linear;
+  // For training with a loss of the model's own, which is extra_loss of the report; else empty:
+  std::function<std::pair<NamedArray, Any>(const Any& model, const Example&, const Key&, const nn::PipelineOptions&)>
+      hidden_and_report = {};
+  std::function<NamedArray(const Any& report)> extra_loss = {};
+};
+template <class M> AnyModel any_model(const typename M::Config& config, std::int64_t vocabulary) {
+  using Any = AnyModel::Any;
+  using Key = AnyModel::Key;
+  using Example = AnyModel::Example;
+  auto cache = [](const M& m, std::int64_t length, [[maybe_unused]] const std::optional<NamedArray>& inputs) {
+    if constexpr (EncoderDecoder<M>) return m.cache({nn::kBatch, 1}, length, *inputs);
+    else return m.cache({nn::kBatch, 1}, length);
+  };
+  using CacheOf = decltype(cache(std::declval<M>(), 1, none));
+  auto hidden = [](const Any& m, const Example& e, const Key& key, const nn::PipelineOptions& how) {
     if constexpr (StagesOf<M>) return m.get<M>().hidden(e, key, how, {});
     else return m.get<M>().hidden(e, key, how);
-  }
-  NamedArray loss(const Any& m, const Example& e, const Key& key, const nn::PipelineOptions& how,
-                  const nn::RowsLoss& loss) const override {
-    if constexpr (StagesOf<M>) return m.get<M>().hidden(e, key, how, loss);
-    else return loss.of(hidden(m, e, key, how), loss.rows);
-  }
-  nn::Head head(const Any& m) const override { return m.get<M>().head(); }
-  bool has_extra_loss() const override { return adds_loss<M>(config_); }
-  std::pair<NamedArray, Any> hidden_and_report([[maybe_unused]] const Any& m, const Example& e, const Key& key,
-                                               const nn::PipelineOptions& how) const override {
-    if constexpr (HasExtraLoss<M>) {
+  };
+  auto loss = [=](const Any& m, const Example& e, const Key& key, const nn::PipelineOptions& how,
+                  const nn::RowsLoss& of) {
+    if constexpr (StagesOf<M>) return m.get<M>().hidden(e, key, how, of);
+    else return of.of(hidden(m, e, key, how), of.rows);
+  };
+  AnyModel r{
+      .positions = config.positions,
+      .checkpoint = config.checkpoint,
+      .encoder_decoder = EncoderDecoder<M>,
+      .has_extra_loss = adds_loss<M>(config),
+      .init = [=](const Array& key) { return Any(M::init(config, vocabulary, key)); },
+      .hidden = hidden,
+      .loss = loss,
+      .head = [](const Any& m) { return m.get<M>().head(); },
+      .cache = [=](const Any& m, const std::optional<NamedArray>& inputs) {
+        return Any(cache(m.get<M>(), config.positions, inputs));
+      },
+      .decode =
+          [](const Any& m, const NamedArray& tokens, const Any& before) {
+            auto [x, grown] = m.get<M>().decode(tokens, before.get<CacheOf>());
+            return std::pair{x, Any(grown)};
+          },
+      .each_linear = [](Any& m, const VisitLinear& f) { nn::each_linear(m.get<M>(), f); }};
+  if constexpr (HasExtraLoss<M>) {
+    using Report = std::remove_cvref_t<decltype(std::declval<M>().hidden_and_report({}, {}, {}).second)>;
+    r.hidden_and_report = [](const Any& m, const Example& e, const Key& key, const nn::PipelineOptions& how) {
       auto [x, report] = m.get<M>().hidden_and_report(e, key, how);
-      return {x, Any(report)};
-    } else return {hidden(m, e, key, how), Any()};
+      return std::pair{x, Any(report)};
+    };
+    r.extra_loss = [=](const Any& report) { return config.extra_loss(report.get<Report>()); };
   }
-  NamedArray extra_loss([[maybe_unused]] const Any& report) const override {
-    if constexpr (HasExtraLoss<M>)
-      return config_.extra_loss(
-          report.get<std::remove_cvref_t<decltype(std::declval<M>().hidden_and_report({}, {}, {}).second)>>());
-    else fail<ValueError>("extra_loss: the model's training adds no loss of its own");
-  }
-  bool encoder_decoder() const override { return EncoderDecoder<M>; }
-  Any cache(const Any& m, [[maybe_unused]] const std::optional<NamedArray>& inputs) const override {
-    if constexpr (EncoderDecoder<M>) return Any(m.get<M>().cache({nn::kBatch, 1}, config_.positions, *inputs));
-    else return Any(m.get<M>().cache({nn::kBatch, 1}, config_.positions));
-  }
-  std::pair<NamedArray, Any> decode(const Any& m, const NamedArray& tokens, const Any& cache) const override {
-    using CacheOf = decltype(cache_of(m.get<M>()));
-    auto [x, grown] = m.get<M>().decode(tokens, cache.template get<CacheOf>());
-    return {x, Any(grown)};
-  }
-  void each_linear(Any& m, const VisitLinear& f) const override { nn::each_linear(m.get<M>(), f); }
-
- private:
-  static auto cache_of(const M& m) {
-    if constexpr (EncoderDecoder<M>) return m.cache({nn::kBatch, 1}, 1, NamedArray());
-    else return m.cache({nn::kBatch, 1}, 1);
-  }
-  typename M::Config config_;
-  std::int64_t vocabulary_;
-};
+  return r;
+}
 template <class M> struct ModelOf final : config::Of<typename M::Config, Model> {
   using config::Of<typename M::Config, Model>::Of;
   std::int64_t positions() const override { return this->fields.positions; }
@@ -169,7 +157,7 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
     else return none;
   }
   AnyModelPtr model(std::int64_t vocabulary) const override {
-    return std::make_shared<AnyModelOf<M>>(this->fields, vocabulary);
+    return std::make_shared<AnyModel>(any_model<M>(this->fields, vocabulary));
   }
   HfNames hf_names() const override { return models::hf_names<M>(); }
   void from_hf(HfConfig& c) override {

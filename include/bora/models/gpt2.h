@@ -3,8 +3,8 @@
 #include "bora/models/contract.h"
 #include "bora/nn/dropout.h"
 #include "bora/nn/embedding.h"
-#include "bora/nn/layer_norm.h"
 #include "bora/nn/mlp.h"
+#include "bora/nn/norm.h"
 #include "bora/nn/stacked.h"
 
 namespace bora::models {
@@ -78,7 +78,7 @@ struct Gpt2 {
   NamedArray hidden(const training::Example&, const std::optional<Array>& key = none,
                     const nn::PipelineOptions& how = {}, const nn::RowsLoss& loss = {}) const;
   nn::Head head() const;
-  /// Of each layer's attention, beside 1 / sqrt(head_size): f32 [layers]; none: 1.
+  /// Factors of each layer's scores, beside 1 / sqrt(head_size): f32 [layers]; none: 1.
   std::optional<Array> scales() const;
   /// Room for `length` tokens of each row; computed in the dtype of the parameters.
   Cache cache(const Axis& batch, std::int64_t length) const;

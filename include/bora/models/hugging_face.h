@@ -43,7 +43,7 @@ struct HfNames {
   std::string_view prefix = {};
   std::vector<std::string_view> ignored = {};
 };
-/// Of the static members of M.
+/// The static members of M.
 template <class M> HfNames hf_names() {
   HfNames names;
   if constexpr (requires { M::hf_types; }) names.types.assign(std::begin(M::hf_types), std::end(M::hf_types));

@@ -28,7 +28,7 @@ std::unique_ptr<Scorer> scorer_of(const AnyModelPtr&, const ModelOptions&, const
 std::vector<Parameter> parameters_of(const AnyModel&);
 /// The same task for a model of this type.
 template <class M> Task<M> task(const typename M::Config& config, const ModelOptions& options) {
-  auto any = task(std::make_shared<AnyModelOf<M>>(config, options.vocabulary), options);
+  auto any = task(std::make_shared<AnyModel>(any_model<M>(config, options.vocabulary)), options);
   Task<M> t{.init = [f = any.init](const Array& key) { return f(key).template get<M>(); },
             .loss = [f = any.loss](const M& m, const training::Example& e,
                                    const std::optional<Array>& key) { return f(tree::Any(m), e, key); },

@@ -19,7 +19,7 @@ struct Example;
 }  // namespace training
 }  // namespace bora
 namespace bora::models {
-class AnyModel;
+struct AnyModel;
 class HfConfig;
 struct HfNames;
 struct HfWeight;
@@ -87,7 +87,7 @@ struct Model : config::Chosen {
   /// All leaves; nothing is computed.
   std::vector<Parameter> parameters(std::int64_t vocabulary) const;
   std::unique_ptr<Scorer> scorer(const ModelOptions&, const AxisMapping& storage, const Array& key) const;
-  // Of Hugging Face's folders (hugging_face.h); without types only hf_names() may be called.
+  // Hugging Face's folders (hugging_face.h); without types only hf_names() may be called.
   virtual HfNames hf_names() const = 0;
   virtual void from_hf(HfConfig&) = 0;  // sets all fields
   virtual void to_hf(HfConfig&) const = 0;

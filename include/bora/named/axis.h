@@ -1,6 +1,6 @@
 // axis.h -- named axes, and argument types that refer to them.
 #pragma once
-#include "bora/ops/view.h"
+#include "bora/ops/indexing.h"
 #include "bora/tree/tree.h"
 
 namespace bora {

@@ -1,7 +1,7 @@
 // by_name.h -- the named forms of positional functions, those of a program too: by_name("blend", blend, a, b).
 #pragma once
 #include "bora/named/array.h"
-#include "bora/ops/axes.h"
+#include "bora/ops/arguments.h"
 
 namespace bora {
 namespace detail {

@@ -1,10 +1,11 @@
-// elementwise.h -- the named forms of the functions of each element: ops/elementwise.h, numeric.h, complex.h. Operands
+// elementwise.h -- the named forms of the functions of each element: ops/ufuncs.h, ops/nn.h, ops/complex.h. Operands
 // are matched by name: the axes of one must contain those of the others; the result has its axes in its order (the
 // first one's if several have all). Axes of size 1 are not broadcast. A number takes the dtype of the array beside it.
 // Errors are AxisErrors that name the axes of both operands.
 #pragma once
 #include "bora/named/array.h"
-#include "bora/ops/elementwise.h"
+#include "bora/ops/nn.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora {
 // ---- one operand ----------------------------------------------------------------------------------------------------

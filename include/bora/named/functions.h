@@ -3,6 +3,6 @@
 #include "bora/named/by_name.h"
 #include "bora/named/elementwise.h"
 #include "bora/named/reduce.h"
-#include "bora/ops/functions.h"
-#include "bora/ops/reduce.h"
+#include "bora/ops/nn.h"
+#include "bora/ops/reductions.h"
 #include "bora/ops/transform.h"

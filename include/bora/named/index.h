@@ -35,7 +35,7 @@ struct NamedOperand {
   template <Number T> NamedOperand(T x) : number(x) {}
   NamedOperand(Scalar x) : number(x) {}
 };
-/// What becomes of positions outside of an axis: they are left out (drop, and fill where something is written), or
+/// Positions outside of an axis: they are left out (drop, and fill where something is written), or
 /// moved to the nearest element (clip); promise_in_bounds says that there are none.
 enum class OutOfBounds : std::uint8_t { drop, clip, promise_in_bounds, fill };
 struct NamedAtOptions {

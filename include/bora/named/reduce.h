@@ -2,6 +2,7 @@
 // them, or none for all; reduced axes disappear. NaN, dtypes and ties are those of the positional functions.
 #pragma once
 #include "bora/named/array.h"
+#include "bora/ops/sorting.h"
 #include "bora/ops/statistics.h"
 
 namespace bora {
@@ -20,7 +21,7 @@ struct NamedReduceOptions {
   NamedArray where = {};              // boolean, over some of x's axes: only elements where it holds count
   std::optional<Dtype> dtype = none;  // accumulate and return in this dtype
 };
-/// Where no element counts, sum gives 0, prod 1, all true, any false, amax and amin the lowest and the highest number
+/// If no element counts, sum gives 0, prod 1, all true, any false, amax and amin the lowest and the highest number
 /// of the dtype, the others NaN. Throws AxisError.
 NamedArray sum(const NamedArray& x, const ReduceAxes& axes = none, const NamedReduceOptions& options = {});
 NamedArray mean(const NamedArray& x, const ReduceAxes& axes = none, const NamedReduceOptions& options = {});

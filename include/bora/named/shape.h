@@ -3,7 +3,7 @@
 #pragma once
 #include <functional>
 #include "bora/named/array.h"
-#include "bora/ops/forms.h"
+#include "bora/ops/manipulation.h"
 
 namespace bora {
 // ---- fewer and other axes -------------------------------------------------------------------------------------------
@@ -66,8 +66,6 @@ std::vector<NamedArray> broadcast_arrays(const std::vector<NamedArray>& xs, cons
 
 // ---- arrays of numbers ----------------------------------------------------------------------------------------------
 NamedArray full_like(const NamedArray& x, Scalar value, std::optional<Dtype> dtype = none);
-/// start, start + step, .., row by row where there are several axes; i32 for whole numbers, else f32.
-NamedArray arange(const Axes& axes, Scalar start, Scalar step = 1, std::optional<Dtype> dtype = none);
 /// Numbers from start to stop, both included: at equal distances; powers of 10 (base) with exponents at equal
 /// distances; with equal ratios.
 NamedArray linspace(const Axis& axis, double start, double stop, Dtype dtype = f32);

@@ -76,13 +76,6 @@ auto scan(const BlockSeq<Block>& seq, const F& f, const X& x, const FoldOptions&
     else return std::pair<X, Y>(std::move(carry), detail::stack_results(std::move(ys), seq.axis));
   };
 }
-/// y = fold(seq, x, {.checkpoint})(args...), as for Stacked.
-template <class Block, class X> auto fold(const BlockSeq<Block>& seq, const X& x, const FoldOptions& options = {}) {
-  auto layer = [](const Block& block, const X& carry, const auto&... args) {
-    return std::pair<X, std::nullopt_t>(block(carry, args...), none);
-  };
-  return [folded = scan(seq, layer, x, options)](const auto&... args) { return folded(args...).first; };
-}
 /// The layers of a stack as a list, and back. Throws ValueError where the layers differ in more than their numbers.
 template <class Block> BlockSeq<Block> unstacked(const Stacked<Block>& stack) {
   BlockSeq<Block> seq{{}, stack.axis};

@@ -4,7 +4,7 @@
 #include "bora/named/random.h"
 
 namespace bora::nn {
-// ---- activations: ops/activations.h by name ----
+// ---- activations: ops/nn.h by name ----
 NamedArray celu(const NamedArray& x, double alpha = 1);
 NamedArray elu(const NamedArray& x, double alpha = 1);
 NamedArray leaky_relu(const NamedArray& x, double negative_slope = 0.01);

@@ -1,4 +1,4 @@
-// linear.h -- the linear layer.
+// linear.h -- linear layers.
 #pragma once
 #include "bora/nn/dot_general.h"
 #include "bora/nn/init.h"
@@ -26,6 +26,19 @@ struct Linear {
   static constexpr bool decays(std::string_view field) { return field != "bias"; }
   static Linear init(const Axes& in, const Axes& out, const Array& key, const LinearOptions& options = {});
   /// x [..., in...] -> [..., out...]. Throws AxisError if x lacks an axis of `in` or has one of `out`.
+  NamedArray operator()(const NamedArray& x) const;
+};
+/// A linear map of its own for each position along `each`; Linear is the one without such axes.
+struct DenseGeneral {
+  NamedArray weight;               // [each..., in..., out...]
+  std::optional<NamedArray> bias;  // [each..., out...]
+  std::vector<Axis> each = {}, in = {}, out = {};
+  static constexpr bool decays(std::string_view field) { return field != "bias"; }
+  /// options.out_first: the weight's axes are [each..., out..., in...].
+  static DenseGeneral init(const Axes& each, const Axes& in, const Axes& out, const Array& key,
+                           const LinearOptions& options = {});
+  /// x [..., each..., in...] -> [..., out...] in the order of x's other axes. Throws AxisError if x lacks an axis of
+  /// `each` or `in` or has one of `out`.
   NamedArray operator()(const NamedArray& x) const;
 };
 }  // namespace bora::nn

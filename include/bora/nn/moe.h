@@ -14,14 +14,14 @@ struct MoeInit {
   RouterWeights weights = RouterWeights::renormalized;
   Activation activation = Activation::silu;
 };
-/// What a router did with the tokens: means over them (0 if there are none), f32 (f64 for f64).
+/// Statistics of a router: means over the tokens (0 if there are none), f32 (f64 for f64).
 struct RouterReport {
   NamedArray load;         // [experts]: how often a token chose the expert; all add up to the number chosen
   NamedArray probability;  // [experts]: of the softmax over all experts
   NamedArray z;            // []: logsumexp(scores)^2
 };
 /// A router chooses for each token the `chosen` experts of the highest scores (of equal ones the lower number); each
-/// expert is a GatedMlp without biases. No token is dropped, whatever the experts' load: tokens are sorted by
+/// expert is a gated Mlp without biases. No token is dropped, whatever the experts' load: tokens are sorted by
 /// expert, and ragged_dot multiplies each expert's (Jiang et al. 2024, "Mixtral of Experts"; Gale et al. 2022,
 /// "MegaBlocks"). Scores and weights are computed in f32.
 /// Sharded: tokens are sorted inside each row of a batch, so rows may be split. Where the mapping splits `experts`, a

@@ -2,13 +2,14 @@
 // batch go from one stage to the next.
 #pragma once
 #include <functional>
+#include "bora/array/mesh.h"
 #include "bora/nn/axes.h"
 #include "bora/nn/pipeline_plan.h"
 #include "bora/nn/stacked.h"
 
 namespace bora::nn {
 struct PipelineOptions {
-  std::string axis = "stage";      // of the mesh
+  std::string axis{mesh_axes::kStage};  // of the mesh
   std::int64_t microbatches = 0;   // equal parts of the rows; 0: default_microbatches()
   std::int64_t stages = 0;         // 0: the ranks along the mesh axis; else a multiple of them, in one process any
   remat::Policy checkpoint = remat::nothing;  // values kept of each layer for the backward pass, besides its input

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 #include <string_view>
-#include "bora/ops/axes.h"
+#include "bora/ops/arguments.h"
 #include "bora/tree/tree.h"
 
 namespace bora {

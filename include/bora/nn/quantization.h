@@ -31,7 +31,7 @@ class QuantizationTargets {
 struct QuantizationConfig {
   Quantization type = Quantization::fp8;
   QuantizationTargets targets = {};
-  // Of fp8 (dot_general.h):
+  // Options of fp8 (dot_general.h):
   std::int64_t amax_history_length = 1024;
   std::optional<Dtype> compute_dtype = none;
 };

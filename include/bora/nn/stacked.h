@@ -90,11 +90,14 @@ auto scan(const Stacked<Block>& stack, const F& f, const X& x, const FoldOptions
                            fx::labels_of(stack.layer, args...), where, stack.axis, {.reverse = options.reverse});
   };
 }
-/// y = fold(stack, x, {.checkpoint})(args...): x through layer(x, args...) for every layer in turn.
-template <class Block, class X> auto fold(const Stacked<Block>& stack, const X& x, const FoldOptions& options = {}) {
+/// y = fold(layers, x, {.checkpoint})(args...): x through layer(x, args...) for every layer of a Stacked or BlockSeq in
+/// turn.
+template <template <class> class Layers, class Block, class X>
+requires std::is_same_v<decltype(Layers<Block>::axis), Axis>
+auto fold(const Layers<Block>& layers, const X& x, const FoldOptions& options = {}) {
   auto layer = [](const Block& block, const X& carry, const auto&... args) {
     return std::pair<X, std::nullopt_t>(block(carry, args...), none);
   };
-  return [folded = scan(stack, layer, x, options)](const auto&... args) { return folded(args...).first; };
+  return [folded = scan(layers, layer, x, options)](const auto&... args) { return folded(args...).first; };
 }
 }  // namespace bora::nn

@@ -3,9 +3,6 @@
 #include "bora/base/dtype.h"
 
 namespace bora {
-/// The dtype of a sum of numbers of this dtype: f32 for halves, which would lose more with each term; any other dtype
-/// is its own.
-constexpr Dtype accumulator(Dtype d) { return is_half(d) ? f32 : d; }
 /// The dtype that functions of real numbers (norms, angles, losses) are computed in: f64 for f64, else f32. Complex
 /// numbers do not become real ones: astype() to it throws DtypeError.
 constexpr Dtype real_accumulator(Dtype d) { return d == f64 ? f64 : f32; }

@@ -37,7 +37,8 @@ struct PoolOptions {
   Dims stride = {};  // default: as the window, so that windows do not overlap
   Padding padding = Padding::valid;
 };
-/// Of each window of x [batch.., spatial.., channels]: the largest, the smallest, the sum. Padding counts as nothing.
+/// The largest and the smallest element and the sum of each window of x [batch.., spatial.., channels]. Padding counts
+/// as nothing.
 Array max_pool(const Array& x, const PoolOptions& options);
 Array min_pool(const Array& x, const PoolOptions& options);
 Array sum_pool(const Array& x, const PoolOptions& options);

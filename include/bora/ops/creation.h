@@ -6,6 +6,7 @@
 // needed.
 #pragma once
 #include <array>
+#include <functional>
 #include <initializer_list>
 #include <vector>
 #include "bora/array/array.h"
@@ -108,11 +109,19 @@ template <std::integral... N>
 __attribute__((unavailable("sizes stand in braces: ones({2, 3})"))) Array ones(std::int64_t, std::int64_t, N...);
 Array zeros_like(const Array& x);
 Array ones_like(const Array& x);
+// Zeros: memory is never handed out uninitialized.
+Array empty(const Shape& shape, Dtype dtype = f32);
+Array empty_like(const Array& x);
 Array full_of(const Type& type, Scalar value);
 /// A scalar of this dtype; Programs print it inline.
 Array constant(Scalar value, Dtype dtype);
 Array full_like(const Array& x, Scalar value, std::optional<Dtype> dtype = none);
+/// The value, stretched to `shape` as by broadcast_to.
+Array full(const Shape& shape, const Array& value, std::optional<Dtype> dtype = none);
+/// f(positions along each dimension), i32 arrays of this shape.
+Array fromfunction(const std::function<Array(const Arrays&)>& f, const Shape& shape);
 
+// ---- ranges ---------------------------------------------------------------------------------------------------------
 /// start, start + step, .. before stop. Throws ValueError if step is 0.
 template <Number T> Array arange(T stop, std::optional<Dtype> dtype = none) {
   if constexpr (std::is_integral_v<T>)
@@ -130,17 +139,20 @@ Array arange(A start, B stop, C step = 1, std::optional<Dtype> dtype = none) {
 }
 /// n numbers from start to stop, both included.
 Array linspace(double start, double stop, std::int64_t n, Dtype dtype = f32);
-/// [n, n] (or [rows, columns]) with ones on the diagonal.
-Array eye(std::int64_t n, Dtype dtype = f32);
-Array eye(std::int64_t rows, std::int64_t columns, Dtype dtype = f32);
-/// [rows, columns] with ones at and below the k-th diagonal.
-Array tri(std::int64_t rows, std::int64_t columns, std::int64_t k = 0, Dtype dtype = f32);
-/// x [.., rows, columns] with zeros above (tril) or below (triu) the k-th diagonal.
-Array tril(const Array& x, std::int64_t k = 0);
-Array triu(const Array& x, std::int64_t k = 0);
-/// [indices.., n]: 1 at position indices, else 0; an index outside [0, n) gives a row of zeros.
-Array one_hot(const Array& indices, std::int64_t n, Dtype dtype = f32);
-
+struct LinspaceOptions {
+  bool endpoint = true;              // stop is the last of the n numbers; else there are n from start, without it
+  std::int64_t axis = 0;             // of the result of Arrays
+  std::optional<Dtype> dtype = none;  // default: f32; of Arrays theirs, f32 for integers
+};
+/// n numbers from start to stop: linspace(0, 2 * pi, n, {.endpoint = false}). Throws ValueError for a negative n.
+Array linspace(double start, double stop, std::int64_t n, const LinspaceOptions& options);
+/// The same for each element of start and stop, which broadcast: a new dimension of size n.
+Array linspace(const Array& start, const Array& stop, std::int64_t n, const LinspaceOptions& options = {});
+/// n numbers from base^start to base^stop, and from start to stop, with equal ratios; both ends included.
+Array logspace(double start, double stop, std::int64_t n, double base = 10, Dtype dtype = f32);
+Array geomspace(double start, double stop, std::int64_t n, Dtype dtype = f32);
+/// i32 0, 1, .. along dim, in the given shape (or another dtype).
+Array iota(const Shape& shape, std::int64_t dim, Dtype dtype = i32);
 enum class Indexing : std::uint8_t { xy, ij };
 struct MeshgridOptions {
   Indexing indexing = Indexing::xy;  // xy: the first two dimensions are swapped, as for plots (NumPy's default)
@@ -148,4 +160,25 @@ struct MeshgridOptions {
 };
 /// Coordinate grids of vectors.
 Arrays meshgrid(const Arrays& vectors, const MeshgridOptions& options = {});
+
+// ---- matrices -------------------------------------------------------------------------------------------------------
+/// [n, n] (or [rows, columns]) with ones on the diagonal.
+Array eye(std::int64_t n, Dtype dtype = f32);
+Array eye(std::int64_t rows, std::int64_t columns, Dtype dtype = f32);
+/// [rows, columns] with ones on the k-th diagonal, above the main one for k > 0.
+Array eye(std::int64_t rows, std::int64_t columns, std::int64_t k, Dtype dtype = f32);
+Array identity(std::int64_t n, Dtype dtype = f32);
+/// [rows, columns] with ones at and below the k-th diagonal.
+Array tri(std::int64_t rows, std::int64_t columns, std::int64_t k = 0, Dtype dtype = f32);
+/// x [.., rows, columns] with zeros above (tril) or below (triu) the k-th diagonal.
+Array tril(const Array& x, std::int64_t k = 0);
+Array triu(const Array& x, std::int64_t k = 0);
+
+// ---- windows of n numbers, computed in f64; those of SciPy are in windows.h -----------------------------------------
+Array bartlett(std::int64_t n, Dtype dtype = f32);
+Array blackman(std::int64_t n, Dtype dtype = f32);
+Array hamming(std::int64_t n, Dtype dtype = f32);
+Array hanning(std::int64_t n, Dtype dtype = f32);
+/// I0(beta sqrt(1 - t^2)) / I0(beta), t from -1 to 1 in n steps, computed in f64.
+Array kaiser(std::int64_t n, double beta, Dtype dtype = f32);
 }  // namespace bora

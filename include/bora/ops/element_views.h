@@ -1,8 +1,8 @@
 // element_views.h -- xtensor's views of single elements: by strides, by a mask, by positions. Results are values; what
-// xtensor assigns through a view is a method that gives the changed array.
+// xtensor assigns through a view is a method that gives the changed array. Not in bora.h, where the name `filter` would
+// meet those of programs.
 #pragma once
-#include "bora/ops/sets.h"
-#include "bora/ops/view.h"
+#include "bora/ops/indexing.h"
 
 namespace bora {
 /// view_of(x, slices): xt::strided_view(x, {xt::ellipsis(), 3}).

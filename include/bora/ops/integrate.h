@@ -1,7 +1,7 @@
 // integrate.h -- integrals of samples, with the names of scipy.integrate and jax.scipy.integrate. odeint is in
 // fx/ode.h.
 #pragma once
-#include "bora/ops/numeric.h"
+#include "bora/ops/calculus.h"
 
 namespace bora::integrate {
 using bora::trapezoid;

@@ -18,8 +18,8 @@ struct RegularGridInterpolator {
   /// where points, values and x do not fit, and for axes of fewer than two points (nearest: none).
   Array operator()(const Array& x) const;
 };
-/// What the second derivative of a spline is at the ends: 0; what makes the first two (last two) pieces one polynomial;
-/// what makes the slope 0.
+/// The condition at the ends of a spline: the first two (last two) pieces are one polynomial; the second derivative is
+/// 0; the slope is 0.
 enum class Ends : std::uint8_t { not_a_knot, natural, clamped };
 /// The cubic polynomials between the points (x[i], y[i]) with continuous first and second derivatives: x [n] ascending,
 /// y [n, rest..].

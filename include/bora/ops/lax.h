@@ -5,12 +5,12 @@
 #include <functional>
 #include <string>
 #include "bora/ops/convolution.h"
-#include "bora/ops/index.h"
-#include "bora/ops/reduce.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/sorting.h"
 
 namespace bora::lax {
 // ---- windows at positions that are data -----------------------------------------------------------------------------
-/// Which dimensions mean what (GatherDimensionNumbers). The last dimension of the start indices [batch.., k] holds the
+/// The meaning of dimensions (GatherDimensionNumbers). The last dimension of the start indices [batch.., k] holds the
 /// k positions of a window, along the dimensions start_index_map of x. The window's dimensions appear in the result at
 /// offset_dims, but for the collapsed ones, of size 1; its other dimensions are those of the batch. Dimension
 /// operand_batching_dims[i] of x goes with dimension start_indices_batching_dims[i] of the indices.
@@ -33,7 +33,7 @@ struct ScatterDims {
   Dims operand_batching_dims = {}, scatter_indices_batching_dims = {};
 };
 // x with updates written at the windows; with clamp windows are moved inside, with fill those outside are dropped.
-// Where windows overlap scatter keeps the last update, scatter_apply applies f once, the others combine all.
+// If windows overlap, scatter keeps the last update, scatter_apply applies f once, the others combine all.
 Array scatter(const Array& x, const Array& indices, const Array& updates, const ScatterDims& dims,
               IndexMode mode = IndexMode::fill);
 Array scatter_add(const Array& x, const Array& indices, const Array& updates, const ScatterDims& dims,

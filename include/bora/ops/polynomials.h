@@ -1,9 +1,18 @@
-// polynomials.h -- fitting, division and zeros of polynomials: vectors of coefficients, the highest power first. The
-// others (polyval, polymul, ..) are in numeric.h.
+// polynomials.h -- polynomials: vectors of coefficients, the highest power first.
 #pragma once
-#include "bora/ops/axes.h"
+#include "bora/ops/arguments.h"
 
 namespace bora {
+Array polyval(const Array& p, const Array& x);  // Horner's rule
+Array polyadd(const Array& p, const Array& q);
+Array polysub(const Array& p, const Array& q);
+Array polymul(const Array& p, const Array& q);
+Array polyder(const Array& p, std::int64_t m = 1);  // the m-th derivative
+Array polyint(const Array& p, std::int64_t m = 1);  // the m-th integral with constants 0
+/// The coefficients [n + 1] of the polynomial with these zeros [n].
+Array poly(const Array& zeros);
+/// Powers of a vector x [n] as columns: x^(columns - 1), .., x, 1 (increasing: 1, x, ..); default n columns.
+Array vander(const Array& x, std::optional<std::int64_t> columns = none, bool increasing = false);
 struct PolyfitOptions {
   std::optional<double> rcond = none;  // singular values below it times the largest count as 0; n epsilon
   Array weights = {};                  // [n] of the residuals, not of their squares

@@ -3,7 +3,7 @@
 #include "bora/tree/tree.h"
 
 namespace bora::tree {
-/// What ravel needs to make the tree again.
+/// The vector of a tree, and the types that make the tree of it again.
 struct Raveled {
   Array flat;    // [sum of the sizes of all leaves], of the dtype that they promote to; f32 [0] without leaves
   Types leaves;  // shape and dtype of each leaf

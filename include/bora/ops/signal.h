@@ -5,8 +5,7 @@
 // Errors: ShapeError for empty signals and dimensions that do not fit, ValueError for options out of range, IndexError
 // for an axis that does not exist.
 #pragma once
-#include "bora/ops/axes.h"
-#include "bora/ops/numeric.h"
+#include "bora/ops/arguments.h"
 #include "bora/ops/windows.h"
 
 namespace bora::signal {
@@ -23,15 +22,15 @@ struct ConvolveOptions {
 Array convolve(const Array& a, const Array& b, const ConvolveOptions& options = {});
 /// convolve(a, conj(b) backwards).
 Array correlate(const Array& a, const Array& b, const ConvolveOptions& options = {});
-/// What lies around a: `fill` numbers, a again, a mirrored (the edge is repeated).
+/// The surroundings of a: `fill` numbers, a again, a mirrored (the edge is repeated).
 enum class Boundary : std::uint8_t { fill, wrap, symm };
 struct Convolve2dOptions {
   Overlap mode = Overlap::full;
   Boundary boundary = Boundary::fill;
   double fill = 0;
 };
-/// Of matrices. In mode same a kernel of an even size has its middle before (convolve2d) or behind (correlate2d) the
-/// center, as in SciPy.
+/// The same of matrices. In mode same a kernel of an even size has its middle before (convolve2d) or behind
+/// (correlate2d) the center, as in SciPy.
 Array convolve2d(const Array& a, const Array& b, const Convolve2dOptions& options = {});
 Array correlate2d(const Array& a, const Array& b, const Convolve2dOptions& options = {});
 /// By transforms along axes; the other dimensions are broadcast. f32 or f64, complex if an operand is.
@@ -109,7 +108,7 @@ struct Spectra {
 };
 Spectra spectrogram(const Array& x, const SpectrogramOptions& options = {});
 
-/// What is put before and behind the signal, half a segment each: nothing, zeros, the edge, the signal mirrored, the
+/// The samples put before and behind the signal, half a segment each: none, zeros, the edge, the signal mirrored, the
 /// signal turned about its end.
 enum class Extension : std::uint8_t { nothing, zeros, constant, even, odd };
 struct StftOptions {

@@ -1,7 +1,7 @@
 // sparse.h -- arrays of which few elements are not 0, as lists of coordinates: jax.experimental.sparse.BCOO without
 // batch and dense dimensions. Solvers for linear systems are in fx/krylov.h.
 #pragma once
-#include "bora/ops/axes.h"
+#include "bora/ops/arguments.h"
 
 namespace bora::sparse {
 /// The array of `shape` that is 0 but for data [nse] at indices [nse, ndim] (i32). Equal indices add; indices outside

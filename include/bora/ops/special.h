@@ -2,23 +2,9 @@
 // and rounded once (errors: docs/numerics.md). Each has a derivative by every argument that is not a whole number;
 // where JAX's functions give NaN only because their approximations end there (i0(inf), expi(0)), these give the limit.
 #pragma once
-#include "bora/ops/elementwise.h"
-#include "bora/ops/functions.h"
+#include "bora/ops/nn.h"
 
 namespace bora::special {
-/// An Array, or a number that takes the dtype of the Arrays beside it.
-class Operand {
- public:
-  Operand(const Array& x) : array_(x) {}
-  template <Number T> Operand(T x) : number_(x) {}
-  bool is_array() const { return array_.defined(); }
-  const Array& array() const { return array_; }
-  Scalar number() const { return number_; }
- private:
-  Array array_;
-  Scalar number_;
-};
-
 using bora::erf;
 using bora::erfc;
 using bora::log_softmax;
@@ -28,7 +14,10 @@ Array erfcx(const Array& x);  // exp(x^2) erfc(x)
 Array expit(const Array& x);  // 1 / (1 + exp(-x))
 Array logit(const Array& x);  // log(x / (1 - x))
 
-// ---- entropies ------------------------------------------------------------------------------------------------------
+// ---- powers and entropies -------------------------------------------------------------------------------------------
+/// (x^lambda - 1) / lambda, log(x) for lambda = 0 (where it has no derivative by lambda); boxcox1p: of 1 + x.
+Array boxcox(const Operand& x, const Operand& lambda);
+Array boxcox1p(const Operand& x, const Operand& lambda);
 /// x log(y), 0 for x = 0.
 Array xlogy(const Operand& x, const Operand& y);
 /// x log(1 + y), 0 for x = 0.
@@ -80,13 +69,45 @@ Array expi(const Array& x);  // the principal value of the integral of exp(t) / 
 Array expn(const Operand& n, const Operand& x);
 /// The integral of log(t) / (1 - t) over t from 1 to x (the dilogarithm of 1 - x); NaN for x < 0.
 Array spence(const Array& x);
+/// exp(-x^2) times the integral of exp(t^2) from 0 to x (Dawson). Source: Rybicki 1989.
+Array dawsn(const Array& x);
+/// Integrals from 0 to x of sin(pi t^2 / 2) and cos(pi t^2 / 2).
+struct Fresnel {
+  Array s, c;
+};
+Fresnel fresnel(const Array& x);
+/// The integral of sin(t) / t from 0 to x, and Euler's constant plus log(x) plus that of (cos(t) - 1) / t; of a
+/// negative x the second is that of |x|.
+struct SineCosine {
+  Array si, ci;
+};
+SineCosine sici(const Array& x);
+/// The integral of exp(-h^2 (1 + t^2) / 2) / (1 + t^2) from 0 to a, over 2 pi (Owen 1956).
 /// Modified Bessel functions of the first kind of order 0 and 1; i0e and i1e are scaled by exp(-|x|).
 Array i0(const Array& x);
 Array i0e(const Array& x);
 Array i1(const Array& x);
 Array i1e(const Array& x);
+Array owens_t(const Operand& h, const Operand& a);
+/// Bessel functions of the first kind of orders 0 .. v: [v + 1, x's shape..]. Throws ValueError for v < 0.
+Array bessel_jn(const Array& x, std::int64_t v);
+/// Spherical harmonics of degree n and order m (whole, |m| <= n), complex: theta is the polar angle from 0 to pi, phi
+/// the azimuth. 0 for |m| > n; NaN for n < 0.
+Array sph_harm_y(const Operand& n, const Operand& m, const Operand& theta, const Operand& phi);
 /// The numbers of Bernoulli B_0 .. B_n, f32 [n + 1], with B_1 = -1/2. Throws ValueError for n < 0.
 Array bernoulli(std::int64_t n, Dtype dtype = f32);
+
+// ---- hypergeometric functions ---------------------------------------------------------------------------------------
+/// Kummer's function 1F1: the sum of (a)_k x^k / ((b)_k k!), of real numbers. inf for b = 0, -1, .. unless the sum ends
+/// before. Derivatives by a, b and x; those by a and b have none by a or b. Source: Abramowitz & Stegun 13.
+Array hyp1f1(const Operand& a, const Operand& b, const Operand& x);
+/// Gauss' function 2F1: the sum of (a)_k (b)_k x^k / ((c)_k k!) and its continuation to x < -1, of real numbers. inf
+/// for x > 1 and for c = 0, -1, .. unless the sum ends before, and at x = 1 for c <= a + b. Derivatives by all four;
+/// those by a, b and c have none by a, b or c. Source: Abramowitz & Stegun 15, near 1 the differential equation.
+Array hyp2f1(const Operand& a, const Operand& b, const Operand& c, const Operand& x);
+/// Faddeeva's function exp(-z^2) erfc(-i z), complex64 or complex128, of complex or real z. Source: Al Azah and
+/// Chandler-Wilde 2021.
+Array wofz(const Array& z);
 
 // ---- sums of exponentials -------------------------------------------------------------------------------------------
 struct LogSumExpOptions {

@@ -1,32 +1,10 @@
-// statistics.h -- order statistics, moments that skip NaN, histograms. All are composites of other operations, with
+// statistics.h -- order statistics, averages, covariances, histograms. All are composites of other operations, with
 // NumPy's names and semantics.
 #pragma once
 #include <utility>
-#include "bora/ops/axes.h"
+#include "bora/ops/arguments.h"
 
 namespace bora {
-// Reductions that skip NaN; where only NaN is left, sums give 0, products 1 and the others NaN. Integers are reduced as
-// they are.
-Array nansum(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
-Array nanprod(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
-Array nanmean(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
-Array nanvar(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});  // divided by n
-Array nanstd(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
-Array nanmax(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
-Array nanmin(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
-/// i32 position of the first maximum (minimum) that is not NaN; -1 where there is none.
-Array nanargmax(const Array& x, std::int64_t axis = -1);
-Array nanargmin(const Array& x, std::int64_t axis = -1);
-/// Running sums and products in which NaN counts as 0 and as 1.
-Array nancumsum(const Array& x, std::int64_t axis = 0);
-Array nancumprod(const Array& x, std::int64_t axis = 0);
-/// Running products, by doubling: log2(n) passes (Hillis & Steele 1986).
-Array cumprod(const Array& x, std::int64_t axis = 0);
-/// The number of elements that are not 0, i32.
-Array count_nonzero(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
-/// The largest minus the smallest element.
-Array ptp(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
-
 /// The value between two elements a <= b at the fraction t of their distance: a + (b - a) t, a, b, the nearer one (a
 /// for t = 1/2), the mean of both.
 enum class Between : std::uint8_t { linear, lower, higher, nearest, midpoint };
@@ -67,6 +45,7 @@ Array cov(const Array& x, const Array& y, const CovarianceOptions& options = {})
 Array corrcoef(const Array& x, const CovarianceOptions& options = {});
 Array corrcoef(const Array& x, const Array& y, const CovarianceOptions& options = {});
 
+// ---- counts ---------------------------------------------------------------------------------------------------------
 struct HistogramOptions {
   std::optional<std::pair<double, double>> range = none;  // default: from the smallest to the largest element
   Array weights = {};                                     // of x's shape: counts become sums of them
@@ -87,12 +66,17 @@ struct BincountOptions {
 /// The number of times that each of 0, 1, .. length - 1 occurs among integers; larger ones are dropped, negative ones
 /// count as 0 (JAX). Throws TraceError inside transforms without a length.
 Array bincount(const Array& x, const BincountOptions& options = {});
-
-enum class Side : std::uint8_t { left, right };
-/// i32 positions at which v's elements would be inserted into the ascending vector a: before (left) or behind (right)
-/// equal elements. NaN is the largest. A binary search: log2(n) gathers.
-Array searchsorted(const Array& a, const Array& v, Side side = Side::left);
 /// i32 numbers of the bins of x: i with bins[i - 1] <= x < bins[i] (right: bins[i - 1] < x <= bins[i]); descending bins
 /// mirrored.
 Array digitize(const Array& x, const Array& bins, bool right = false);
+struct HistogramDd {
+  Array counts;  // [bins along each dimension..]
+  Arrays edges;  // [bins + 1] each
+};
+/// The numbers of points (rows of x [n, D]) in each box; edges: vectors, one for each of the D dimensions. Weights [n].
+HistogramDd histogramdd(const Array& x, const Arrays& edges, const HistogramOptions& options = {});
+/// Equal bins from the smallest to the largest number of each column. options.range holds for all columns.
+HistogramDd histogramdd(const Array& x, std::int64_t bins = 10, const HistogramOptions& options = {});
+HistogramDd histogram2d(const Array& x, const Array& y, std::int64_t bins = 10, const HistogramOptions& options = {});
+HistogramDd histogram2d(const Array& x, const Array& y, const Arrays& edges, const HistogramOptions& options = {});
 }  // namespace bora

@@ -1,4 +1,5 @@
-// windows.h -- windows of signals, with SciPy's names. Composites, computed in f64 and rounded once.
+// windows.h -- windows of signals, with SciPy's names and options; NumPy's (hanning) are in creation.h. Composites,
+// computed in f64 and rounded once.
 //
 // n: the number of elements, at least 0 (else ValueError); one element is 1. Symmetric windows design filters, periodic
 // ones (symmetric = false: the first n of a symmetric window of n + 1) suit spectra.

@@ -1,6 +1,6 @@
 // config.h -- optimizers as settings: an aggregate's fields are the keys of the group `optimizer`, its static `type` is
 // the word that chooses it, and make() builds it. The fields of CommonConfig are keys of every type. A type that no
-// program names stands in the source of its transformation (src/optim/trace.cpp: SgdConfig).
+// program names stands in the source of its transformation (src/optim/optimizers/sgd.cpp: SgdConfig).
 #pragma once
 #include "bora/optim/kind.h"
 #include "bora/optim/optim.h"

@@ -130,11 +130,6 @@ struct RegistryEntry {
 };
 std::vector<RegistryEntry>& registry();
 
-/// Names of today for the paths of a checkpoint whose optimizer state was named by place in the chain:
-/// "optimizer.entries.1.0.mu.wte.weight" is "optimizer.entries.adam.mu.wte.weight". Other paths stay. For
-/// io::restore_leaves and load_tree.
-std::vector<std::string> current_names(const std::vector<std::string>& paths);
-
 namespace detail {
 void store(State&, const std::string& name, const Array&, const Leaves& params);
 void store(State&, const std::string& name, const Arrays&, const Leaves& params);

@@ -5,7 +5,7 @@
 // derivatives follow. f32, f64, complex64 and complex128. The same bits on every run; another number of ranks
 // rounds otherwise.
 #pragma once
-#include "bora/ops/linalg_functions.h"
+#include "bora/ops/linalg.h"
 #include "bora/shard/shard.h"
 
 namespace bora::linalg::sharded {

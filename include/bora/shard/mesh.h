@@ -11,10 +11,6 @@ namespace bora {
 namespace transport {
 class Context;
 }
-struct MeshAxis {
-  std::string name;
-  int size;  // -1: the remaining ranks
-};
 /// The wires of an abstract mesh. Hosts hold ranks_per_host ranks each, side by side; 0: one host holds all.
 struct Links {
   int ranks_per_host = 0;
@@ -29,11 +25,13 @@ class Mesh {
   static Mesh from_environment(const std::vector<MeshAxis>& axes, const std::string& build = {});
   /// The same over a Context that has joined already.
   static Mesh over(std::shared_ptr<transport::Context> context, const std::vector<MeshAxis>& axes);
+  static Mesh over(std::shared_ptr<transport::Context> context, const MeshShape& shape);
   /// Rank `rank` of a mesh without processes, of any size, to see what a Program would need there (as JAX's
   /// AbstractMesh). Under UseMesh operations give Arrays with types and Specs, but without numbers: reading them throws
   /// TraceError, and nothing is computed or sent. Throws ConfigError for sizes below 1 or a rank outside of it, and if
   /// ranks_per_host does not divide the ranks.
   static Mesh abstract(const std::vector<MeshAxis>& axes, const Links& links = {}, int rank = 0);
+  static Mesh abstract(const MeshShape& shape, const Links& links = {}, int rank = 0);
 
   const MeshShape& shape() const;
   const Links* links() const;  // null unless the mesh is abstract
@@ -51,12 +49,10 @@ class Mesh {
   explicit Mesh(std::shared_ptr<State> s) : state_(std::move(s)) {}
   std::shared_ptr<State> state_;
 };
-/// The axes with -1 filled in for `ranks` ranks. Throws ConfigError if they do not fit.
-MeshShape mesh_shape(const std::vector<MeshAxis>& axes, int ranks);
-
 /// Runs f on as many threads as the mesh has ranks, each with its mesh in force. They share this process's cores.
 /// Rethrows the first failure after all have ended: one rank's failure ends the others.
 void local_mesh(const std::vector<MeshAxis>& axes, const std::function<void(const Mesh&)>& f);
+void local_mesh(const MeshShape& shape, const std::function<void(const Mesh&)>& f);
 
 /// While it lives, constraints, named rules and random draws on this thread refer to this mesh. Throws TraceError
 /// inside of transforms.

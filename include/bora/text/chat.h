@@ -3,10 +3,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bora::text {
-/// What one side says. The usual roles are system, user and assistant.
+/// One side's words. The usual roles are system, user and assistant.
 struct Turn {
   std::string role, content;
 };
@@ -43,6 +44,9 @@ class ChatTemplate {
 
 /// The names of known templates, such as chatml.
 std::vector<std::string> chat_template_names();
+/// The Jinja of a known template as its family publishes it; empty for other names. It may ask for bos_token and
+/// eos_token.
+std::string jinja_of(std::string_view name);
 /// The template of a setting: a known name, a file, or, if it is empty, what `folder` has for its tokenizer (the folder
 /// or a file in it): chat_template.jinja, or chat_template in tokenizer_config.json. The tokens at the begin and end of
 /// texts are those of the folder's tokenizer_config.json, if it has one, else those of the family. A template in Jinja

@@ -68,7 +68,7 @@ class StreamDecoder {
   std::unique_ptr<Decoder> decoder_;
 };
 
-/// What settings choose: a type of tokenizer, with its fields.
+/// A type of tokenizer in the settings, with its fields.
 struct TokenizerKind : config::Chosen {
   static constexpr std::string_view initial = "bytes";
   /// Throws IoError for files that cannot be used.

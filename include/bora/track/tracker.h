@@ -22,8 +22,8 @@ using Values = std::vector<std::pair<std::string, double>>;
 class Tracker {
  public:
   virtual ~Tracker() = default;
-  /// Where a file that it writes was removed or replaced meanwhile, writes into the new one from now on; one that is
-  /// removed is begun anew, if its folder exists. Adds no number.
+  /// Goes on with the new file if the one that it writes was replaced meanwhile, and begins a removed one anew if its
+  /// folder exists. Adds no number.
   virtual void follow() {}
   /// Adds numbers of a step; they are in the file when it returns. A step may have several records. Numbers that are
   /// not finite are marked as such. IoError; nothing of the record stays in the file then.

@@ -22,8 +22,9 @@ struct Compression {
 /// Throws ValueError for a compression that makes no sense beside this wire.
 void check_compression(const Wire&, const Compression&);
 
-/// What is carried from step to step: entries "residual.<path>" [ranks, ..], split over the ranks, and "q.<path>"
-/// [layers, columns, rank]: PowerSGD's right factors. Residuals are zeros at first, factors are drawn from the key.
+/// The first state that is carried from step to step: entries "residual.<path>" [ranks, ..], split over the ranks, and
+/// "q.<path>" [layers, columns, rank]: PowerSGD's right factors. Residuals are zeros at first, factors are drawn from
+/// the key.
 optim::State first_carried(const Wire&, const Compression&, tree::Node gradients, const Array& key);
 /// Replaces gradients, sums that are pending over the ranks, by sums that are complete and equal on all of them, placed
 /// like the leaves of `like`. Residuals are in units of gradients over `scale`, the loss's. Where a sum is not finite
@@ -31,7 +32,7 @@ optim::State first_carried(const Wire&, const Compression&, tree::Node gradients
 optim::State sum_carried(tree::Node gradients, tree::Node like, const optim::State& carried, const Wire&,
                          const Compression&, const std::optional<Array>& scale);
 
-/// What arrives of terms [parts, ..], each sent by itself over this wire: the numbers that the transport's codec gives
+/// Terms [parts, ..] as they arrive, each sent by itself over this wire: the numbers that the transport's codec gives
 /// back, bit for bit. f32.
 Array rounded_terms(const Array& terms, const Wire&);
 

@@ -9,12 +9,12 @@
 #include "bora/named/transforms.h"
 #include "bora/ops/accumulator.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
 #include "bora/ops/sharding.h"
+#include "bora/ops/ufuncs.h"
 #include "bora/optim/optim.h"
 
 namespace bora::local {
-/// What a meeting makes of x, the parameters of the last one, and x_m, those of replica m:
+/// A meeting's result from x, the parameters of the last one, and x_m, those of replica m:
 ///   average  x = mean(x_m)                                          local SGD (Stich 2019)
 ///   diloco   x = x + outer(mean(x - x_m))                           DiLoCo (Douillard et al. 2023)
 ///   slowmo   x = x + rate * outer(mean(x - x_m) / rate)             SlowMo (Wang et al. 2020); rate: of the last step
@@ -29,8 +29,8 @@ struct Options {
   std::int64_t last = 0;
   /// All have met after this step in that way: the end of a run that this one continues. 0: there was no such step.
   std::int64_t met = 0;
-  /// Of what a meeting finds, which it gets as a gradient; average needs none. diloco: of Nesterov's kind. Each
-  /// fragment has a state of its own.
+  /// The outer optimizer: it gets a meeting's difference as a gradient; average needs none. diloco: of Nesterov's kind.
+  /// Each fragment has a state of its own.
   optim::Transform outer = optim::sgd({.learning_rate = 0.7, .momentum = 0.9, .nesterov = true});
   optim::Schedule rate = 1.0;  // slowmo: learning rate of a replica's step
   /// 1: all parameters meet at once. More: the layers are dealt out to so many fragments, layer l to l % fragments, and
@@ -39,9 +39,9 @@ struct Options {
   std::string layers = "layers";
   std::int64_t delay = 0;    // steps that replicas make after a meeting has begun, before they take its result
   double mix = 0;            // how much of its own numbers a replica keeps then: from 0 to below 1
-  /// Of x - x_m on its way to the sum and of the mean on its way back; not for average. int8, int4: blocks along the
-  /// last dimension of a parameter, with an f32 scale each, int4 with the levels of base/int4.h; no error is carried
-  /// over to the next meeting.
+  /// The wire of x - x_m to the sum and of the mean back; not for average. int8, int4: blocks along the
+  /// last dimension of a parameter, with an f32 scale each, int4 with the levels of src/base/api/int4.h; no error is
+  /// carried over to the next meeting.
   Wire wire = {};
   AxisMapping storage = {};  // of parameters on the mesh of one replica: its rules for FSDP and the like
   /// Whether a parameter takes part, by its path; others stay as they are. Default: all do.
@@ -91,7 +91,7 @@ std::int64_t fragments(tree::Node params, const Options&);
 void keep_fragment(tree::Node params, const Options&, std::int64_t p);
 /// Puts fragment p back into all parameters.
 void put_fragment(tree::Node params, tree::Node part, const Options&, std::int64_t p);
-/// What a replica's first state is made of. zero: i32, of each replica.
+/// The origin of a replica's first state. zero: i32, of each replica.
 template <class P> struct Seed {
   P params;
   Array zero;
@@ -175,7 +175,7 @@ template <class F> class Steps {
     return std::pair{State<S>{s.params, replicas, s.outer, s.step + 1}, result};
   }
   // ---- a meeting of fragment p, in three parts between which replicas may go on ----
-  /// What the replicas bring, with its scales if the wire has any: each rank gets its part of their numbers.
+  /// Sends the replicas' numbers, with scales if the wire has any: each rank gets its part of them.
   template <class S> auto send(const State<S>& s, std::int64_t p) const {
     auto found = part(s.replicas.params, p);
     if (options_.kind != Kind::average)

@@ -6,8 +6,6 @@
 
 namespace bora::local {
 struct Options;
-/// The mesh axis of the replicas in training.
-inline constexpr std::string_view kReplica = "replica";
 }  // namespace bora::local
 namespace bora::optim {
 class Schedule;

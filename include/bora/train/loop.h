@@ -14,6 +14,10 @@ struct Batch;
 namespace io {
 struct Place;
 }  // namespace io
+namespace training {
+class Membership;
+class MemoryCheckpoint;
+}  // namespace training
 /// The numbers of a step. Loss, norm and rate are the same on all ranks; the times are this rank's.
 struct StepReport {
   std::int64_t step = 0;  // updates made
@@ -62,11 +66,15 @@ struct LoopSettings {
   /// The length in bytes of the text of tokens, for bits per byte; empty: these are not reported.
   std::function<std::int64_t(std::span<const std::int32_t>)> text_bytes = {};
   double quiet_s = 60;  // seconds at one place before a line on stderr names it
+  training::Membership* membership = nullptr;    // of an elastic job
+  training::MemoryCheckpoint* memory = nullptr;  // holds snapshots, from which an elastic job continues after a loss
+  std::int64_t snapshot_every = 0;               // steps between snapshots; 0: none
 };
 /// Rank 0 prints and writes the run's files; every rank calls it, inside UseMesh and UseMapping(compute mapping).
 /// Continues a checkpoint in OUT/checkpoints. Throws IoError, with the state saved in another folder, if the run's own
-/// is moved or removed meanwhile. Returns 0, or 130 if it stopped because a rank was asked to. Throws the errors of
-/// settings, text and checkpoint, and ValueError if the loss is not finite.
+/// is moved or removed meanwhile. Returns 0, or 130 if it stopped because a rank was asked to; with a membership also
+/// kNextGeneration or kDrained (membership.h). Throws the errors of settings, text and checkpoint, and ValueError if
+/// the loss is not finite.
 int run_training(Trainable&, const data::Datasets&, const LoopSettings&, const Mesh&);
 /// Mean loss per token over held-out rows (all ranks).
 double evaluate(Trainable&, const data::Datasets&, const LoopSettings&, const Mesh&);

@@ -20,7 +20,7 @@ struct RankNeeds {
 /// The step of a rank as a compiled Program, and its needs.
 struct RankPlan {
   RankNeeds needs = {};
-  ExecutablePtr step = {};
+  std::shared_ptr<const Executable> step = {};
   std::function<std::int64_t(int rank)> snapshots = {};  // of any rank: those with equal blocks may need others
 };
 /// Gives the bytes that this process holds beside its arrays; called once the step is compiled.
@@ -28,12 +28,12 @@ using ProcessBytes = std::function<std::int64_t()>;
 /// `at_start`, the growth of the process since this call, the working memory of products on all threads, and 6 MiB for
 /// what a run does before and after.
 ProcessBytes process_bytes(std::int64_t at_start);
-/// What a step needs on this rank. The mesh may be abstract: then nothing is computed.
+/// Needs of a step on this rank. The mesh may be abstract: then nothing is computed.
 RankPlan plan_rank(Trainable&, const Batch&, const LoopSettings&, const Mesh&, const ProcessBytes&);
-/// What a step needs as a text: of `all` ranks in a table, by rank, and the work of rank 0. Above 64 ranks, equal ones
-/// share a line.
+/// Needs of a step as a text: those of `all` ranks in a table, by rank, and the work of rank 0. Above 64 ranks, equal
+/// ones share a line.
 std::string plan_text(Trainable&, const Batch&, const LoopSettings&, const MeshShape&,
-                      const std::vector<RankNeeds>& all, const ExecutableInfo& of_rank_0);
+                      const std::vector<RankNeeds>& all, const RankPlan& of_rank_0);
 
 /// Ranks of an abstract mesh whose blocks have the same sizes.
 struct RankClass {
@@ -42,7 +42,7 @@ struct RankClass {
   Work work = {};
 };
 /// All ranks of an abstract mesh, rank 0's class first. `plan` is called inside UseMesh, for one rank of each class.
-std::vector<RankClass> plan_classes(const std::vector<MeshAxis>&, const Links&,
+std::vector<RankClass> plan_classes(const MeshShape&, const Links&,
                                     const std::function<RankPlan(const Mesh&)>& plan);
 
 /// Bytes that a rank sends in a step: in all, and to other hosts. work: that rank's.
@@ -73,7 +73,7 @@ struct StepPrediction {
   double efficiency() const { return expected > 0 ? compute / expected : 1; }
   double rho() const { return compute > 0 ? wire / compute : 0; }
 };
-/// What a mesh of hosts would make of a step, with other precisions of the sums beside it.
+/// The time of a step on a mesh of hosts, with other precisions of the sums beside it.
 struct Prediction {
   std::int64_t hosts = 1, ranks = 1;
   double cores = 1, gflops_per_core = 0, tokens = 0;  // of a host, of a core here, of a step

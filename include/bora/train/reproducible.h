@@ -4,7 +4,7 @@
 #pragma once
 #include "bora/named/transforms.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
+#include "bora/ops/ufuncs.h"
 #include "bora/train/local.h"
 
 namespace bora::training {

@@ -1,7 +1,8 @@
 // settings.h -- the groups of settings that the training loop reads. The command's Settings hold them beside the
 // choices of model, data and optimizer; a program of its own fills in LoopSettings (loop.h).
 #pragma once
-#include "bora/array/mesh.h"
+#include <span>
+#include "bora/array/mesh_sizes.h"
 #include "bora/base/wire.h"
 #include "bora/config/config.h"
 
@@ -13,12 +14,6 @@ struct Layout {
 };
 /// "fsdp+tp" -> {true, true}; dp is neither. Throws ConfigError listing the layouts.
 Layout parse_layout(const std::string&);
-/// The mesh with axes replica and stage (if they are named), data, context (if named) and model, in this order, for
-/// `ranks` ranks. Axes not named have size 1; with an empty `mesh` the layout decides. Throws ConfigError: unknown
-/// axis, sizes that do not multiply to `ranks`, an axis larger than 1 that the layout does not use.
-MeshShape resolve_mesh(const std::string& mesh, const std::string& layout, int ranks);
-/// The number of ranks that a mesh names in full, such as data=2,model=2; 1 if it leaves a size open.
-std::int64_t ranks_of_mesh(const std::string& mesh);
 
 /// The checkpoint that a run continues in a folder that has some. latest: the newest; if it is damaged, an error names
 /// an older whole one. good: the newest whole one. none: no checkpoint; existing files get other names.
@@ -37,6 +32,8 @@ struct LossScaleSettings {
       {"factor", "dynamic: of its growth, and of its fall where a gradient is not finite"},
       {"min", "dynamic: least scale; there a gradient that is not finite ends the run"},
       {"period", "dynamic: steps with finite gradients until it grows"}};
+  bool dynamic() const;
+  std::optional<double> fixed() const;  // a number
   void check() const;
 };
 struct PrecisionSettings {
@@ -58,7 +55,8 @@ struct RuleSettings {
 };
 /// The dims or the rules, where they are given, stand in place of the layout.
 struct MeshSettings {
-  std::string axes = {}, layout = "fsdp";
+  MeshSizes axes = {};
+  std::string layout = "fsdp";
   std::optional<std::int64_t> activation_dims = {}, parameter_dims = {};
   RuleSettings rules = {};
   std::int32_t threads = 0, microbatches = 0;
@@ -74,11 +72,19 @@ struct MeshSettings {
       {"microbatches", "equal parts of the rows that go through the stages of mesh axis stage; 0: up to 4 a stage"},
       {"schedule", "of the stages: gpipe, or 1f1b, whose memory does not grow with microbatches"}};
   bool has_dims() const { return activation_dims || parameter_dims; }
+  bool has_layout() const { return !has_dims() && rules.empty(); }
   void check() const;
+  static const config::Forms forms;
 };
-/// What the sums of gradients cost on the wire.
+/// The form in which sums of gradients travel.
 struct WireSettings {
-  enum class Gradients : std::uint8_t { f32, bf16, int8, int4, powersgd };
+  /// A codec of base/wire.h, or powersgd.
+  enum class Gradients : std::uint8_t { f32, powersgd = 255 };
+  struct Word {
+    std::string_view word;
+    Gradients value;
+  };
+  friend std::span<const Word> words_of(Gradients);
   Gradients gradients = Gradients::f32;
   std::optional<std::int64_t> block = {};
   bool error_feedback = false;
@@ -133,7 +139,9 @@ struct TraceSettings {
   void check() const;
 };
 }  // namespace training
-/// The mesh of these settings. With dims or rules its axes are replica and stage (if they are named), data, others in
-/// their order, context (if named), model; with empty `axes` all ranks lie along data. Throws ConfigError, as above.
+/// The mesh of these settings: axes replica and stage (if they are named), data, axes of mesh.rules in their order,
+/// context (if named) and model. data and model have size 1 if they are not named; without any axes all ranks lie along
+/// data, or along model with layout tp. Throws ConfigError: an unknown axis, sizes that do not multiply to `ranks`, an
+/// axis larger than 1 that the layout does not use.
 MeshShape resolve_mesh(const training::MeshSettings&, int ranks);
 }  // namespace bora

@@ -12,7 +12,7 @@
 #include "bora/named/transforms.h"
 #include "bora/ops/accumulator.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
 #include "bora/ops/sharding.h"
 #include "bora/ops/transform.h"
 #include "bora/optim/optim.h"
@@ -118,7 +118,7 @@ template <class Example> Example in_parts(const Example& e, std::int64_t parts) 
     return unflatten_axis(x, "batch", {Axis{"batch", x.axis("batch").size / parts}, Axis{"accumulate", parts}});
   });
 }
-/// Of such parts the first n, and part i alone.
+/// The first n of such parts, and part i alone.
 template <class Example> Example first_parts(const Example& e, std::int64_t n) {
   return each_array(e, [&](const NamedArray& x) { return slice(x, {{"accumulate", 0, n}}); });
 }

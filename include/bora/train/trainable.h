@@ -18,22 +18,22 @@ class Trainable {
   virtual Array evaluate(const Batch&) = 0;  // f32 [2]: sum of losses, number of tokens
   virtual ProgramPtr step_program(const Batch&) = 0;  // of step(), staged
   virtual Arrays step_arguments(const Batch&) = 0;
-  /// What step() runs beside that, or instead, at meetings of replicas, with its arguments, the state first: those that
-  /// need the most memory.
+  /// Programs that step() runs beside that, or instead, at meetings of replicas, with their arguments, the state first:
+  /// those that need the most memory.
   virtual std::vector<std::pair<ProgramPtr, Arrays>> meeting_programs(const Batch&) { return {}; }
-  /// What evaluate() runs, with its arguments, where it may need more memory than step(): rows that a step takes in
-  /// parts are evaluated at once.
+  /// The program that evaluate() runs, with its arguments, where it may need more memory than step(): rows that a step
+  /// takes in parts are evaluated at once.
   virtual std::optional<std::pair<ProgramPtr, Arrays>> evaluation_program(const Batch&) { return none; }
   /// The axes of the arrays that step() lays out by the current mapping, parameters too; known once it is staged.
   virtual std::vector<std::vector<Axis>> activations() const { return {}; }
-  /// Of the meeting of replicas whose result the last step() found: "round", "outer_gradient_norm" and, if parameters
-  /// meet in fragments, "fragment"; empty if there was none.
+  /// Numbers of the meeting of replicas whose result the last step() found: "round", "outer_gradient_norm" and, if
+  /// parameters meet in fragments, "fragment"; empty if there was none.
   virtual std::vector<std::pair<std::string, double>> meeting() const { return {}; }
   /// All but the parameters as in a first state, after these were set from outside: the optimizer's state and replicas
   /// follow from them.
   virtual void begin_around_parameters() = 0;
   using Notes = std::map<std::string, std::string>;
-  /// What a checkpoint after `step` says beside the state; and takes what the one says that this run continues. Throws
+  /// Extra key/value notes stored with the checkpoint of `step`; take() reads those of the resumed one. Throws
   /// CheckpointError if its state does not fit these settings.
   virtual Notes notes(std::int64_t /*step*/) const { return {}; }
   virtual void take(const Notes&, std::int64_t /*step*/) {}

@@ -7,7 +7,7 @@ namespace bora {
 /// Whether T is part of a tree's structure, and so of jit's key, rather than data. Specialize it for your own type: an
 /// aggregate of statics, or a type with std::hash and ==. Never for a pointer: transforms would not see its target.
 template <class T> inline constexpr bool is_static =
-    std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> || std::is_same_v<T, bfloat16> ||
+    std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> || is_float_class<T> ||
     std::is_same_v<T, Scalar> || std::is_same_v<T, Shape> || std::is_same_v<T, Spec> || std::is_same_v<T, MeshAxes> ||
     std::is_same_v<T, std::vector<bool>>;
 }  // namespace bora
@@ -48,18 +48,18 @@ template <class T> void add_static(Key& k, const T& x) {
     k.add(static_cast<std::uint64_t>(x.integer));
     k.add(static_cast<std::uint64_t>(x.kind));
   } else if constexpr (std::is_same_v<T, AxisName>) k.add_text(x.str());
-  else if constexpr (std::is_same_v<T, bfloat16>) k.add(x.bits);
+  else if constexpr (is_float_class<T>) k.add(x.bits);
   else if constexpr (std::is_same_v<T, long double>) k.add_text({reinterpret_cast<const char*>(&x), 10});
   else if constexpr (std::is_floating_point_v<T>) k.add(std::bit_cast<std::uint64_t>(static_cast<double>(x)));
   else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) k.add(static_cast<std::uint64_t>(x));
   else if constexpr (std::is_convertible_v<const T&, std::string_view>) k.add_text(x);
-  else if constexpr (params::Optional<T>) {
+  else if constexpr (param_rules::Optional<T>) {
     k.add(x.has_value());
     if (x) add_static(k, *x);
-  } else if constexpr (params::Pair<T>) {
+  } else if constexpr (param_rules::Pair<T>) {
     add_static(k, x.first);
     add_static(k, x.second);
-  } else if constexpr (params::Range<T>) {
+  } else if constexpr (param_rules::Range<T>) {
     k.add(x.size());
     for (const auto& e : x) add_static(k, static_cast<const std::remove_cvref_t<decltype(e)>&>(e));
   } else if constexpr (requires { std::hash<T>{}(x); } && !std::is_aggregate_v<T>) k.add_value(x);
@@ -67,11 +67,11 @@ template <class T> void add_static(Key& k, const T& x) {
 }
 template <class T> void print_static(std::ostream& o, const T& x) {
   if constexpr (requires { o << x; }) {
-    if constexpr (std::is_arithmetic_v<T>) params::print(o, x);
+    if constexpr (std::is_arithmetic_v<T>) param_rules::print(o, x);
     else o << x;
-  } else if constexpr (std::is_aggregate_v<T> || std::is_enum_v<T> || params::Range<T> || params::Pair<T> ||
-                       params::Optional<T>)
-    params::print(o, x);
+  } else if constexpr (std::is_aggregate_v<T> || std::is_enum_v<T> || param_rules::Range<T> || param_rules::Pair<T> ||
+                       param_rules::Optional<T>)
+    param_rules::print(o, x);
   else o << "another value";
 }
 }  // namespace bora::tree

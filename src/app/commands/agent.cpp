@@ -1,8 +1,8 @@
 // The part of a launch that runs on other hosts.
-#include "launch/agent.h"
 #include "app/commands.h"
 #include "bora/transport/transport.h"
-#include "launch/tunnel.h"
+#include "launch/api/agent.h"
+#include "launch/api/tunnel.h"
 
 namespace bora::app {
 namespace {

@@ -3,9 +3,8 @@
 #include <cstdio>
 #include <numeric>
 #include "app/commands.h"
-#include "app/options.h"
-#include "bora/base/file.h"
-#include "bora/base/json.h"
+#include "base/api/file.h"
+#include "base/api/json.h"
 #include "bora/base/text.h"
 #include "bora/track/chart.h"
 #include "bora/transport/measure.h"

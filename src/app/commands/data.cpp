@@ -1,12 +1,11 @@
 // The data of a configuration, as a run would see them: sources, rows, examples, and who reads what.
 #include <cstdio>
 #include "app/commands.h"
-#include "app/host_table.h"
-#include "app/job.h"
-#include "app/options.h"
-#include "app/settings.h"
 #include "bora/base/text.h"
 #include "bora/data/data.h"
+#include "bora/job/host_table.h"
+#include "bora/job/job.h"
+#include "bora/job/settings.h"
 #include "bora/models/model.h"
 #include "bora/shard/mesh.h"
 #include "bora/train/placement.h"
@@ -60,7 +59,8 @@ struct Data {
     check_settings(s);
     auto tokenizer = s.tokenizer->open();
     s.data->check_files(s.model->positions());
-    auto shape = resolve_mesh(s.mesh, static_cast<int>(ranks_of_mesh(s.mesh.axes)));
+    auto& axes = s.mesh.axes;
+    auto shape = resolve_mesh(s.mesh, axes.open() ? 1 : static_cast<int>(axes.ranks()));
     set_threads(s, 1);
     local_mesh({{"data", 1}}, [&](const Mesh& mesh) {
       auto data = open_data(s, tokenizer, mesh);

@@ -1,6 +1,6 @@
 // The text of ids.
 #include "app/commands.h"
-#include "app/lines.h"
+#include "bora/text/line_filter.h"
 #include "bora/text/tokenizer.h"
 #include "json/api/value.h"
 
@@ -31,9 +31,9 @@ struct Detokenize {
   }
   int run() const {
     auto t = text::tokenizer_at(tokenizer, false);
-    change_lines(name, [&](const std::string& line) {
+    text::change_lines(name, [&](const std::string& line) {
       auto text = t->decode(ids_of(line));
-      return json ? json_of_text(text) : text;
+      return json ? text::json_of_text(text) : text;
     });
     return 0;
   }

@@ -1,11 +1,11 @@
-// What this machine offers.
+// The resources of this machine.
 #include <cstdio>
 #include <fstream>
 #include "app/commands.h"
 #include "bora/base/parallel.h"
-#include "bora/base/threads.h"
+#include "base/api/threads.h"
 #include "bora/transport/transport.h"
-#include "launch/ranks.h"
+#include "launch/api/ranks.h"
 
 namespace bora::app {
 namespace {

@@ -2,22 +2,23 @@
 #include <cstdio>
 #include <filesystem>
 #include "app/commands.h"
-#include "app/companions.h"
-#include "app/job.h"
-#include "app/model.h"
-#include "app/options.h"
-#include "app/run.h"
-#include "app/settings.h"
-#include "bora/base/file.h"
-#include "bora/base/paths.h"
+#include "base/api/file.h"
+#include "base/api/paths.h"
 #include "bora/data/data.h"
 #include "bora/io/tree.h"
+#include "bora/job/job.h"
+#include "bora/job/model.h"
+#include "bora/job/settings.h"
+#include "bora/job/trained_run.h"
 #include "bora/models/peft.h"
 #include "bora/models/pretrained.h"
-#include "bora/ops/reduce.h"
+#include "bora/ops/reductions.h"
+#include "bora/text/chat.h"
+#include "bora/text/tokenizer_files.h"
 #include "bora/train/loop.h"
 #include "bora/train/trainable.h"
-#include "text/chat_layout.h"
+#include "shard/api/agree.h"
+#include "text/api/chat_layout.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -27,7 +28,7 @@ struct Export {
   static constexpr std::string_view help =
       "write a run's newest checkpoint as a folder of Hugging Face's, which transformers loads";
   static constexpr Row row{.place = 58, .launched = true};
-  RunWords words = {};
+  TrainedRun words = {};
   std::string to = {}, format = "hf", dtype = {};
   std::int64_t shard_bytes = 5'000'000'000;
 
@@ -75,7 +76,7 @@ struct Export {
     if (made) fs::remove(to, error);  // if nothing else is in it
   }
   int write(const Settings& s, const std::shared_ptr<const text::Tokenizer>& tokenizer) const {
-    return on_mesh({s, *tokenizer, "export"}, [&](const Mesh& mesh) {
+    return on_mesh({s, tokenizer, "export"}, [&](const Mesh& mesh) {
       auto folder = find_checkpoint(words, mesh);
       if (format == "peft") {
         auto trained = trainable_of(s, *tokenizer, mesh.shape(), {.init = true});
@@ -95,14 +96,10 @@ struct Export {
       }
       models::SavePretrained how{.shard_bytes = shard_bytes};
       if (!dtype.empty()) how.dtype = dtype == "bf16" ? bf16 : f32;
-      std::string problem;
-      if (mesh.rank() == 0) try {  // before config.json, which makes a folder a model
-          fs::create_directories(to);
-          write_companions(s, source, generation);
-        } catch (const Error& e) { problem = e.text(); } catch (const fs::filesystem_error& e) {
-          problem = "export: cannot copy " + e.path1().string() + ": " + e.code().message();
-        }
-      io::agree<IoError>(place_of(mesh), problem, "export: the tokenizer's files");
+      on_first(mesh, "export: the tokenizer's files", [&] {  // before config.json, which makes a folder a model
+        fs::create_directories(to);
+        write_companions(s, source, generation);
+      });
       models::save_pretrained(to, model->parameters(), *s.model, vocabulary_of(s, *tokenizer), config, how);
       if (mesh.rank() == 0) std::printf("checkpoint: %s\nwritten: %s\n", folder.c_str(), to.c_str());
       return 0;
@@ -127,7 +124,7 @@ struct Export {
     return {config, generation};
   }
   void write_companions(const Settings& s, const std::string& source, const models::HfConfig& generation) const {
-    copy_companions(source, to, false);
+    text::copy_companions(source, to, false);
     auto path = tokenizer_path(s);
     std::error_code error;
     bool there = fs::equivalent(path, source, error) || fs::equivalent(fs::path(path).parent_path(), source, error);

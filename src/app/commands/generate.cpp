@@ -5,22 +5,21 @@
 #include <iostream>
 #include <limits>
 #include "app/commands.h"
-#include "app/dialogue.h"
-#include "app/job.h"
-#include "app/model.h"
-#include "app/options.h"
-#include "app/run.h"
-#include "app/settings.h"
+#include "bora/data/around.h"
+#include "bora/job/job.h"
+#include "bora/job/model.h"
+#include "bora/job/prompt.h"
+#include "bora/job/settings.h"
+#include "bora/job/trained_run.h"
 #include "bora/models/model.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/functions.h"
-#include "bora/ops/index.h"
-#include "bora/ops/reduce.h"
-#include "bora/ops/view.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/nn.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/sorting.h"
+#include "bora/ops/ufuncs.h"
 #include "bora/random/random.h"
 #include "bora/shard/mesh.h"
-#include "data/task.h"
 
 namespace bora::app {
 namespace {
@@ -49,14 +48,14 @@ struct Generate {
   static constexpr std::string_view name = "generate",
                                     help = "text from a run's newest checkpoint, or from a folder of Hugging Face's";
   static constexpr Row row{.place = 50, .launched = true};
-  RunWords words = {};
+  TrainedRun words = {};
   std::string prompt = {}, system = {}, chat_template = {};
   std::int64_t length = 300, seed = 0;
   Sampling sampling = {};
   bool chat = false, no_special = false;
 
   void declare(Flags& flags) {
-    words.declare(flags);
+    declare_run(flags, words);
     flags.add("--prompt", prompt, "text to begin with; of a model with an encoder, its input");
     flags.add("--length", length, "tokens to add at most; the tokenizer's end of text is the end");
     flags.add("--temperature", sampling.temperature, "0: the most likely token each time");
@@ -158,7 +157,7 @@ class Writer {
   Array key_ = random::key(g_.seed);
   bool has_inputs_ = false;
 };
-/// What a user says line by line, and the answers.
+/// A conversation: a user's turns line by line, and the answers.
 void converse(Writer& writer, const text::ChatTemplate& layout, std::vector<text::Turn> turns) {
   bool asks = ::isatty(STDIN_FILENO) == 1;
   for (std::string line;;) {
@@ -189,7 +188,7 @@ int Generate::run() const {
     ids = prompt_ids(words, s, *tokenizer, prompt, !no_special);
     check<ConfigError>(!ids.empty(), "--prompt: it has no token; a model begins with one or more");
   }
-  return on_mesh({s, *tokenizer, "generate"}, [&](const Mesh& mesh) {
+  return on_mesh({s, tokenizer, "generate"}, [&](const Mesh& mesh) {
     check<ConfigError>(!chat || !prompt.empty() || mesh.size() == 1,
                        "--chat: turns from standard input need one process; with more of them give --prompt");
     Writer writer(*this, s, mesh, tokenizer);

@@ -3,7 +3,7 @@
 #include <sstream>
 #include <string>
 #include "app/commands.h"
-#include "app/settings.h"
+#include "bora/job/settings.h"
 
 namespace bora::app {
 namespace {

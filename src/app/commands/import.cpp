@@ -2,16 +2,18 @@
 #include <cstdio>
 #include <filesystem>
 #include "app/commands.h"
-#include "app/companions.h"
-#include "app/job.h"
-#include "app/local_every.h"
-#include "app/model.h"
-#include "app/settings.h"
 #include "bora/io/tree.h"
+#include "bora/job/auto_sync_period.h"
+#include "bora/job/job.h"
+#include "bora/job/model.h"
+#include "bora/job/settings.h"
+#include "bora/job/trained_run.h"
 #include "bora/models/pretrained.h"
+#include "bora/text/tokenizer_files.h"
 #include "bora/train/loop.h"
 #include "bora/train/trainable.h"
-#include "train/run_folder.h"
+#include "shard/api/agree.h"
+#include "train/api/run_folder.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -48,7 +50,7 @@ struct Import {
     auto s = load();
     auto tokenizer = s.tokenizer->open();
     check_init_from(s, *tokenizer, Resume::none);
-    return on_mesh({s, *tokenizer, "import"}, [&](const Mesh& mesh) {
+    return on_mesh({s, tokenizer, "import"}, [&](const Mesh& mesh) {
       auto model = trainable_of(without_auto(s), *tokenizer, mesh.shape(), {.init = true});
       auto said = models::load_pretrained(model->parameters(), s.init_from.path, *s.model, vocabulary_of(s, *tokenizer),
                                           s.init_from.options());
@@ -59,24 +61,19 @@ struct Import {
       if (!path.empty() && fs::equivalent(fs::path(path).parent_path(), s.init_from.path, error))
         mine = with_tokenizer_path(s, companions_of(s.out) + "/" + fs::path(path).filename().string());
       mine.init_from = {};
-      std::string problem;
       std::unique_ptr<RunFolder> folder;  // on the first rank
-      if (mesh.rank() == 0) try {
-          folder = std::make_unique<RunFolder>(s.out);
-          copy_companions(s.init_from.path, companions_of(s.out), true);
-        } catch (const Error& e) { problem = e.text(); } catch (const fs::filesystem_error& e) {
-          problem = "import: cannot copy " + e.path1().string() + ": " + e.code().message();
-        }
-      io::agree<IoError>(place_of(mesh), problem, "import: the files of the run");
+      on_first(mesh, "import: the files of the run", [&] {
+        folder = std::make_unique<RunFolder>(s.out);
+        text::copy_companions(s.init_from.path, companions_of(s.out), true);
+      });
       Arrays keep;
       auto saved = io::save_checkpoint(s.out + "/checkpoints", 0, io::leaves_of(model->state(), "", keep),
                                        place_of(mesh), {{"seed", std::to_string(s.seed)}, {"settings", to_yaml(mine)}});
       // Last: a folder with settings is a run, and whole; without them the same command makes it again.
-      if (mesh.rank() == 0) try {
-          auto changed = write_config(s.out, mine);
-          said.insert(said.end(), changed.begin(), changed.end());
-        } catch (const Error& e) { problem = e.text(); }
-      io::agree<IoError>(place_of(mesh), problem, "import: the settings of the run");
+      on_first(mesh, "import: the settings of the run", [&] {
+        auto changed = write_config(s.out, mine);
+        said.insert(said.end(), changed.begin(), changed.end());
+      });
       for (auto& line : said)
         if (mesh.rank() == 0) std::printf("%s\n", line.c_str());
       if (mesh.rank() == 0)

@@ -1,11 +1,10 @@
-// What a checkpoint holds.
+// The leaves and blocks that a checkpoint holds.
 #include <cstdio>
 #include <filesystem>
 #include "app/commands.h"
-#include "app/options.h"
-#include "app/run.h"
 #include "bora/base/text.h"
 #include "bora/io/safetensors.h"
+#include "bora/job/trained_run.h"
 #include "bora/models/pretrained.h"
 
 namespace fs = std::filesystem;
@@ -53,7 +52,7 @@ struct Inspect {
     flags.add("--blocks", blocks, "every block");
   }
   int run() const {
-    if (is_pretrained(RunWords{path})) return show_pretrained(path);
+    if (is_pretrained(TrainedRun{path})) return show_pretrained(path);
     auto folder = checkpoint_at(path);
     if (folder != path) std::printf("checkpoint: %s (the newest of %s)\n", folder.c_str(), path.c_str());
     auto m = io::read_manifest(folder);

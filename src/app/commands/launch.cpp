@@ -1,5 +1,5 @@
 // Starts the ranks of a job, here or on other hosts.
-#include "launch/launch.h"
+#include "launch/api/launch.h"
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -9,21 +9,20 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
-#include "app/check_model.h"
 #include "app/commands.h"
-#include "app/job.h"
-#include "app/local_every.h"
-#include "app/options.h"
-#include "app/settings.h"
 #include "bora/base/text.h"
 #include "bora/io/checkpoint.h"
+#include "bora/job/auto_sync_period.h"
+#include "bora/job/job.h"
+#include "bora/job/settings.h"
+#include "bora/job/trained_run.h"
 #include "bora/shard/mesh.h"
 #include "bora/text/tokenizer.h"
 #include "bora/train/local_settings.h"
 #include "bora/transport/transport.h"
-#include "launch/allocation.h"
-#include "launch/tunnel.h"
-#include "train/run_folder.h"
+#include "launch/api/allocation.h"
+#include "launch/api/tunnel.h"
+#include "train/api/run_folder.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -162,7 +161,7 @@ launch::Elastic elastic_of(const Settings& s) {
                     .keeps = s.elastic.snapshot > 0};
   e.fitting = [s = without_auto(s), tokenizer = s.tokenizer->open()](int slots) {
     for (auto n = std::min(slots, static_cast<int>(s.elastic.max)); n >= s.elastic.min; --n) try {
-        mesh_axes(s, *tokenizer, n);
+        checked_mesh(s, *tokenizer, n);
         return n;
       } catch (const ConfigError&) {}  // a number that divides neither the mesh nor the batch
     return 0;
@@ -193,7 +192,7 @@ std::vector<std::string> Launch::training(const std::string& bora, const Setting
   check_job(s, size);
   auto tokenizer = s.tokenizer->open();
   check_rows(s, *tokenizer);
-  check_model(s, *tokenizer, mesh_axes(s, *tokenizer, size));
+  check_model(s, *tokenizer, checked_mesh(s, *tokenizer, size));
   check_init_from(s, *tokenizer, resume_of(resume));
   if (!log_dir.empty()) check_outside_text(s, "--log-dir", log_dir);
   std::vector<std::string> words = {bora, "train"};
@@ -263,7 +262,7 @@ int Launch::run_here(const std::string& bora, const std::optional<launch::Alloca
     check_settings_without_data(*s);
     auto& e = s->elastic;
     l.elastic = elastic_of(*s);
-    ::setenv("BORA_ELASTIC_JOB", process_id().c_str(), 1);  // for the ranks of all its epochs, wherever they are
+    ::setenv("BORA_ELASTIC_JOB", process_id().c_str(), 1);  // for the ranks of all its generations, wherever they are
     l.ranks = ranks.value_or(l.elastic.max);
     check<ConfigError>(l.ranks >= e.min && l.ranks <= e.max, "launch: ", l.ranks, " ranks are not from elastic.min=",
                        e.min, " to elastic.max=", e.max);

@@ -1,8 +1,8 @@
 // The scores of all tokens after each position, for scripts and tests.
 #include <filesystem>
 #include "app/commands.h"
-#include "app/scores.h"
 #include "bora/io/npy.h"
+#include "bora/job/scoring.h"
 #include "bora/models/model.h"
 #include "bora/named/named.h"
 #include "bora/nn/axes.h"
@@ -17,11 +17,11 @@ struct Logits {
   static constexpr std::string_view name = "logits",
                                     help = "scores of all tokens after each position, from ids in a .npy file";
   static constexpr Row row{.place = 44, .launched = true};
-  ScoreWords words = {};
+  ScoreFiles words = {};
   std::string out = {};
 
   void declare(Flags& flags) {
-    words.declare(flags);
+    declare_files(flags, words);
     flags.add("--out", out, "the .npy file to write: f32 [batch, position, vocabulary]").required();
   }
   int run() const {

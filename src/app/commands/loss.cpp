@@ -1,8 +1,8 @@
 // The loss of labels, for scripts and tests.
 #include <cstdio>
 #include "app/commands.h"
-#include "app/scores.h"
-#include "bora/base/json.h"
+#include "base/api/json.h"
+#include "bora/job/scoring.h"
 #include "bora/models/model.h"
 #include "bora/named/reduce.h"
 #include "bora/shard/mesh.h"
@@ -13,11 +13,11 @@ namespace {
 struct Loss {
   static constexpr std::string_view name = "loss", help = "mean loss of labels, from ids and labels in .npy files";
   static constexpr Row row{.place = 46, .launched = true};
-  ScoreWords words = {};
+  ScoreFiles words = {};
   std::string labels = {};
 
   void declare(Flags& flags) {
-    words.declare(flags);
+    declare_files(flags, words);
     flags
         .add("--labels", labels,
              "a .npy file, i32 or i64 [batch, position]; -100 does not count. Models without an encoder predict "

@@ -1,18 +1,17 @@
-// What a step will need on each rank, and how long it will take, without ranks: one rank of each kind is partitioned on
+// The needs of a step on each rank, and its time, without ranks: one rank of each kind is partitioned on
 // an abstract mesh, and nothing is initialised or computed but the timings of single kernels.
 #include <algorithm>
 #include <cstdio>
 #include "app/commands.h"
-#include "app/host_table.h"
-#include "app/job.h"
-#include "app/link.h"
-#include "app/local_every.h"
-#include "app/options.h"
-#include "app/plan_run.h"
-#include "app/settings.h"
-#include "bora/base/file.h"
+#include "base/api/file.h"
 #include "bora/base/parallel.h"
-#include "bora/kernels/gemm.h"
+#include "kernels/api/gemm.h"
+#include "bora/job/auto_sync_period.h"
+#include "bora/job/host_table.h"
+#include "bora/job/job.h"
+#include "bora/job/plan_run.h"
+#include "bora/job/settings.h"
+#include "bora/shard/link_speed.h"
 #include "bora/text/tokenizer.h"
 #include "bora/train/local_settings.h"
 #include "bora/train/placement.h"
@@ -24,10 +23,10 @@ namespace {
 using Gradients = bora::training::WireSettings::Gradients;
 /// Those with which a run of these settings would not be refused.
 std::vector<Gradients> gradients_allowed(const Settings& s, const std::string& algorithms) {
-  using enum bora::training::WireSettings::Gradients;
   std::vector<Gradients> r;
   if (s.wire.low_rank()) return r;  // its factors are f32 whatever the wire, so there is nothing to compare it with
-  for (auto gradients : {f32, bf16, int8, int4}) try {
+  for (auto& [word, gradients] : words_of(Gradients{})) try {
+      if (gradients == Gradients::powersgd) continue;
       auto wire = bora::training::WireSettings{.gradients = gradients}.wire();
       bora::transport::check_wire(wire, algorithms);
       if (wire.exact() || s.reproducible.virtual_ == 0) r.push_back(gradients);
@@ -82,21 +81,21 @@ struct Plan {
   int run() const {
     auto s = config.load();
     check_settings(s);
-    check<ConfigError>(s.mesh.axes.find("-1") == s.mesh.axes.npos, "plan: mesh ", s.mesh.axes,
+    check<ConfigError>(!s.mesh.axes.open(), "plan: mesh ", to_string(s.mesh.axes),
                        " leaves a size open, and there is no job to fill it; name it, as in --mesh data=4");
     auto host = host_of(s);
     bora::transport::check_wire(s.wire.wire(), host.algorithms);
-    auto ranks = ranks_of_mesh(s.mesh.axes);
+    auto ranks = s.mesh.axes.ranks();
     check<ConfigError>(ranks <= kMost, "plan: at most ", kMost, " ranks; the mesh has ", ranks);
     auto between = links(ranks);
     auto tokenizer = s.tokenizer->open();
     check_rows(s, *tokenizer);
-    auto axes = mesh_axes(s, *tokenizer, static_cast<int>(ranks));
+    auto shape = checked_mesh(s, *tokenizer, static_cast<int>(ranks));
     // Products have working memory on each thread of a rank: its share of its host's cores, not of these here.
     auto of_host = static_cast<double>(between.ranks_per_host > 0 ? between.ranks_per_host : ranks);
     auto share = static_cast<std::int64_t>((cores > 0 ? cores : thread_count()) / of_host);
     auto threads = s.mesh.threads > 0 ? s.mesh.threads : std::max<std::int64_t>(1, share);
-    // What one class of ranks has compiled, the next one finds in the caches of this process.
+    // Kernels that one class of ranks has compiled are in the caches of this process for the next one.
     std::int64_t most = 0;
     auto process = [&most, threads, start = resident_bytes()]() -> ProcessBytes {
       return [&most, threads, bytes = process_bytes(start)] {
@@ -104,7 +103,7 @@ struct Plan {
         return most = std::max(most, now);
       };
     };
-    auto p = plan_run(without_auto(s), *tokenizer, axes, between, pipeline, process);
+    auto p = plan_run(without_auto(s), *tokenizer, shape, between, pipeline, process);
     std::vector<OtherWire> wires;
     for (auto gradients : predicts() ? gradients_allowed(s, host.algorithms) : std::vector<Gradients>{}) {
       auto other = without_auto(s);
@@ -112,11 +111,10 @@ struct Plan {
       if (!own) other.wire = {.gradients = gradients, .error_feedback = feedback};
       try {
         wires.push_back({other.wire.wire(),
-                         own ? p.classes : plan_run(other, *tokenizer, axes, between, pipeline, process).classes});
+                         own ? p.classes : plan_run(other, *tokenizer, shape, between, pipeline, process).classes});
       } catch (const DtypeError&) {}  // gradients of f64 travel as they are
     }
     UseMesh scope(p.mesh);
-    auto& shape = p.mesh.shape();
     UseMapping split(mappings_of(s.mesh, shape).compute);
     auto over = batch_axes(current_mapping(), shape);
     std::printf("%s%s%s  rows of a step:\n%s", p.text.c_str(), stages_text(s, shape).c_str(),

@@ -1,7 +1,7 @@
 // The ids of lines.
 #include "app/commands.h"
-#include "app/lines.h"
-#include "bora/base/json.h"
+#include "base/api/json.h"
+#include "bora/text/line_filter.h"
 #include "bora/text/tokenizer.h"
 
 namespace bora::app {
@@ -20,10 +20,10 @@ struct Tokenize {
   }
   int run() const {
     auto t = text::tokenizer_at(tokenizer, special);
-    change_lines(name, [&](const std::string& line) {
+    text::change_lines(name, [&](const std::string& line) {
       JsonWriter w;
       w.list();
-      for (auto id : t->encode(json ? text_of_json(line) : line)) w.add(id);
+      for (auto id : t->encode(json ? text::text_of_json(line) : line)) w.add(id);
       auto ids = w.end().take();
       ids.pop_back();  // its newline
       return ids;

@@ -3,31 +3,30 @@
 #include <cstdio>
 #include <filesystem>
 #include "app/commands.h"
-#include "app/texts.h"
-#include "bora/base/file.h"
-#include "bora/base/text.h"
-#include "text/bpe_train.h"
-#include "text/byte_level.h"
-#include "text/unigram_train.h"
+#include "base/api/file.h"
+#include "bora/text/bpe_train.h"
+#include "bora/text/unigram_train.h"
+#include "bora/data/training_texts.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
 namespace {
 constexpr std::int64_t kMostTokens = 1 << 20;
+constexpr const char *kBpe = "bpe", *kUnigram = "unigram";
 
 struct TrainTokenizer {
   static constexpr std::string_view name = "train-tokenizer",
                                     help = "a tokenizer from texts: train-tokenizer --vocab N --out FILE FILES...";
   static constexpr Row row{.place = 68};
   std::vector<std::string> files = {};
-  std::string type = "bpe", out = {}, pattern = "gpt2", field = "text";
+  std::string type = kBpe, out = {}, pattern = "gpt2", field = "text";
   std::int64_t vocab = 0, min_count = 0;
   std::vector<std::string> special = {};
 
   void declare(Flags& flags) {
     flags.add("FILES", files, "text, .jsonl or .csv, also .gz and .zst of these; files, folders, globs").required();
     flags.add("--type", type, "bpe: byte-level BPE, a tokenizer.json; unigram: by SentencePiece, a .model")
-        .one_of({"bpe", "unigram"});
+        .one_of({kBpe, kUnigram});
     flags.add("--vocab", vocab, "number of tokens").required();
     flags.add("--out", out, "the file to write: .json for bpe, .model for unigram").required();
     flags.add("--special", special, "a special token, several times for several; of bpe <|endoftext|>")
@@ -39,7 +38,7 @@ struct TrainTokenizer {
     flags.add("--min-count", min_count, "bpe: a pair of tokens that stands less often is not merged");
   }
   void settle() {
-    bool bpe = type == "bpe";
+    bool bpe = type == kBpe;
     std::string_view ending = bpe ? ".json" : ".model";
     check<ConfigError>(out.ends_with(ending) && out.size() > ending.size(), "--out ", out, ": a tokenizer of type ",
                        type, " is written to a file that ends with ", ending);
@@ -47,7 +46,7 @@ struct TrainTokenizer {
     config::domain(min_count >= 0, "--min-count", min_count, "at least 0");
     if (bpe && special.empty()) special = {"<|endoftext|>"};
     for (auto token = special.begin(); token != special.end(); ++token) {
-      auto wrong = problem(*token, bpe);
+      auto wrong = bpe ? text::problem_of_bpe_special(*token) : text::problem_of_unigram_special(*token);
       if (std::count(special.begin(), token, *token) > 0) wrong = "it is given twice";
       check<ConfigError>(wrong.empty(), "--special '", *token, "': ", wrong);
     }
@@ -59,7 +58,7 @@ struct TrainTokenizer {
   int run() const {
     check_place();
     std::int64_t tokens = vocab;
-    if (type == "bpe") {
+    if (type == kBpe) {
       text::WordCounts words(text::word_pattern(pattern));
       read([&](auto& texts) { words.add(texts); });
       auto bpe = text::train_bpe(words.words(), {vocab, special, min_count});
@@ -81,18 +80,6 @@ struct TrainTokenizer {
   }
 
  private:
-  /// What is wrong with a special token.
-  static std::string problem(const std::string& token, bool bpe) {
-    if (token.empty()) return "is empty";
-    if (first_not_utf8(token) != token.npos) return "is no UTF-8";
-    if (!bpe)
-      return token.find(',') != token.npos                           ? "SentencePiece takes none with a comma"
-             : token == "<unk>" || token == "<s>" || token == "</s>" ? "SentencePiece has it anyhow"
-                                                                     : "";
-    if (token.size() == 1) return "a byte is a token anyhow";
-    auto bytes = text::token_bytes(token);
-    return bytes && *bytes != token ? "in a tokenizer.json these characters stand for other bytes" : "";
-  }
   /// Errors of the output come before the work.
   void check_place() const {
     std::error_code error;
@@ -102,7 +89,7 @@ struct TrainTokenizer {
     check<ConfigError>(!fs::is_directory(out, error), "--out ", out, ": is a folder");
   }
   template <class F> void read(F&& f) const {
-    auto bytes = read_texts(files, field, f);
+    auto bytes = data::read_texts(files, field, f);
     check<ConfigError>(bytes > 0, "train-tokenizer: there is no text in ", files[0],
                        files.size() > 1 ? " and the other files" : "");
   }

@@ -1,9 +1,10 @@
 // graph.h -- one straight-line block between a Program and its steps: which instructions run together, in which order,
 // on which memory.
 #pragma once
-#include "bora/compile/control.h"
-#include "bora/ops/primitives.h"
+#include "compile/api/control.h"
+#include "ops/api/primitives.h"
 #include "compile/program/idx.h"
+#include "kernels/api/loop.h"
 
 namespace bora::exec {
 /// A fused loop before it has addresses.
@@ -34,11 +35,11 @@ struct Fused {
   bool whole_rows = false;  // with sums: columns cannot be processed separately
   std::vector<PrimitivePtr> members;
   /// An operand that another loop computes or reads too, and the reason why the two loops are not one.
-  struct Apart {
+  struct FusionBreak {
     int var;
     const char* why;
   };
-  std::vector<Apart> apart;
+  std::vector<FusionBreak> breaks;
   std::int64_t sum_rows = 0;  // of sums: rows that are added up to one row of their results
   std::size_t kept() const { return operands.size() - unkept; }
 };
@@ -58,7 +59,7 @@ struct Node {
 };
 /// Additions of a pipelined body to a plain one. Its inputs are followed by the results of collectives started early,
 /// for this iteration, then by inputs of the next iteration; its outputs by results for the next iteration.
-struct Ahead {
+struct PipelineInput {
   std::vector<std::size_t> results;  // bytes of each
   std::vector<std::size_t> next;     // for each input of the next iteration, the number of that input
   Mask late;                         // of each output: written when the next iteration runs
@@ -70,7 +71,7 @@ struct Graph {
   std::vector<Node> nodes;
   /// By root variable: its memory is in use from one iteration to the next.
   Mask stays = {};
-  std::shared_ptr<const Ahead> ahead = {};
+  std::shared_ptr<const PipelineInput> ahead = {};
   /// Bits of scalar constants that eval nodes read: they live in the constant pool.
   std::map<int, std::uint64_t> constants;
   std::size_t at(int v) const { return static_cast<std::size_t>(root[static_cast<std::size_t>(v)]); }
@@ -90,22 +91,6 @@ inline const ops::BroadcastInDim* broadcast(const Instruction& i) { return as<op
 /// Appends the instructions of `from` to `to`, held calls inlined; its inputs are the variables `in`. Returns the
 /// variables of its outputs.
 std::vector<int> inline_into(Program& to, const Program& from, const std::vector<int>& in);
-/// Removes outputs of scans, branches and loops that are never read.
-ProgramPtr prune(const ProgramPtr&);
-/// Moves instructions of scan bodies that read only constants of the loop in front of the loop.
-ProgramPtr hoist(const ProgramPtr&);
-/// Computes values of which only a part is read in that part alone.
-ProgramPtr narrow(const ProgramPtr&);
-/// Cheap values that are read in windows are computed where they are read.
-ProgramPtr shifted(const ProgramPtr&);
-/// Reductions of arrays of short vectors, computed from broadcast operands, component by component.
-ProgramPtr components(const ProgramPtr&);
-/// Reductions over dimensions that are not neighbours, one after the other: loops take each.
-ProgramPtr stepwise(const ProgramPtr&);
-/// Sums over ranks of stacked results move into the bodies of their scans.
-ProgramPtr sink(const ProgramPtr&);
-/// Elementwise work on stacked results moves into the bodies of their scans.
-ProgramPtr absorb(const ProgramPtr&);
 /// Instructions -> nodes. nested: every output becomes a variable of its own that a node defines. fused: elementwise
 /// operations and row reductions are gathered into loops. sections: first instructions of new sections; code in front
 /// of the first belongs to the next iteration, code from the last on to the one before; no loop crosses sections.

@@ -1,8 +1,9 @@
 // lower.cpp -- instructions become nodes: views share memory, scalar constants go to the pool, dead code is dropped.
 #include <algorithm>
 #include <cstring>
-#include "bora/ops/primitives.h"
-#include "compile/passes/fuse.h"
+#include "kernels/api/loop.h"
+#include "ops/api/primitives.h"
+#include "compile/passes/fuse/fuse.h"
 
 namespace bora::exec {
 namespace {
@@ -53,7 +54,8 @@ bool store_in_loop(Graph& g, int v, int copy) {
       return (i.kind == Kind::store || i.kind == Kind::load) && i.imm == at;
     });
     if (instruction == f.loop.code.end()) continue;
-    if (instruction->kind == Kind::load && instruction->dtype == f16) continue;  // loads make NaNs quiet
+    if (instruction->kind == Kind::load && is_float(instruction->dtype) && is_stored_only(instruction->dtype))
+      continue;  // loads make NaNs quiet
     auto value = f.stored[at] ? instruction->in[0] : static_cast<std::int16_t>(instruction - f.loop.code.begin());
     auto with = std::make_shared<Fused>(f);
     with->loop.code.push_back(

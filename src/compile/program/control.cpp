@@ -1,12 +1,12 @@
 // Call, Scan, Cond, While, CustomVjp, LinearSolve, Root: types and evaluation. Their other rules run held Programs
 // again and live in fx and shard.
-#include "bora/compile/control.h"
+#include "compile/api/control.h"
 #include <algorithm>
 #include <list>
-#include "bora/array/nans.h"
-#include "bora/compile/executable.h"
+#include "array/api/nans.h"
+#include "compile/api/executable.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/shape.h"
+#include "bora/ops/manipulation.h"
 
 namespace bora::ops {
 namespace {

@@ -1,8 +1,8 @@
 // Queries on a Program: dependence, counts, the fingerprint, text.
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 #include <algorithm>
 #include <sstream>
-#include "bora/ops/primitives.h"
+#include "ops/api/primitives.h"
 #include "compile/program/idx.h"
 
 namespace bora {
@@ -69,7 +69,7 @@ std::vector<std::string> structure(const Program& p) {
   list(p, false, r);
   return r;
 }
-void params::print_program_name(std::ostream& o, const ProgramPtr& p) {
+void param_rules::print_program_name(std::ostream& o, const ProgramPtr& p) {
   if (p) o << "{" << p->code.size() << "}";
   else o << "none";
 }
@@ -91,7 +91,7 @@ std::string print(const Program& p, int indent) {
   for (auto& i : p.code) {
     if (auto* c = as<ops::Constant>(i.primitive)) {
       std::ostringstream text;
-      params::print(text, c->value);
+      param_rules::print(text, c->value);
       constants[i.out[0]] = text.str();
       continue;
     }

@@ -1,8 +1,8 @@
 #include "bora/compile/program_file.h"
 #include <cstring>
-#include "bora/base/crc32c.h"
-#include "bora/base/file.h"
-#include "bora/compile/program.h"
+#include "base/api/crc32c.h"
+#include "base/api/file.h"
+#include "compile/api/program.h"
 #include "compile/program/idx.h"
 
 namespace bora {
@@ -19,15 +19,15 @@ struct Stored {  // of an instruction, beside its parameters
   std::vector<int> in, out;
 };
 
-void write(params::Writer& w, const ProgramPtr& p) {
+void write(param_rules::Writer& w, const ProgramPtr& p) {
   check<ValueError>(!p->local, "a Program of one rank cannot be written to a file: write the global one");
-  params::write(w, p->vars);
-  params::write(w, p->in);
-  params::write(w, p->out);
-  params::write(w, p->labels);
+  param_rules::write(w, p->vars);
+  param_rules::write(w, p->in);
+  param_rules::write(w, p->out);
+  param_rules::write(w, p->labels);
   w.number<std::uint64_t>(p->code.size());
   for (auto& i : p->code) {
-    params::write(w, Stored{std::string(i.primitive->name()), i.in, i.out});
+    param_rules::write(w, Stored{std::string(i.primitive->name()), i.in, i.out});
     try {
       i.primitive->save(w);
     } catch (const ValueError& e) {
@@ -40,12 +40,12 @@ const RegistryEntry& find(const std::string& name) {
     if (e.name == name) return e;
   fail<IoError>("it has the operation '", name, "', which this library lacks");
 }
-ProgramPtr read(params::Reader& r) {
+ProgramPtr read(param_rules::Reader& r) {
   auto p = std::make_shared<Program>();
-  params::read(r, p->vars);
-  params::read(r, p->in);
-  params::read(r, p->out);
-  params::read(r, p->labels);
+  param_rules::read(r, p->vars);
+  param_rules::read(r, p->in);
+  param_rules::read(r, p->out);
+  param_rules::read(r, p->labels);
   std::vector<bool> known(p->vars.size());
   auto variable = [&](int v) { check<IoError>(v >= 0 && idx(v) < known.size(), "it has no variable ", v); };
   auto define = [&](int v) {
@@ -60,7 +60,7 @@ ProgramPtr read(params::Reader& r) {
   for (int v : p->in) define(v);
   for (auto n = r.length(); n > 0; --n) {
     Stored s;
-    params::read(r, s);
+    param_rules::read(r, s);
     Instruction i{find(s.name).load(r), std::move(s.in), std::move(s.out)};
     Types in, out;
     for (int v : i.in) {
@@ -79,7 +79,7 @@ ProgramPtr read(params::Reader& r) {
   return p;
 }
 std::string body_of(const Staged& s) {
-  params::Writer w;
+  param_rules::Writer w;
   w.program = write;
   write(w, s.program);
   w.number<std::uint64_t>(s.captures.size());
@@ -87,13 +87,13 @@ std::string body_of(const Staged& s) {
     check<DtypeError>(a.dtype() != Dtype::key, "a random key that a function closes over cannot be written to a file: "
                                                "pass it as an argument");
     auto c = a.concrete();
-    params::write(w, c.type());
+    param_rules::write(w, c.type());
     w.text({static_cast<const char*>(c.bytes()), c.nbytes()});
   }
   return std::move(w.bytes);
 }
 Staged parse(std::string_view body) {
-  params::Reader r(body);
+  param_rules::Reader r(body);
   r.program = read;
   Staged s{read(r), {}};
   auto inputs = s.program->in_types();
@@ -101,7 +101,7 @@ Staged parse(std::string_view body) {
   check<IoError>(n <= inputs.size(), "it has ", n, " values for ", inputs.size(), " inputs");
   for (auto k = inputs.size() - n; k < inputs.size(); ++k) {
     Type t;
-    params::read(r, t);
+    param_rules::read(r, t);
     auto bytes = r.text();
     check<IoError>(t == inputs[k] && bytes.size() == t.nbytes(), "the value of input ", k, " is not ", inputs[k]);
     s.captures.push_back(from_bytes(t, bytes.data()));

@@ -1,5 +1,5 @@
 // Stage: records instead of computing. interpret: the basis of every transformation of a Program.
-#include "bora/compile/program.h"
+#include "compile/api/program.h"
 #include "compile/program/idx.h"
 
 namespace bora {

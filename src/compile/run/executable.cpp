@@ -1,10 +1,11 @@
 // executable.cpp -- a planned Program with its constant pool, the memory of one run, and the cost of a run.
-#include "bora/compile/executable.h"
+#include "compile/api/executable.h"
 #include <algorithm>
 #include "bora/array/communicator.h"
-#include "bora/array/nans.h"
+#include "array/api/nans.h"
 #include "bora/base/denormals.h"
 #include <mutex>
+#include "compile/passes/pass_list.h"
 #include "compile/run/executable_run.h"
 #include "compile/run/report.h"
 #include "compile/run/slab.h"
@@ -101,11 +102,10 @@ ExecutablePtr executable(const ProgramPtr& p, const Mask& donated) {
   for (bool d : donated) key += d ? '1' : '0';
   if (p->local && here().mesh) key += " " + to_string(*here().mesh) + " rank " + std::to_string(here().rank);
   return p->memo.get<ExecutablePtr>(key, [&]() -> ExecutablePtr {
-    auto flat = exec::components(exec::stepwise(exec::shifted(exec::narrow(exec::hoist(exec::prune(flatten(p)))))));
-    if (p->compile.pipeline) flat = exec::sink(flat);
-    if (p->compile.fuse) flat = exec::absorb(flat);
-    flat = coalesce(flat);
-    return std::make_shared<const exec::Planned>(*flat, p->compile, donated);
+    auto q = p;
+    for (auto& pass : exec::passes())
+      if (pass.run && (!pass.option || p->compile.*pass.option)) q = pass.run(q);
+    return std::make_shared<const exec::Planned>(*q, p->compile, donated);
   });
 }
 Arrays run_program(const ProgramPtr& p, Arrays in, const Mask& donated) {

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <utility>
 #include "bora/array/communicator.h"
-#include "bora/kernels/loop_gaps.h"
-#include "bora/kernels/move.h"
-#include "compile/passes/loop_sums.h"
+#include "kernels/api/loop_gaps.h"
+#include "kernels/api/move.h"
+#include "compile/passes/loops/loop_sums.h"
 
 namespace bora::exec {
 namespace {

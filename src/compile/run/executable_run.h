@@ -2,8 +2,9 @@
 #pragma once
 #include <unordered_map>
 #include "bora/base/trace.h"
-#include "bora/ops/collective_primitives.h"
+#include "ops/api/collective_primitives.h"
 #include "compile/run/plan.h"
+#include "kernels/api/loop.h"
 
 namespace bora::exec {
 /// The table of base pointers and the views that steps hand to kernels. Made once, reused by later runs.

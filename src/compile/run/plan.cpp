@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include "bora/compile/control.h"
+#include "compile/api/control.h"
 #include "compile/run/plan_steps.h"
 
 namespace bora::exec {
@@ -107,7 +107,7 @@ class Planner {
     if (allowed < kAnyOutput) return by.output >= any_from(0) - allowed;
     return allowed == kAnyOutput || allowed == by.output;
   }
-  /// Of each operand of a scan that it slices and nobody reads later: the results that may be written over it.
+  /// For each operand of a scan that it slices and nobody reads later, the results that may be written over it.
   std::vector<int> sliced_last(std::size_t t) {
     auto& n = g_.nodes[t];
     if (!n.primitive || n.kind != Node::Kind::eval) return {};

@@ -5,8 +5,9 @@
 #include <optional>
 #include <string>
 #include <variant>
-#include "bora/kernels/gemm.h"
+#include "kernels/api/gemm.h"
 #include "compile/passes/graph.h"
+#include "kernels/api/loop.h"
 
 namespace bora::exec {
 struct Place {
@@ -119,16 +120,16 @@ struct Block {
   Arena arena;            // contents of the slab at its peak
   std::vector<Step> steps;
   std::vector<Node::When> when;          // of each step, in a pipelined body
-  std::shared_ptr<const Ahead> ahead;    // of a pipelined body
+  std::shared_ptr<const PipelineInput> ahead;    // of a pipelined body
   std::size_t stays = 0;                 // bytes of `bytes` that are held from one iteration to the next
   std::vector<Node> nodes;  // the node of each step, for errors and explain
   Types vars;
   std::vector<Place> places;  // of each variable
   std::vector<int> in_vars, out_vars;
-  /// Of each output: the input whose memory it takes (donation, carries in place), or -1.
+  /// For each output, the input whose memory it takes (donation, carries in place), or -1.
   std::vector<int> out_input;
   Mask overwritten;  // of each input: another value is written to its memory
-  /// Of each output: an output before it with the same memory, or -1.
+  /// For each output, an output before it with the same memory, or -1.
   std::vector<int> out_same;
 };
 

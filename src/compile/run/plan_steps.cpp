@@ -1,10 +1,10 @@
 #include "compile/run/plan_steps.h"
 #include <algorithm>
-#include "bora/compile/control.h"
-#include "bora/kernels/loop_gaps.h"
-#include "bora/ops/collective_primitives.h"
-#include "bora/ops/product.h"
-#include "compile/passes/loop_sums.h"
+#include "compile/api/control.h"
+#include "kernels/api/loop_gaps.h"
+#include "ops/api/collective_primitives.h"
+#include "ops/api/product.h"
+#include "compile/passes/loops/loop_sums.h"
 
 namespace bora::exec {
 namespace {

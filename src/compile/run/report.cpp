@@ -1,8 +1,8 @@
 #include "compile/run/report.h"
 #include <algorithm>
 #include <sstream>
-#include "bora/kernels/loop_report.h"
-#include "bora/kernels/reduce.h"
+#include "kernels/api/loop_report.h"
+#include "kernels/api/reduce.h"
 #include "compile/run/executable_run.h"
 
 namespace bora::exec {
@@ -180,7 +180,7 @@ struct Printer {
     windows(*x.fused);
     for (auto& e : x.edges)
       text += tab() + "  edge " + box(*e.fused) + ", " + kernels::code_report(*e.kernel) + "\n";
-    for (auto& a : x.fused->apart)
+    for (auto& a : x.fused->breaks)
       text += tab() + "  apart from the loop that makes or reads %" + std::to_string(a.var) + ": " + a.why + "\n";
     for (auto& s : x.fused->sums)
       text += tab() + "  | %" + std::to_string(s.var) + " = " + std::string(word(s.kind)) + " of #" +

@@ -1,6 +1,6 @@
 // report.h -- the cost of a planned block, and its text.
 #pragma once
-#include "bora/compile/executable.h"
+#include "compile/api/executable.h"
 #include "compile/run/plan.h"
 
 namespace bora::exec {

@@ -3,8 +3,8 @@
 #include <mutex>
 #include <utility>
 #include <vector>
-#include "bora/compile/executable.h"
-#include "bora/kernels/memory.h"
+#include "compile/api/executable.h"
+#include "kernels/api/memory.h"
 
 namespace bora {
 namespace exec {

@@ -4,15 +4,16 @@
 #include <cmath>
 #include <cstring>
 #include "bora/base/parallel.h"
-#include "bora/kernels/memory.h"
-#include "compile/passes/loop_sums.h"
+#include "kernels/api/memory.h"
+#include "kernels/api/loop.h"
+#include "compile/passes/loops/loop_sums.h"
 
 namespace bora::exec {
 namespace {
 constexpr double kFlops = 1e9;        // floating point operations of a timing, at most
 constexpr std::int64_t kTile = 512;   // rows, columns and terms of a product whose speed is that of all larger ones
 
-/// Of this thread, not of those that share its core.
+/// The time of this thread, not of those that share its core.
 double processor_seconds() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -101,8 +102,8 @@ double run_seconds(const Smaller& s) {
       std::fill_n(static_cast<std::int32_t*>(memory[i].get()), s.in[i].size(), 1 << 30);
   return median_of([&] { s.primitive->eval(in, out); });
 }
-/// The products of rows in groups (ops/ragged.cpp), each group with as many rows: how many they will be, only the data
-/// says, and with none there would be no product.
+/// The products of rows in groups (ops/primitives/ragged.cpp), each group with as many rows: only the data says how
+/// many they will be, and with none there would be no product.
 std::optional<kernels::Gemm> even_groups(const EvalStep& x) {
   auto name = x.primitive->name();
   if (name != "ragged_dot" && name != "ragged_outer") return std::nullopt;

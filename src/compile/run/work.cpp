@@ -1,11 +1,13 @@
 // The work of a planned block as a list of events.
 #include "bora/compile/work.h"
+#include "compile/api/executable.h"
 #include <algorithm>
 #include <map>
 #include <utility>
-#include "bora/ops/collective_primitives.h"
+#include "ops/api/collective_primitives.h"
 #include "compile/run/executable_run.h"
 #include "compile/run/timing.h"
+#include "kernels/api/loop.h"
 
 namespace bora::exec {
 namespace {
@@ -36,7 +38,7 @@ struct Collector {
   const Node* node = nullptr;
   std::map<std::size_t, std::size_t> unpacked = {};  // bytes that are moved into place after the wait, by handle
 
-  /// Of each step.
+  /// The work of each step.
   std::vector<Events> parts_of(const Block& b) {
     for (auto& step : b.steps)
       if (auto* s = std::get_if<StartStep>(&step); s && ops::collective_unpacks_result(*s->call.primitive,

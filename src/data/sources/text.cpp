@@ -1,5 +1,5 @@
 // Text files: a file is a document, or its entries between lines of '%'.
-#include "data/source.h"
+#include "data/sources/source.h"
 
 namespace bora::data {
 namespace {

@@ -1,14 +1,15 @@
 // Conversations, of which the assistant's turns are learnt.
 #include <filesystem>
 #include "bora/text/chat.h"
-#include "data/cache_folder.h"
-#include "data/task.h"
+#include "data/store/cache_folder.h"
+#include "data/tasks/task.h"
 
 namespace bora::data {
 namespace {
 struct Chat {
   static constexpr std::string_view type = "chat";
   static constexpr std::size_t fields_stored = 2;
+  static constexpr Sharing unpacked = Sharing::none;
   std::string messages = "messages", chat_template = {};
   TooLongRow too_long = TooLongRow::truncate;
   static constexpr config::Meaning meanings[] = {

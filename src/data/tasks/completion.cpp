@@ -1,5 +1,5 @@
 // Prompts with their completions, which alone are learnt.
-#include "data/task.h"
+#include "data/tasks/task.h"
 
 namespace bora::data {
 namespace {

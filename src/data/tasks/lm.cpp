@@ -1,5 +1,5 @@
 // A text and nothing else: every token predicts the next one.
-#include "data/task.h"
+#include "data/tasks/task.h"
 
 namespace bora::data {
 namespace {

@@ -1,6 +1,6 @@
 // Prefix language modelling (Raffel et al. 2020, section 3.2.1): a text is cut at a random place; what comes before is
 // given, the rest is learnt.
-#include "data/task.h"
+#include "data/tasks/task.h"
 
 namespace bora::data {
 namespace {

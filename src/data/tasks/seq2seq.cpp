@@ -1,5 +1,5 @@
 // Inputs for an encoder and targets for a decoder, each cut and padded by itself.
-#include "data/task.h"
+#include "data/tasks/task.h"
 
 namespace bora::data {
 namespace {
@@ -75,7 +75,10 @@ struct Seq2Seq {
     bora::check<ConfigError>(n <= positions, "data.task.decoder_max_len: ", n, " is more than the model's positions, ",
                              positions, " (model.positions)");
     // Padding in front of the tokens is another segment, so that they do not attend to it.
-    return {.positions = n, .segments = !pad_right, .places = !pad_right, .inputs = max_len > 0 ? max_len : positions};
+    return {.positions = n,
+            .segments = !pad_right,
+            .restart_positions = !pad_right,
+            .inputs = max_len > 0 ? max_len : positions};
   }
   std::shared_ptr<const Dataset> rows(const StoredDocuments& d, const Materials& m) const {
     std::vector<std::int32_t> prefix;

@@ -1,6 +1,6 @@
 // T5's span corruption: spans of the text are replaced by sentinels for the encoder, and are what the decoder learns.
 #include "bora/data/spans.h"
-#include "data/task.h"
+#include "data/tasks/task.h"
 
 namespace bora::data {
 namespace {

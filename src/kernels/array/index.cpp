@@ -1,6 +1,6 @@
 // index.cpp -- take and the scatters. Threads split columns where rows are long, target rows (or outer) where they are
 // short; either way one thread owns each element of the result and combines its updates in order of m.
-#include "bora/kernels/index.h"
+#include "kernels/api/index.h"
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -8,8 +8,8 @@
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
-#include "bora/kernels/cpu.h"
-#include "bora/kernels/move.h"
+#include "kernels/api/cpu.h"
+#include "kernels/api/move.h"
 #include "kernels/array/short_copy.h"
 #include "kernels/array/stream.h"
 

@@ -1,5 +1,5 @@
 // memory.cpp -- the caching pool: size classes, eight per power of two, and one list of free blocks for each.
-#include "bora/kernels/memory.h"
+#include "kernels/api/memory.h"
 #include <sys/mman.h>
 #include <unistd.h>
 #include <algorithm>

@@ -1,6 +1,6 @@
 // move.cpp -- strided copies. Dimensions are ordered by the stride of dst and merged where both sides are contiguous;
 // the rest is a contiguous run (memcpy), a transpose (tiles) or a strided walk.
-#include "bora/kernels/move.h"
+#include "kernels/api/move.h"
 #include <immintrin.h>
 #include <algorithm>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // order.cpp -- argsort and top_k along rows. Pairs of key and position are unique, so every correct sort is stable.
-#include "bora/kernels/order.h"
+#include "kernels/api/order.h"
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -9,7 +9,7 @@
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
-#include "bora/kernels/memory.h"
+#include "kernels/api/memory.h"
 #include "kernels/array/order_keys.h"
 
 namespace bora::kernels {

@@ -4,9 +4,9 @@
 //   first on, and the 32 that remain are halved (16, 8, 4, 2, 1), as in a fused loop.
 //   inner > 1: rows in blocks of kBlockRows, each summed from its first row on; the blocks' results combined from the
 //   first on.
-#include "bora/kernels/reduce.h"
+#include "kernels/api/reduce.h"
 #include "bora/base/error.h"
-#include "bora/kernels/complex.h"
+#include "kernels/api/complex.h"
 #include "kernels/array/reduce_dtype.h"
 
 namespace bora::kernels {

@@ -1,7 +1,7 @@
 // reduce_dtype.h -- reductions of one dtype. Their loops (reduce_loops.h) take long to compile, so each class of dtypes
 // is a file, reduce_*.cpp. Private to the files that reduce, search and sum.
 #pragma once
-#include "bora/kernels/reduce.h"
+#include "kernels/api/reduce.h"
 #include "kernels/array/reduction_operators.h"
 
 namespace bora::kernels::reductions {
@@ -11,7 +11,7 @@ inline constexpr double kElement = 0.1, kOrdered = 0.2, kRow = 30;
 /// Columns at a time: pieces of rows long enough to be prefetched, sums that stay in L1.
 inline constexpr I kColumns = 2048;
 
-/// The functions of bora/kernels/reduce.h, and reductions of one row of n elements.
+/// The functions of kernels/api/reduce.h, and reductions of one row of n elements.
 template <class T> struct DtypeReductions {
   using A = typename AccOf<T>::type;
   static void reduce(Reduction, const T* in, T* out, I outer, I n, I inner);

@@ -11,8 +11,8 @@
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
-#include "bora/kernels/memory.h"
-#include "bora/kernels/order.h"
+#include "kernels/api/memory.h"
+#include "kernels/api/order.h"
 #include "kernels/array/order_keys.h"
 
 namespace bora::kernels {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include "bora/kernels/cpu.h"
+#include "kernels/api/cpu.h"
 
 namespace bora::kernels {
 /// Copies n bytes. The copying thread calls stream_end before another thread may read them.

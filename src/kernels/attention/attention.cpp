@@ -1,15 +1,15 @@
 // attention.cpp -- partition of attention over threads. Forward: tiles of queries. Backward: whole heads where there
 // are enough of them for the threads, else dk and dv by tiles of keys and dq by tiles of queries, which computes the
 // scores twice and gives the same bits.
-#include "bora/kernels/attention.h"
+#include "kernels/api/attention.h"
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <tuple>
 #include <vector>
 #include "bora/base/parallel.h"
-#include "bora/kernels/cpu.h"
-#include "bora/kernels/memory.h"
+#include "kernels/api/cpu.h"
+#include "kernels/api/memory.h"
 #include "kernels/attention/block.h"
 
 namespace bora::kernels {

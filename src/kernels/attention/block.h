@@ -2,7 +2,7 @@
 // Tiles lie on a fixed grid, and every sum is one chain over keys (or queries) in order: no partition over threads and
 // no instruction set changes a bit.
 #pragma once
-#include "bora/kernels/attention.h"
+#include "kernels/api/attention.h"
 
 namespace bora::kernels {
 constexpr std::int64_t kKeyTile = 64;

@@ -2,7 +2,7 @@
 //   many transforms of a moderate length: one in each lane;
 //   a long one: n = n1 n2 as a matrix (Bailey 1990, FFTs in external or hierarchical memory): columns, factors, rows;
 //   a length with a large prime factor: a convolution with a chirp, by transforms of a longer, smooth length.
-#include "bora/kernels/fft.h"
+#include "kernels/api/fft.h"
 #include <cmath>
 #include <algorithm>
 #include <list>
@@ -11,11 +11,11 @@
 #include <numbers>
 #include <tuple>
 #include <vector>
-#include "base/complex.h"
+#include "base/api/complex.h"
 #include "bora/base/parallel.h"
-#include "bora/kernels/cpu.h"
-#include "bora/kernels/memory.h"
-#include "bora/kernels/move.h"
+#include "kernels/api/cpu.h"
+#include "kernels/api/memory.h"
+#include "kernels/api/move.h"
 #include "kernels/fft/lanes.h"
 
 namespace bora::kernels {

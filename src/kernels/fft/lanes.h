@@ -20,7 +20,7 @@ template <class T> struct Plan {
   Pass<T> passes[48];
   const T* roots[48];
 };
-/// Where the lanes lie in memory: element j of lane l is the complex number at base[l] + j * step.
+/// The places of lanes in memory: element j of lane l is the complex number at base[l] + j * step.
 template <class T> struct Place {
   T* base[kMostLanes];
   I step, lanes;

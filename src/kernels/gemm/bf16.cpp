@@ -13,7 +13,7 @@
 #endif
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
-#include "bora/kernels/memory.h"
+#include "kernels/api/memory.h"
 
 namespace bora::kernels {
 namespace {
@@ -59,7 +59,7 @@ Kernel make(const KernelKey& key) {
   k.primitive = dnnl::matmul(pd);
   return k;
 }
-/// Of scratch memory, for any kernel made so far.
+/// Bytes of scratch memory, enough for any kernel made so far.
 std::atomic<std::size_t> most_scratch{0};
 
 /// Kernels by shape; evicts the least recently used.

@@ -5,7 +5,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include "bora/kernels/gemm.h"
+#include "kernels/api/gemm.h"
 
 namespace bora::kernels {
 struct Patches;

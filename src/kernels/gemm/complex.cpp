@@ -1,10 +1,10 @@
 // complex.cpp -- products of complex matrices: the parts of both operands are copied apart, and four real products give
 // the parts of the result. Each real product is as fast as gemm() is.
 #include <algorithm>
-#include "base/complex.h"
+#include "base/api/complex.h"
 #include "bora/base/parallel.h"
-#include "bora/kernels/complex.h"
-#include "bora/kernels/memory.h"
+#include "kernels/api/complex.h"
+#include "kernels/api/memory.h"
 
 namespace bora::kernels {
 namespace {

@@ -1,7 +1,7 @@
 // gemm.cpp -- partition of a product over threads. The bits of an element of c depend on the shape of the product only
 // (block.h), so any partition will do: whole products of a batch, strips of rows, panels of columns, or slabs of k.
-#include "bora/kernels/gemm.h"
-#include "bora/kernels/complex.h"
+#include "kernels/api/gemm.h"
+#include "kernels/api/complex.h"
 #include <unistd.h>
 #include <algorithm>
 #include <cstring>
@@ -9,8 +9,8 @@
 #include <type_traits>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
-#include "bora/kernels/cpu.h"
-#include "bora/kernels/memory.h"
+#include "kernels/api/cpu.h"
+#include "kernels/api/memory.h"
 #include "kernels/gemm/bf16.h"
 #include "kernels/gemm/block.h"
 #include "kernels/gemm/tiny.h"

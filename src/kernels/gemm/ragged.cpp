@@ -1,12 +1,12 @@
 // ragged.cpp -- one product for each group, over its rows from all batches of rows. Few large products are threaded
 // inside, many small ones run beside each other: gemm has the same bits either way.
-#include "bora/kernels/ragged.h"
+#include "kernels/api/ragged.h"
 #include <algorithm>
 #include <cstring>
 #include <vector>
 #include "bora/base/parallel.h"
-#include "bora/kernels/gemm.h"
-#include "bora/kernels/memory.h"
+#include "kernels/api/gemm.h"
+#include "kernels/api/memory.h"
 
 namespace bora::kernels {
 namespace {

@@ -91,7 +91,7 @@ inline Simd<float>::V load_wide(const bfloat16* p) {
       _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
 #endif
 }
-/// What replaces old(), which is called where it is needed.
+/// The value that replaces old(), which is called where it is needed.
 template <class S, class Old> typename S::V joined(Into into, Old old, typename S::V sum) {
   return into == Into::set ? sum : into == Into::add ? S::add(old(), sum) : S::sub(old(), sum);
 }

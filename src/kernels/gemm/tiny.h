@@ -1,6 +1,6 @@
 // tiny.h -- many products of a few numbers each, where a call for each of them would take longer than its work.
 #pragma once
-#include "bora/kernels/gemm.h"
+#include "kernels/api/gemm.h"
 
 namespace bora::kernels {
 /// Computes g like any other kernel, bit for bit. False, with nothing done, for other products than f32 and f64 ones of

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include "bora/base/parallel.h"
-#include "bora/kernels/cpu.h"
-#include "bora/kernels/memory.h"
-#include "bora/kernels/move.h"
+#include "kernels/api/cpu.h"
+#include "kernels/api/memory.h"
+#include "kernels/api/move.h"
 
 namespace bora::kernels {
 namespace {

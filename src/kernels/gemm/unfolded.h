@@ -1,6 +1,6 @@
 // unfolded.h -- products with a matrix of patches that is made first: of dtypes that have no kernel for patches.
 #pragma once
-#include "bora/kernels/patches.h"
+#include "kernels/api/patches.h"
 
 namespace bora::kernels {
 /// Does this product read patches from the image?

@@ -1,6 +1,6 @@
 // windows.h -- strips of a matrix of patches, packed from the image for the tiles of a product.
 #pragma once
-#include "bora/kernels/patches.h"
+#include "kernels/api/patches.h"
 #include "kernels/gemm/simd.h"
 
 namespace bora::kernels::BORA_ISA {

@@ -6,7 +6,7 @@
 #include <utility>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
-#include "bora/kernels/loop_gaps.h"
+#include "kernels/api/loop_gaps.h"
 
 namespace bora::kernels::jit {
 namespace {

@@ -5,9 +5,9 @@
 #include <new>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
-#include "bora/kernels/memory.h"
+#include "kernels/api/memory.h"
 #include "kernels/jit/loop_code.h"
-#include "kernels/loop/narrow.h"
+#include "kernels/loop/row_batching.h"
 #include "kernels/loop/short_rows.h"
 #include "kernels/loop/strided.h"
 
@@ -320,7 +320,7 @@ void run(const LoopKernel& k, const LoopArgs& a) {
   const auto strided = strided_operands(k, a);
   const Grid g(k, a);
   if (const auto* s = ShortRows::pays(k, g) ? k.short_rows() : nullptr) return s->run(k, a, g);
-  if (is_narrow(k, g)) return run_narrow(k, a, g);
+  if (has_short_rows(k, g)) return run_batched(k, a, g);
   if (strided != 0) return run_strided(k, a, strided);
   if (const auto* code = code_for(k, g, 1)) {
     const auto* half = g.rows > 1 && fits_halves(k, g) ? code_for(k.halves(), g, 1) : nullptr;

@@ -1,5 +1,5 @@
 #include "kernels/jit/sections.h"
-#include "kernels/jit/narrow_lanes.h"
+#include "kernels/jit/lanes16.h"
 #include "kernels/jit/trace.h"
 
 namespace bora::kernels::jit {
@@ -228,7 +228,7 @@ class Maker {
 
 Sections make_sections(const LoopKernel& k) {
   Sections s = Maker(k).take();
-  narrow_lanes(s);
+  lanes16(s);
   return s;
 }
 }  // namespace bora::kernels::jit

@@ -1,6 +1,6 @@
 // trace.h -- operations on single values of a Loop as nodes of a Graph: operators, casts, memory formats, random bits.
 #pragma once
-#include "bora/kernels/loop.h"
+#include "kernels/api/loop.h"
 #include "kernels/loop/kernel_table.h"
 #include "kernels/loop/recorded.h"
 

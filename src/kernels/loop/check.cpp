@@ -3,7 +3,7 @@
 #include <sstream>
 #include <utility>
 #include "bora/base/error.h"
-#include "bora/kernels/reduce.h"
+#include "kernels/api/reduce.h"
 #include "kernels/loop/plan.h"
 
 namespace bora::kernels {

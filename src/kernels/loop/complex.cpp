@@ -1,11 +1,11 @@
 // complex.cpp -- elementwise operations, parts, casts and products of complex numbers: plain loops over std::complex.
-#include "bora/kernels/complex.h"
+#include "kernels/api/complex.h"
 #include <immintrin.h>
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
-#include "base/complex.h"
+#include "base/api/complex.h"
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "kernels/loop/kernel_table.h"

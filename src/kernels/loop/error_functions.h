@@ -4,7 +4,7 @@
 
 namespace bora::kernels::BORA_ISA {
 namespace {
-/// Where |x| is small: erf(x) = x + x P(x^2).
+/// For small |x|: erf(x) = x + x P(x^2).
 BORA_INLINE F erf_near(F x) {
   constexpr double c[] = {8.215354492e-5, -0.0008105946418, 0.005197795273, -0.02685810341,
                           0.1128367253,   -0.3761263228,    0.1283791665};

@@ -1,4 +1,4 @@
-#include "bora/kernels/loop_gaps.h"
+#include "kernels/api/loop_gaps.h"
 #include <algorithm>
 #include "kernels/loop/grid.h"
 

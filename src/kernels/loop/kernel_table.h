@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 #include "bora/base/dtype.h"
-#include "bora/kernels/cpu.h"
+#include "kernels/api/cpu.h"
 
 namespace bora::kernels {
 /// Representation of a value in a block: bf16 and f16 as f32, u8, i8, i16 and u16 in 32 bits, bool as all ones or 0 in

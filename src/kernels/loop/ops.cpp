@@ -3,7 +3,7 @@
 #include <bit>
 #include <map>
 #include "bora/base/error.h"
-#include "bora/kernels/loop.h"
+#include "kernels/api/loop.h"
 #include "kernels/loop/plan.h"
 
 namespace bora::kernels {

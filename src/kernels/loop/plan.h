@@ -6,14 +6,13 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "bora/kernels/loop_report.h"
+#include "kernels/api/loop_report.h"
 #include "kernels/loop/kernel_table.h"
 
 namespace bora::kernels {
 /// Format of a dtype's elements in a block; wide: the loop works on 64-bit lanes (bool goes with both).
 Format format_of(Dtype, bool wide);
 /// The dtype whose kernels serve d (dtype.h).
-constexpr Dtype computed_as(Dtype d) { return !is_stored_only(d) ? d : is_float(d) ? f32 : d == u64 ? i64 : i32; }
 /// One element's bits in memory <-> its bits in a block.
 std::uint64_t to_block(Dtype, bool wide, std::uint64_t bits);
 std::uint64_t from_block(Dtype, std::uint64_t bits);
@@ -77,7 +76,7 @@ class LoopKernel {
   /// The same loop with vectors of half the size, generated on first use, for rows that fit one of those: a full vector
   /// needs no masked store, which could not be forwarded to the load of the next row.
   const LoopKernel& halves() const;
-  /// The same loop where every operand has elements for all columns, compiled on first use (narrow.h).
+  /// The same loop where every operand has elements for all columns, compiled on first use (row_batching.h).
   const LoopKernel& joined() const;
   /// The loop over tiles of short rows (short_rows.h), made on first use; null: this Loop does not run so.
   const ShortRows* short_rows() const;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
-#include "bora/kernels/cpu.h"
+#include "kernels/api/cpu.h"
 
 namespace bora::kernels::jit {
 /// The machine operation of a node. `wide`: on 64-bit lanes; in a narrow Graph all work on 16-bit ones.

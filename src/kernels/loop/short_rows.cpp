@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 #include "bora/base/parallel.h"
-#include "bora/kernels/memory.h"
+#include "kernels/api/memory.h"
 #include "kernels/loop/fold.h"
 
 namespace bora::kernels {

@@ -6,7 +6,7 @@
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
-#include "bora/kernels/memory.h"
+#include "kernels/api/memory.h"
 #include "kernels/loop/grid.h"
 
 namespace bora::kernels {

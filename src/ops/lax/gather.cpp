@@ -1,8 +1,8 @@
 // General gather and scatter: one position in the raveled array for each element of the windows.
-#include "bora/kernels/index.h"
+#include "kernels/api/index.h"
 #include "bora/ops/lax.h"
-#include "ops/composed.h"
-#include "ops/index_support.h"
+#include "ops/numpy/support.h"
+#include "ops/primitives/indexing.h"
 
 namespace bora::lax {
 using namespace ops;

@@ -1,8 +1,9 @@
 // Reductions with a function, running reductions, order by several keys.
 #include "bora/ops/lax.h"
 #include "bora/ops/sets.h"
+#include "bora/ops/sorting.h"
 #include "bora/ops/statistics.h"
-#include "ops/composed.h"
+#include "ops/numpy/support.h"
 
 namespace bora::lax {
 using namespace ops;

@@ -1,6 +1,7 @@
 // a = L L^H.
 #include <algorithm>
-#include "ops/linalg/small.h"
+#include "bora/ops/contractions.h"
+#include "ops/linalg/algorithms/small.h"
 
 namespace bora {
 namespace ops {
@@ -24,10 +25,11 @@ template <class T, class V> void cholesky_lanes(V* a, Index n) {
     for (Index c = 0; c < n; ++c) a[i * n + c] = c > i ? (sound - sound) : a[i * n + c] * sound;
 }
 }  // namespace
+
 struct Cholesky {
   static constexpr std::string_view name = "cholesky";
   Type infer(const Types& in) const {
-    check_square_numbers(name, in[0]);
+    check_square(name, in[0]);
     return in[0];
   }
   void eval(Inputs in, Outputs out) const {
@@ -69,7 +71,7 @@ struct Cholesky {
 
 namespace linalg {
 Array cholesky(const Array& a) {
-  check_square_numbers("cholesky", a.type());
+  check_square("cholesky", a.type());
   return call_one(ops::Cholesky{}, {hermitian(a)});
 }
 }  // namespace linalg

@@ -1,8 +1,9 @@
 // Eigenvalues and right eigenvectors of general matrices, in f64.
 #include "bora/ops/complex.h"
-#include "bora/ops/linalg_functions.h"
-#include "ops/linalg/matrix.h"
-#include "ops/linalg/schur_form.h"
+#include "bora/ops/contractions.h"
+#include "bora/ops/linalg.h"
+#include "ops/linalg/algorithms/matrix.h"
+#include "ops/linalg/algorithms/schur_form.h"
 
 namespace bora {
 namespace ops {
@@ -10,7 +11,7 @@ using namespace linalg;
 struct Eig {
   static constexpr std::string_view name = "eig";
   Types infer(const Types& in) const {
-    check_square_numbers(name, in[0]);
+    check_square(name, in[0]);
     auto d = complex_of(in[0].dtype);
     return {{with(in[0], {rows(in[0])}).shape, d}, {in[0].shape, d}};
   }
@@ -65,12 +66,12 @@ struct Eig {
 
 namespace linalg {
 Eig eig(const Array& a) {
-  check_square_numbers("eig", a.type());
+  check_square("eig", a.type());
   auto r = call(ops::Eig{}, {a});
   return {r[0], r[1]};
 }
 Array eigvals(const Array& a) {
-  check_square_numbers("eigvals", a.type());
+  check_square("eigvals", a.type());
   return call(ops::Eig{}, {a})[0];
 }
 }  // namespace linalg

@@ -1,7 +1,8 @@
 // Eigenvalues and eigenvectors of symmetric and Hermitian matrices, in f64 and complex128.
-#include "ops/linalg/complex_reduction.h"
-#include "ops/linalg/matrix.h"
-#include "ops/linalg/tridiagonal.h"
+#include "bora/ops/contractions.h"
+#include "ops/linalg/algorithms/complex_reduction.h"
+#include "ops/linalg/algorithms/matrix.h"
+#include "ops/linalg/algorithms/tridiagonal.h"
 
 namespace bora {
 namespace ops {
@@ -9,8 +10,8 @@ using namespace linalg;
 namespace {
 constexpr Index kWholeQlSize = 48;  // up to this size QL iterations on the whole matrix are as fast
 
-/// Of a finite symmetric or Hermitian matrix, which becomes real on the way: reflections to a tridiagonal matrix and
-/// back. The values; the vectors go to x [n, n].
+/// The eigenvalues of a finite symmetric or Hermitian matrix; the vectors go to x [n, n]. Reflections to a tridiagonal
+/// matrix, which is real, and back.
 template <class T, class Out> std::vector<double> eigen_of(Owned<T> m, Block<Out> x) {
   const auto largest = largest_part<T>(m.numbers());
   if (largest > 0) scale(m.numbers(), largest);
@@ -39,10 +40,11 @@ template <class T, class Out> std::vector<double> eigen_of(Owned<T> m, Block<Out
   return finish(std::move(r.values));
 }
 }  // namespace
+
 struct Eigh {
   static constexpr std::string_view name = "eigh";
   Types infer(const Types& in) const {
-    check_square_numbers(name, in[0]);
+    check_square(name, in[0]);
     auto values = with(in[0], {rows(in[0])});
     values.dtype = real_dtype(values.dtype);
     return {values, in[0]};
@@ -86,7 +88,7 @@ struct Eigh {
 
 namespace linalg {
 Eigh eigh(const Array& a) {
-  check_square_numbers("eigh", a.type());
+  check_square("eigh", a.type());
   auto r = call(ops::Eigh{}, {hermitian(a)});
   return {r[0], r[1]};
 }

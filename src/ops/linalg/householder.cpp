@@ -1,9 +1,10 @@
 // Factors that keep their reflections, and Hessenberg's form.
 #include <vector>
-#include "bora/ops/linalg_scipy.h"
-#include "ops/linalg/hessenberg.h"
-#include "ops/linalg/matrix.h"
-#include "ops/linalg/reflections.h"
+#include "bora/ops/contractions.h"
+#include "bora/ops/linalg.h"
+#include "ops/linalg/algorithms/hessenberg.h"
+#include "ops/linalg/algorithms/matrix.h"
+#include "ops/linalg/algorithms/reflections.h"
 
 namespace bora {
 namespace ops {
@@ -35,6 +36,7 @@ template <class T> void factor_packed(Block<T> a, T* factors) {
   }
 }
 }  // namespace
+
 struct QrRaw {
   static constexpr std::string_view name = "qr_raw";
   Types infer(const Types& in) const {
@@ -61,7 +63,7 @@ struct QrRaw {
 struct Hessenberg {
   static constexpr std::string_view name = "hessenberg";
   Types infer(const Types& in) const {
-    check_square_numbers(name, in[0]);
+    check_square(name, in[0]);
     return {in[0], in[0]};
   }
   void eval(Inputs in, Outputs out) const {
@@ -89,7 +91,7 @@ QrRaw qr_raw(const Array& a) {
   return {r[0], r[1]};
 }
 Hessenberg hessenberg(const Array& a) {
-  check_square_numbers("hessenberg", a.type());
+  check_square("hessenberg", a.type());
   auto r = call(ops::Hessenberg{}, {a});
   return {r[0], r[1]};
 }

@@ -1,8 +1,11 @@
 // a[permutation] = l u, by Gaussian elimination with partial pivoting.
-#include "ops/linalg/matrix.h"
+#include "ops/linalg/algorithms/matrix.h"
 #include <numeric>
-#include "bora/ops/arrange.h"
-#include "bora/ops/linalg_functions.h"
+#include "bora/ops/contractions.h"
+#include "bora/ops/linalg.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/nn.h"
+#include "bora/ops/sorting.h"
 #include "ops/linalg/systems.h"
 
 namespace bora {
@@ -14,6 +17,7 @@ Array part_of_matrix(const Array& x, Index row, Index column, Index rows, Index 
   return slice_in_dim(slice_in_dim(x, -2, row, row + rows), -1, column, column + columns);
 }
 }  // namespace
+
 struct Lu {
   static constexpr std::string_view name = "lu";
   Types infer(const Types& in) const {
@@ -36,7 +40,7 @@ struct Lu {
       for (Index j = 0; j < k; ++j) std::swap(permutation[j], permutation[pivots[j]]);
     });
   }
-  /// Of the square part l u: l^-T (strict lower part of l^T dl, upper part of du u^T) u^-T. Columns to its right are
+  /// The square part l u gets l^-T (strict lower part of l^T dl, upper part of du u^T) u^-T. Columns to its right are
   /// l^-1 b, rows below it are b u^-1.
   Array vjp(const Vjp& v) const {
     auto m = v.out[0].shape(-2), n = v.out[0].shape(-1), k = std::min(m, n);
@@ -103,8 +107,9 @@ Array parity(const LuFactor& f) {
   return 1 - 2 * bitwise_and(sum(swaps.astype(i32), -1), 1);
 }
 }  // namespace
+
 Slogdet slogdet(const Array& a) {
-  check_square_numbers("slogdet", a.type());
+  check_square("slogdet", a.type());
   auto f = lu_factor(a);
   auto d = diagonal(f.lu, 0, -2, -1);
   if (is_complex(a.dtype())) {
@@ -118,7 +123,7 @@ Slogdet slogdet(const Array& a) {
   return {signs.astype(a.dtype()), sum(log(abs(d)), -1)};
 }
 Array det(const Array& a) {
-  check_square_numbers("det", a.type());
+  check_square("det", a.type());
   auto n = a.shape(-1);
   auto at = [&](Index i, Index j) { return squeeze(ops::part_of_matrix(a, i, j, 1, 1), {-2, -1}); };
   auto minor = [&](Index i, Index j) { return at(1, i) * at(2, j) - at(1, j) * at(2, i); };

@@ -1,6 +1,7 @@
 // The Moore-Penrose inverse, with the derivative of G. Golub, V. Pereyra, 1973: the rank is taken as constant.
-#include "bora/ops/linalg_functions.h"
-#include "ops/linalg/matrix.h"
+#include "bora/ops/contractions.h"
+#include "bora/ops/linalg.h"
+#include "ops/linalg/algorithms/matrix.h"
 
 namespace bora {
 namespace ops {

@@ -1,6 +1,7 @@
 // a = q r, by Householder reflections.
-#include "ops/linalg/matrix.h"
-#include "ops/linalg/reflections.h"
+#include "bora/ops/contractions.h"
+#include "ops/linalg/algorithms/matrix.h"
+#include "ops/linalg/algorithms/reflections.h"
 
 namespace bora {
 namespace ops {
@@ -26,8 +27,9 @@ struct Qr {
         for (Index j = 0; j < r.columns; ++j) r(row, j) = j < row ? T(0) : left(row, j);
     });
   }
-  /// Of m >= n: (dq + q c) r^-H with c the lower half, mirrored, of r dr^H - dq^H q and a real diagonal (J. Townsend,
-  /// 2018; D. Roberts, L. Roberts, 2020). Else the columns b to the right of the square part are q times those of r.
+  /// For m >= n it is (dq + q c) r^-H with c the lower half, mirrored, of r dr^H - dq^H q and a real diagonal (J.
+  /// Townsend, 2018; D. Roberts, L. Roberts, 2020). Else the columns b to the right of the square part are q times
+  /// those of r.
   Array vjp(const Vjp& v) const {
     auto &q = v.out[0], &r = v.out[1];
     auto k = q.shape(-1), n = r.shape(-1);

@@ -1,9 +1,10 @@
 // Schur's form of general matrices and what follows from it, in f64. None of them has a derivative of its own but
 // solve_sylvester and sqrtm.
 #include "bora/ops/complex.h"
-#include "bora/ops/linalg_functions.h"
-#include "ops/linalg/general.h"
-#include "ops/linalg/schur_form.h"
+#include "bora/ops/contractions.h"
+#include "bora/ops/linalg.h"
+#include "ops/linalg/algorithms/general.h"
+#include "ops/linalg/algorithms/schur_form.h"
 
 namespace bora {
 namespace ops {
@@ -35,7 +36,7 @@ struct Schur {
   bool complex;
   static constexpr std::string_view name = "schur";
   Types infer(const Types& in) const {
-    check_square_numbers(name, in[0]);
+    check_square(name, in[0]);
     Type t{in[0].shape, complex ? complex_of(in[0].dtype) : in[0].dtype};
     return {t, t};
   }
@@ -69,8 +70,8 @@ struct Schur {
 struct Sylvester {
   static constexpr std::string_view name = "solve_sylvester";
   Type infer(const Types& in) const {
-    check_square_numbers(name, in[0]);
-    check_square_numbers(name, in[1]);
+    check_square(name, in[0]);
+    check_square(name, in[1]);
     check_numbers(name, in[2]);
     bool fits = in[0].dtype == in[2].dtype && in[1].dtype == in[2].dtype && batch(in[0]) == batch(in[2]) &&
                 batch(in[1]) == batch(in[2]) && rows(in[0]) == rows(in[2]) && rows(in[1]) == columns(in[2]);
@@ -128,7 +129,7 @@ struct Sylvester {
 struct Sqrtm {
   static constexpr std::string_view name = "sqrtm";
   Type infer(const Types& in) const {
-    check_square_numbers(name, in[0]);
+    check_square(name, in[0]);
     return {in[0].shape, complex_of(in[0].dtype)};
   }
   void eval(Inputs in, Outputs out) const {
@@ -164,7 +165,7 @@ struct Sqrtm {
 
 namespace linalg {
 Schur schur(const Array& a, const SchurOptions& options) {
-  check_square_numbers("schur", a.type());
+  check_square("schur", a.type());
   auto r = call(ops::Schur{options.complex || is_complex(a.dtype())}, {a});
   return {r[0], r[1]};
 }
@@ -176,7 +177,7 @@ Array solve_sylvester(const Array& a, const Array& b, const Array& q) {
   return call_one(ops::Sylvester{}, {a, b, q});
 }
 Array sqrtm(const Array& a) {
-  check_square_numbers("sqrtm", a.type());
+  check_square("sqrtm", a.type());
   return call_one(ops::Sqrtm{}, {a});
 }
 }  // namespace linalg

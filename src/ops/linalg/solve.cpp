@@ -1,7 +1,8 @@
 // a x = b, by LU with partial pivoting.
 #include <cstdint>
 #include <vector>
-#include "ops/linalg/small.h"
+#include "bora/ops/contractions.h"
+#include "ops/linalg/algorithms/small.h"
 #include "ops/linalg/systems.h"
 
 namespace bora {
@@ -38,6 +39,7 @@ template <class V> void solve_lanes(V* a, V* b, Index n, Index k) {
     }
 }
 }  // namespace
+
 struct Solve {
   bool transposed;
   static constexpr std::string_view name = "solve";

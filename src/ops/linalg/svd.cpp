@@ -1,8 +1,9 @@
 // a = u diag(s) vt, in f64 and complex128. A tall matrix is q r first; then it becomes real and bidiagonal.
-#include "ops/linalg/bidiagonal.h"
-#include "ops/linalg/complex_reduction.h"
-#include "ops/linalg/matrix.h"
-#include "ops/linalg/reflections.h"
+#include "bora/ops/contractions.h"
+#include "ops/linalg/algorithms/bidiagonal.h"
+#include "ops/linalg/algorithms/complex_reduction.h"
+#include "ops/linalg/algorithms/matrix.h"
+#include "ops/linalg/algorithms/reflections.h"
 
 namespace bora {
 namespace ops {
@@ -38,6 +39,7 @@ template <class T> TallFactors<T> tall_svd(Owned<T> a) {
   return f;
 }
 }  // namespace
+
 struct Svd {
   static constexpr std::string_view name = "svd";
   Types infer(const Types& in) const {

@@ -1,7 +1,7 @@
 // systems.h -- NumPy's forms of a x = b: b may be one vector, and batches broadcast. Private.
 #pragma once
-#include "bora/ops/shape.h"
-#include "ops/linalg/checks.h"
+#include "bora/ops/manipulation.h"
+#include "ops/linalg/algorithms/checks.h"
 
 namespace bora::linalg {
 /// solve(a, b) of a [.., n, n] and b [.., n, k] with equal batches. A vector b [n] is one column, for every matrix of

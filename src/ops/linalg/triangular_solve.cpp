@@ -1,5 +1,6 @@
 // a x = b with a triangular a.
-#include "ops/linalg/small.h"
+#include "bora/ops/contractions.h"
+#include "ops/linalg/algorithms/small.h"
 #include "ops/linalg/systems.h"
 
 namespace bora {
@@ -21,6 +22,7 @@ template <class V, class At> void substitute(const At& at, bool lower, V* b, Ind
   }
 }
 }  // namespace
+
 struct TriangularSolve {
   bool lower, transposed;
   static constexpr std::string_view name = "triangular_solve";

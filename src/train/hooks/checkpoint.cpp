@@ -1,15 +1,14 @@
 #include <filesystem>
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 #include "bora/base/text.h"
 #include "train/hooks.h"
-#include "train/leaving.h"
 
 namespace bora::training {
 namespace {
 /// If the run's folder is gone, makes a new one beside it. Returns whose it is. All ranks.
-io::Holder look_after_folder(Run& run) {
+io::FolderOwner look_after_folder(Run& run) {
   run.check_folder();
-  run.on_first_rank("run: look after its folder", [&] {
+  on_first(run.mesh, "run: look after its folder", [&] {
     if (run.folder->there()) return;
     run.out = free_path(run.settings.out + ".rescued");
     run.folder = std::make_unique<RunFolder>(run.out);
@@ -19,7 +18,7 @@ io::Holder look_after_folder(Run& run) {
   auto texts = run.mesh.exchange(said, "run: its folder");
   ByteReader first(texts[0]);
   run.out = first.text();
-  if (!UseLeaving::current()) return {};  // nobody takes it over
+  if (!run.settings.membership) return {};  // nobody takes it over
   return {.name = first.text(), .check = [&run] { run.check_folder(); }};
 }
 class Checkpoint final : public LoopHook {
@@ -40,7 +39,7 @@ class Checkpoint final : public LoopHook {
     if (run.is_best && run.settings.checkpoint.best) write_best(run);
   }
 };
-std::string save(Run& run, const io::Holder& holder, const std::string& root, std::int64_t keep,
+std::string save(Run& run, const io::FolderOwner& owner, const std::string& root, std::int64_t keep,
                  std::string& warning) {
   auto& s = run.settings;
   run.watchdog.at("writing the checkpoint of step " + std::to_string(run.done) + " into " + root);
@@ -51,25 +50,25 @@ std::string save(Run& run, const io::Holder& holder, const std::string& root, st
   notes["settings"] = s.settings;
   if (!run.base.empty()) notes["base"] = run.base;
   notes["batch"] = std::to_string(s.batch);
-  return io::save_checkpoint(root, run.done, leaves, place_of(run.mesh), notes, keep, &warning, holder);
+  return io::save_checkpoint(root, run.done, leaves, place_of(run.mesh), notes, keep, &warning, owner);
 }
 }  // namespace
 
 void write_checkpoint(Run& run) {
-  auto holder = look_after_folder(run);
+  auto owner = look_after_folder(run);
   auto& s = run.settings;
   std::string warning;
-  auto folder = save(run, holder, run.checkpoints(), s.checkpoint.keep, warning);
+  auto folder = save(run, owner, run.checkpoints(), s.checkpoint.keep, warning);
   run.say("checkpoint: " + folder);
   run.warn(warning);
   check<IoError>(run.out == s.out, "out: ", s.out, " was moved or removed while this run wrote into it; step ",
                  run.done, " is saved as ", folder, " (--out ", run.out, " continues from there)");
 }
 void write_best(Run& run) {
-  auto holder = look_after_folder(run);
+  auto owner = look_after_folder(run);
   std::string warning;
-  auto folder = save(run, holder, run.best_checkpoint(), 1, warning);
-  run.on_first_rank("checkpoint: remove the best one before", [&] {  // of a later step, if the run was set back
+  auto folder = save(run, owner, run.best_checkpoint(), 1, warning);
+  on_first(run.mesh, "checkpoint: remove the best one before", [&] {  // of a later step, if the run was set back
     auto all = io::list_checkpoints(run.best_checkpoint());
     // This rank may have slept since the checkpoint was whole: of ranks that have gone on without it, none is removed.
     if (!run.folder->mine()) return;

@@ -3,11 +3,10 @@
 #include <limits>
 #include <map>
 #include <numbers>
-#include "bora/base/json.h"
+#include "base/api/json.h"
 #include "bora/train/batch.h"
 #include "bora/train/placement.h"
 #include "train/hooks.h"
-#include "train/leaving.h"
 
 namespace bora {
 namespace training {
@@ -17,7 +16,7 @@ namespace {
 constexpr std::int64_t kFirstBatches = 4;
 
 constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
-/// Of the targets of some rows.
+/// Sums over the targets of some rows.
 struct Sums {
   double loss = 0, tokens = 0, bytes = 0;
   Sums& operator+=(const Sums& o) {
@@ -120,7 +119,7 @@ class Evaluation final : public LoopHook {
       run.say("val loss: " + last_);
       return end_if_due(run);
     }
-    if (run.continued && (UseLeaving::met_before() || run.last())) return;  // the end measures it
+    if (run.continued && (run.met_before() || run.last())) return;  // the end measures it
     auto loss = run.continued ? measure(run, false) : measure(run, true, kFirstBatches * run.settings.batch);
     run.say("val loss: " + loss);
   }
@@ -145,8 +144,8 @@ class Evaluation final : public LoopHook {
  private:
   std::string last_;  // the loss of step at_
   std::int64_t at_ = -1;
-  /// Of a run that was lost after it had recorded this step's evaluation, and before its next checkpoint or its end:
-  /// the numbers are made again, as the ranks know nothing of them, but their row stands there.
+  /// True if the run was lost after it had recorded this step's evaluation, and before its next checkpoint or its end:
+  /// the ranks measure again, as they know nothing of the numbers, but their row stands there.
   static bool in_record(const Run& run) {
     return run.continued && run.mesh.rank() == 0 && run.recorded("eval/seconds") == run.done;
   }

@@ -6,7 +6,7 @@ namespace {
 class Log final : public LoopHook {
  public:
   void begin(Run& run) override {
-    run.on_first_rank("run: open metrics", [&] {
+    on_first(run.mesh, "run: open metrics", [&] {
       for (auto& kind : run.settings.trackers)
         run.trackers.push_back(kind->open(run.out, run.continued ? run.done : -1));
     });
@@ -30,7 +30,7 @@ class Log final : public LoopHook {
     run.progress->step(r.step, r.loss, r.tokens_per_second);
   }
   void end(Run& run) override {
-    run.on_first_rank("run: plot", [&] { track::write_loss_plot(run.out + "/metrics.jsonl", run.out + "/loss.svg"); });
+    on_first(run.mesh, "run: plot", [&] { track::write_loss_plot(run.out + "/metrics.jsonl", run.out + "/loss.svg"); });
   }
 };
 }  // namespace

@@ -1,6 +1,6 @@
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 #include "train/hooks.h"
-#include "train/snapshots.h"
+#include "train/api/memory_checkpoint.h"
 
 namespace bora::training {
 namespace {
@@ -9,17 +9,16 @@ class Snapshot final : public LoopHook {
   /// Also at the start, so that a rank that joined after a loss holds its part at once.
   void begin(Run& run) override { take(run); }
   void after_step(Run& run, const StepReport& r) override {
-    if (!run.last() && UseSnapshots::current() && r.step % UseSnapshots::every() == 0) take(run);
+    if (auto every = run.settings.snapshot_every; every > 0 && !run.last() && r.step % every == 0) take(run);
   }
 
  private:
   static void take(Run& run) {
-    auto* snapshots = UseSnapshots::current();
-    if (!snapshots) return;
+    if (!run.settings.memory) return;
     run.watchdog.at("the snapshot of step " + std::to_string(run.done));
     ByteWriter note;
     for (auto& [name, text] : run.notes()) note.text(name).text(text);
-    snapshots->take(run.mesh, run.done, run.model.state(), note.take());
+    run.settings.memory->take(run.mesh, run.done, run.model.state(), note.take());
   }
 };
 }  // namespace

@@ -1,6 +1,5 @@
 #include "bora/train/process.h"
 #include "train/hooks.h"
-#include "train/leaving.h"
 
 namespace bora::training {
 namespace {
@@ -8,13 +7,13 @@ class Stop final : public LoopHook {
  public:
   void before_step(Run& run) override {
     bool requested = StopSignals::requested();  // before the other: SIGTERM in between is for the next step
-    bool others_go_on = UseLeaving::current() && is_taken_away();
+    bool others_go_on = run.is_drained();
     run.asked_to_stop = (requested && !others_go_on) || (run.folder && !run.folder->there());
   }
   void end(Run& run) override {
     // SIGTERM may have come after the ranks said why they leave, while the checkpoint was written.
-    if (UseLeaving::leaves() && is_taken_away()) UseLeaving::set(true, true);
-    if (UseLeaving::leaves())
+    if (run.leaves() && run.is_drained()) run.leaving = Leaving::for_good;
+    if (run.leaves())
       run.say("step " + std::to_string(run.done) + " of " + std::to_string(run.settings.steps) +
               ": the ranks meet again, with others");
     else if (run.interrupted())

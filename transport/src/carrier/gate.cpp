@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include "bora/base/threads.h"
+#include "base/api/threads.h"
 #include "carrier/shm_socket.h"
 #include "wire/address.h"
 #include "wire/secret.h"

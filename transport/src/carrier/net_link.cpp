@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 #include "carrier/arena.h"
 
 namespace bora::transport {
@@ -100,7 +100,7 @@ class NetLink final : public Link {
   bool receive(Sink& sink) override {
     Receiving here;
     bool any = shm_ && shm_->receive(sink);
-    // Where all data comes through memory, system calls can wait a little.
+    // If all data comes through memory, system calls can wait a little.
     if (by_memory() && ++without_sockets_ < kMemoryFirst && !slept_.load(std::memory_order_relaxed)) return any;
     slept_ = false;
     without_sockets_ = 0;

@@ -14,7 +14,7 @@
 namespace bora::transport {
 /// The results of joining a job.
 struct Joined {
-  // Of rank 0's root port; of the data port with BORA_CARRIER=zmq. Outlive the context.
+  // Sockets of rank 0's root port; of the data port with BORA_CARRIER=zmq. Outlive the context.
   std::unique_ptr<Gate> gate, data_gate;
   std::size_t strangers = 64;  // open at a time on each port
   int silence_ms = 0;          // that a rank may have: the kernel's own patience with a connection is no less

@@ -11,7 +11,7 @@ namespace bora::transport {
 class Pool {
  public:
   using Buffer = std::shared_ptr<std::byte>;
-  /// Of at least n bytes.
+  /// A buffer of at least n bytes.
   static Buffer get(const std::shared_ptr<Pool>& pool, std::size_t n) {
     if (n <= kSmall || n > kPooled) return Buffer(new std::byte[n], std::default_delete<std::byte[]>());
     std::unique_ptr<std::byte[]> bytes;

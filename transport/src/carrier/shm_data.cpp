@@ -3,8 +3,8 @@
 #include <array>
 #include <deque>
 #include <random>
-#include "bora/base/file.h"
-#include "bora/base/reason.h"
+#include "base/api/file.h"
+#include "base/api/reason.h"
 #include "carrier/arena.h"
 #include "carrier/shm_ring.h"
 #include "carrier/shm_socket.h"

@@ -7,7 +7,7 @@
 #include "wire/descriptor.h"
 
 namespace bora::transport {
-/// Where a rank listens for its peers of the same host: an abstract unix socket with a random name.
+/// The place at which a rank listens for its peers of the same host: an abstract unix socket with a random name.
 struct ShmListener {
   Descriptor socket;
   std::string name;  // without the leading zero

@@ -1,6 +1,6 @@
 #include "carrier/zmq_data.h"
 #include <atomic>
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 #include "control/control_plane.h"
 #include "schedule/schedule.h"
 

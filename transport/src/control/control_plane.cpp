@@ -1,7 +1,7 @@
 #include "control/control_plane.h"
 #include <algorithm>
 #include <cstdio>
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 #include "control/handshake.h"
 #include "wire/address.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 #include <vector>
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 #include "control/inquiry.h"
 
 namespace bora::transport {

@@ -1,6 +1,6 @@
 #include "control/handshake.h"
 #include <array>
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 
 namespace bora::transport {
 namespace {

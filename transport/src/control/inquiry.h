@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 #include <vector>
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 #include "wire/link.h"
 
 namespace bora::transport {

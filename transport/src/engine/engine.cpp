@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include "bora/base/bytes.h"
-#include "bora/base/threads.h"
+#include "base/api/bytes.h"
+#include "base/api/threads.h"
 #include "bora/base/trace.h"
 #include "wire/forks.h"
 #include "wire/hash.h"

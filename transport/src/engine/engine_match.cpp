@@ -1,6 +1,6 @@
 // engine_match.cpp -- the engine's Sink: finds the collective that an arrived message belongs to.
 #include <utility>
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 #include "engine/engine.h"
 
 namespace bora::transport {

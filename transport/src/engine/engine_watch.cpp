@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <sstream>
 #include <utility>
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 #include "engine/engine.h"
 #include "wire/forks.h"
 

@@ -118,7 +118,7 @@ class Operation : public PayloadOwner, public std::enable_shared_from_this<Opera
   std::uint32_t my_rank_;
   std::int64_t element_, running_element_;  // bytes
   std::unique_ptr<std::byte[]> work_;
-  // Where f32 travels in a codec: in and out in its units, and the caller's out. Sums of a reduce_scatter in blocks are
+  // If f32 travels in a codec: in and out in its units, and the caller's out. Sums of a reduce_scatter in blocks are
   // not encoded again.
   std::unique_ptr<std::byte[]> encoded_;
   float* sums_ = nullptr;

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <future>
 #include <thread>
-#include "bora/base/threads.h"
+#include "base/api/threads.h"
 
 namespace bora::transport {
 namespace {

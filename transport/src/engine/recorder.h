@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 #include <vector>
-#include "bora/base/json.h"
+#include "base/api/json.h"
 #include "engine/operation.h"
 
 namespace bora::transport {

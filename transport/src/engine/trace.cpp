@@ -4,8 +4,8 @@
 #include <cstring>
 #include <fstream>
 #include <numeric>
-#include "bora/base/bytes.h"
-#include "bora/base/json.h"
+#include "base/api/bytes.h"
+#include "base/api/json.h"
 
 namespace bora::transport {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <optional>
 #include <vector>
-#include "bora/base/file.h"
+#include "base/api/file.h"
 #include "join/options.h"
 
 namespace bora::transport {
@@ -104,7 +104,7 @@ const Launcher launchers[] = {
        return host.empty() || port.empty() ? std::string() : host + ":" + port;
      },
      [](const Environment& env) { return text(env, "TORCHELASTIC_RUN_ID"); }},
-    // Of a step, started by srun: the script of a batch job has a SLURM_PROCID too.
+    // The rank in a step, started by srun: the script of a batch job has a SLURM_PROCID too.
     {"slurm", "Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
      [](const Environment& env) {
        auto list = text(env, "SLURM_STEP_NODELIST");

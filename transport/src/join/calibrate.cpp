@@ -8,7 +8,7 @@
 #include <iomanip>
 #include <sstream>
 #include <unistd.h>
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 #include "schedule/sum.h"
 #include "wire/link.h"
 

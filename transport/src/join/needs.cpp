@@ -2,7 +2,7 @@
 #include <sys/resource.h>
 #include <algorithm>
 #include <filesystem>
-#include "bora/base/threads.h"
+#include "base/api/threads.h"
 
 namespace bora::transport {
 std::size_t check_limits(const Config& c) {

@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 #include <thread>
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 #include "control/inquiry.h"
 #include "join/calibrate.h"
 #include "join/rendezvous.h"

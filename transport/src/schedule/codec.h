@@ -7,7 +7,7 @@
 #include "bora/transport/transport.h"
 
 namespace bora::transport {
-/// What ranks sent: the same numbers of each.
+/// The encoded numbers of each rank: as many of each.
 using EncodedParts = std::span<const std::byte* const>;
 /// Kernels for one class of instructions; all classes give the same bits. n: numbers, of which the last ones may fill a
 /// unit in part. Nothing needs to be aligned.
@@ -31,7 +31,7 @@ const CodecRow& codec(Codec);  // not f32
 
 /// Throws ValueError for a block that its codec does not take. `what` begins the error.
 void check_block(const Wire&, std::string_view what);
-/// Of n numbers.
+/// The units and the bytes of n numbers, encoded.
 std::int64_t encoded_units(const Wire&, std::int64_t n);
 std::int64_t encoded_bytes(const Wire&, std::int64_t n);
 void encode(const Wire&, const float* in, std::int64_t n, std::byte* out);

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include "bora/base/int4.h"
+#include "base/api/int4.h"
 
 namespace bora::transport::block_codec {
 constexpr std::uint32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000, kNormal = 0x00800000;

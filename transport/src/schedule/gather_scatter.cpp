@@ -101,7 +101,7 @@ struct Doors {
   }
   int door(int h) const { return h == home ? root : hosts.owner(h, root - hosts.first(home)); }
   Range of_host(int h) const { return part.over(hosts.first(h), hosts.first(h + 1)); }
-  /// Where a door holds member p's part: the root among all parts, other doors among those of their host.
+  /// The place of member p's part at a door: the root among all parts, other doors among those of their host.
   Range placed(int p) const {
     auto begin = mine == root ? 0 : of_host(hosts.mine).begin;
     return {part(p).begin - begin, part(p).end - begin};

@@ -110,7 +110,7 @@ Plan make_plan(const Group& group, const CollectiveCall& call, const Layout& lay
   Plan plan{.like = call,
             .group = group.name,
             .count = count_of(call),
-            .dtype = call.wire.codec == Codec::bf16 ? Dtype::bf16 : call.dtype,
+            .dtype = call.wire.exact() ? call.dtype : info(call.wire.codec).dtype,
             .fingerprint = fingerprint_of(group, call)};
   plan.like.in = plan.like.out = nullptr;
   plan.like.describe = nullptr;

@@ -20,7 +20,7 @@ struct Plan {
   CollectiveCall like = {};  // without buffers and words
   std::string group = {};    // its name, which the fingerprint covers
   std::int64_t count = 0;
-  // What is sent: elements, or units of the wire's codec. Steps and messages count these.
+  // The units that are sent: elements, or units of the wire's codec. Steps and messages count these.
   std::int64_t element = 0, running = 0;  // bytes of one; of a running sum of one
   std::int64_t bytes = 0;                 // of all
   Dtype dtype = Dtype::f32;               // of the elements

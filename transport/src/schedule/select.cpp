@@ -1,6 +1,6 @@
 #include "schedule/select.h"
 #include <sstream>
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 #include "bora/transport/forecast.h"
 #include "schedule/codec.h"
 

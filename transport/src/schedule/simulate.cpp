@@ -89,7 +89,7 @@ class Run {
     check<TransportError>(static_cast<std::int64_t>(data.size()) == s.to.size(), "rank ", r, " step ", i,
                           ": a message of ", data.size(), " elements for a range of ", s.to.size());
     if (s.kind == Kind::receive && s.target == Place::out) {
-      // What a rank has received it may be sending on, from where it lies.
+      // A rank may be sending on data that it has received, from where they lie.
       auto& received = received_[r];
       received.resize(memory(r, s.target).size());
       for (auto k = s.to.begin; k < s.to.end; ++k) {

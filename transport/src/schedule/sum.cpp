@@ -59,7 +59,7 @@ void reduce(Reduction r, const std::vector<const std::byte*>& parts, std::byte* 
 }
 }  // namespace
 
-std::size_t running_size(Dtype d) { return is_half(d) ? sizeof(float) : dtype_size(d); }
+std::size_t running_size(Dtype d) { return dtype_size(accumulator(d)); }
 void reduce_in_order(Reduction r, Dtype d, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n) {
   reduce_in_order(r, d, parts, out, n, {.ends = static_cast<int>(parts.size())});
 }
@@ -72,32 +72,15 @@ void reduce_in_order(Reduction r, Dtype d, const std::vector<const std::byte*>& 
     return reduce_in_order(r, real_dtype(d), parts, out, 2 * n, s);
   }
   check<DtypeError>(r != Reduction::mean || is_float(d), "a mean needs a floating dtype, got ", d);
-  switch (d) {
-    case Dtype::boolean: return reduce<std::uint8_t>(r == Reduction::sum ? Reduction::max : r, parts, out, n, s);
-    case Dtype::u8: return reduce<std::uint8_t>(r, parts, out, n, s);
-    case Dtype::u32: return reduce<std::uint32_t>(r, parts, out, n, s);
-    // Signed sums wrap: they are made in unsigned numbers.
-    case Dtype::i32:
-      return r == Reduction::sum ? reduce<std::uint32_t>(r, parts, out, n, s)
-                                 : reduce<std::int32_t>(r, parts, out, n, s);
-    case Dtype::i64:
-      return r == Reduction::sum ? reduce<std::uint64_t>(r, parts, out, n, s)
-                                 : reduce<std::int64_t>(r, parts, out, n, s);
-    case Dtype::i8:
-      return r == Reduction::sum ? reduce<std::uint8_t>(r, parts, out, n, s) : reduce<std::int8_t>(r, parts, out, n, s);
-    case Dtype::i16:
-      return r == Reduction::sum ? reduce<std::uint16_t>(r, parts, out, n, s)
-                                 : reduce<std::int16_t>(r, parts, out, n, s);
-    case Dtype::u16: return reduce<std::uint16_t>(r, parts, out, n, s);
-    case Dtype::u64: return reduce<std::uint64_t>(r, parts, out, n, s);
-    case Dtype::bf16: return reduce<bfloat16, float>(r, parts, out, n, s);
-    case Dtype::f16: return reduce<float16, float>(r, parts, out, n, s);
-    case Dtype::f32: return reduce<float>(r, parts, out, n, s);
-    case Dtype::f64: return reduce<double>(r, parts, out, n, s);
-    case Dtype::key:
-    case Dtype::complex64:
-    case Dtype::complex128: break;
-  }
-  fail<DtypeError>("random keys cannot be reduced");
+  check<DtypeError>(is_numeric(d), "random keys cannot be reduced");
+  dispatch_real(d, "a sum of ranks", [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, bool>)
+      reduce<std::uint8_t>(r == Reduction::sum ? Reduction::max : r, parts, out, n, s);
+    else if constexpr (is_float_class<T>) reduce<T, float>(r, parts, out, n, s);
+    else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)  // sums wrap: they are made in unsigned numbers
+      r == Reduction::sum ? reduce<std::make_unsigned_t<T>>(r, parts, out, n, s) : reduce<T>(r, parts, out, n, s);
+    else reduce<T>(r, parts, out, n, s);
+  });
 }
 }  // namespace bora::transport

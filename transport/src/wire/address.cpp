@@ -14,7 +14,7 @@
 #include <sstream>
 #include <thread>
 #include <vector>
-#include "bora/base/reason.h"
+#include "base/api/reason.h"
 
 namespace bora::transport {
 namespace {

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstring>
 #include <vector>
-#include "bora/base/threads.h"
+#include "base/api/threads.h"
 
 namespace bora::transport {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 #include "bora/base/error.h"
-#include "bora/base/reason.h"
+#include "base/api/reason.h"
 
 namespace bora::transport {
 class Descriptor {

@@ -1,6 +1,6 @@
 #include "wire/header.h"
 #include <cstring>
-#include "bora/base/crc32c.h"
+#include "base/api/crc32c.h"
 
 namespace bora::transport {
 Header handshake_header(int from, int to) {

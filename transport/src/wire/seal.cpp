@@ -2,7 +2,7 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <cstring>
-#include "bora/base/bytes.h"
+#include "base/api/bytes.h"
 #include "bora/base/error.h"
 
 namespace bora::transport {

@@ -46,7 +46,7 @@ struct Message {
   MPI_Request request = MPI_REQUEST_NULL;
   std::shared_ptr<std::byte[]> bytes = {};
   std::size_t size = 0;
-  // Of a sent message: keeps its collective, which makes progress, until the message has gone.
+  // A sent message keeps its collective, which makes progress, until the message has gone.
   std::shared_ptr<const void> hold = {};
 };
 

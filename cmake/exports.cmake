@@ -1,0 +1,63 @@
+# The symbols of libbora.so: those of namespace bora that programs may use, and none of what the standard library or
+# others make of them. A version script can show names and cannot take some of them away again, so it shows every name
+# that differs from those of BORA_HIDDEN at some letter.
+
+# Beginnings of hidden names of namespace bora: what only the library itself uses, and what the templates of public
+# headers make again in a program that needs it.
+set(BORA_HIDDEN exec:: json:: kernels:: ops:: transport:: registered_primitive rules_of fields::name
+  param_rules::kind param_rules::detail:: nn::added nn::sample
+  data::ByteReader data::Chunk data::JsonCursor data::JsonProblem data::RecordReader detail::Team job::check_group
+  linalg::Reflection models::T5 text::AddedTokens text::Charsmap text::Merges text::PreTokenizer text::UnigramModel
+  text::WordCache)
+# Names in those namespaces that public headers declare.
+set(BORA_SHOWN param_rules::detail::no_fields
+  transport::Context transport::JoinTimeout transport::RankLost transport::Work
+  transport::check_options transport::check_wire transport::clock_offset transport::config_from_environment
+  transport::dump_on_sigusr2 transport::explain transport::forecast transport::join transport::local
+  transport::measure transport::with_options transport::write_trace)
+
+# Sets `out` to the patterns of all names that begin with none of `hidden`.
+function(bora_all_but out)
+  set(beginnings "")
+  foreach(name ${ARGN})
+    string(LENGTH ${name} length)
+    math(EXPR last "${length} - 1")
+    foreach(i RANGE 6 ${last})   # behind bora::
+      string(SUBSTRING ${name} 0 ${i} beginning)
+      list(APPEND beginnings ${beginning})
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES beginnings)
+  set(patterns "")
+  foreach(beginning ${beginnings})
+    string(LENGTH ${beginning} length)
+    set(letters "")
+    foreach(name ${ARGN})
+      string(FIND ${name} ${beginning} at)
+      if(at EQUAL 0 AND NOT name STREQUAL beginning)
+        string(SUBSTRING ${name} ${length} 1 letter)
+        string(APPEND letters ${letter})
+      endif()
+    endforeach()
+    list(APPEND patterns "${beginning}[^${letters}]*")
+  endforeach()
+  set(${out} ${patterns} PARENT_SCOPE)
+endfunction()
+
+# Writes the version script.
+function(bora_export_map file)
+  list(TRANSFORM BORA_HIDDEN PREPEND bora:: OUTPUT_VARIABLE hidden)
+  bora_all_but(patterns ${hidden})
+  foreach(name ${BORA_SHOWN})
+    list(APPEND patterns "bora::${name}*")
+  endforeach()
+  set(lines "")
+  foreach(kind "" typeinfo?for? typeinfo?name?for? vtable?for? guard?variable?for?)
+    foreach(pattern ${patterns})
+      string(APPEND lines "      ${kind}${pattern};\n")
+    endforeach()
+  endforeach()
+  # A function template's name begins with its result: these are compiled in the library.
+  string(APPEND lines "      void?bora::detail::*;\n")
+  file(CONFIGURE OUTPUT ${file} CONTENT "{\n  global:\n    extern \"C++\" {\n${lines}    };\n  local: *;\n};\n" @ONLY)
+endfunction()

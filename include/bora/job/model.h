@@ -1,0 +1,35 @@
+// model.h -- the model of the settings on a mesh: in training, generating, scoring; and the loop around its training.
+#pragma once
+#include <functional>
+#include <memory>
+#include "bora/job/forward.h"
+
+namespace bora {
+class Array;
+class Trainable;
+struct LoopSettings;
+namespace models {
+class Generator;
+class Scorer;
+struct ModelOptions;
+}  // namespace models
+}  // namespace bora
+namespace bora::job {
+/// The loop's part of the settings.
+LoopSettings loop_settings(const Settings&, const MeshShape&,
+                           const std::shared_ptr<const text::Tokenizer>& = nullptr);
+/// The model, and how it is trained, on a mesh.
+models::ModelOptions model_options(const Settings&, const text::Tokenizer&, const MeshShape&);
+
+struct TrainableOptions {
+  bool pipeline = true;  // see CompileOptions
+  bool tuned = true;     // with what is frozen, and adapters beside the model, as the settings say
+  bool init = false;     // with the parameters and the state that a new run begins with
+};
+std::unique_ptr<Trainable> trainable_of(const Settings&, const text::Tokenizer&, const MeshShape&,
+                                        const TrainableOptions& = {});
+/// Parameters are those of a new run with these settings, in their storage. choose: Generator::Choose.
+std::unique_ptr<models::Generator> generator_of(const Settings&, const text::Tokenizer&, const MeshShape&,
+                                                std::function<Array(const Array& scores, const Array& key)> choose);
+std::unique_ptr<models::Scorer> scorer_of(const Settings&, const text::Tokenizer&, const MeshShape&);
+}  // namespace bora::job

@@ -1,0 +1,26 @@
+// scoring.h -- the forward pass of a model that was trained over arrays in NumPy's files: bora logits, bora loss.
+#pragma once
+#include <functional>
+#include <string_view>
+#include "bora/job/trained_run.h"
+
+namespace bora {
+namespace models {
+class Scorer;
+}  // namespace models
+namespace training {
+struct Example;
+}  // namespace training
+}  // namespace bora
+namespace bora::job {
+/// A run and files of NumPy's with what it is to score.
+struct ScoreFiles {
+  TrainedRun run = {};
+  std::string ids = {}, decoder_ids = {}, mask = {};  // mask, decoder_ids: may be empty
+};
+/// Reads the files, loads the model on the job's mesh and calls f with the example. `labels`: the file of targets;
+/// empty: none. A causal model's targets are the labels of the next position. Throws ConfigError before the job begins
+/// for files that do not fit each other or the model; IoError for files that cannot be read.
+int on_example(const ScoreFiles&, const std::string& labels, std::string_view command,
+               const std::function<int(models::Scorer&, const training::Example&, const Mesh&)>& f);
+}  // namespace bora::job

@@ -1,0 +1,42 @@
+// trained_run.h -- a model that was trained: the settings of its run on this job, and its checkpoints; or a folder of
+// Hugging Face's in place of the run's.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+#include "bora/job/forward.h"
+#include "bora/tree/tree.h"
+
+namespace bora {
+enum class Resume : std::uint8_t;
+}  // namespace bora
+namespace bora::job {
+/// A run that was trained, and which of its checkpoints is read; or a folder of Hugging Face's.
+struct TrainedRun {
+  std::string run = {};                    // its folder
+  std::vector<std::string> settings = {};  // key=value, over the run's own
+  std::string resume = {};                 // latest, good, best; empty: latest
+};
+/// The meaning of a word for --resume; an empty one is latest.
+Resume resume_of(const std::string& word);
+/// The folder in a run's where an import keeps the files of a tokenizer, config.json among them.
+std::string companions_of(const std::string& run);
+/// Whether the words name a folder of Hugging Face's and no run's.
+bool is_pretrained(const TrainedRun&);
+/// The settings of the run for a job on this number of ranks, whatever the run's own number was: checked, paths
+/// absolute. `command`: in errors. Throws ConfigError, also for a folder that is not a run's, and IoError.
+Settings settings_on_job(const TrainedRun&, std::string_view command);
+/// Throws as load_pretrained would for names and sizes in a folder of Hugging Face's, before any memory is taken for
+/// what its config.json says. Nothing, if the words name a run.
+void check_folder_of(const TrainedRun&, const Settings&, const text::Tokenizer&);
+/// The newest checkpoint of a run. Throws ConfigError if there is none.
+std::string checkpoint_of_run(const std::string& run);
+/// The folder of the checkpoint to read; rank 0 looks, so that all agree. Throws CheckpointError if it is damaged,
+/// which names an older whole one, or if there is none. A folder of Hugging Face's is its own.
+std::string find_checkpoint(const TrainedRun&, const Mesh&);
+/// Fills the parameters, which generator_of or scorer_of has made, from the folder that find_checkpoint has found: with
+/// lora, those of the base plus the products of the adapters. Throws as it does, and if the checkpoint belongs to
+/// another base.
+void read_parameters(tree::Node parameters, const std::string& folder, const Settings&, const TrainedRun&, const Mesh&);
+}  // namespace bora::job

@@ -1,0 +1,104 @@
+// nn.h -- functions of neural networks. All but attention are composites: fusion makes one pass over memory of them.
+// bf16 is computed in f32 and rounded once, at the end.
+//   Shape letters: B batch, S queries, T keys, H heads, D head size, V classes
+#pragma once
+#include "bora/ops/arguments.h"
+#include "bora/ops/ufuncs.h"
+
+namespace bora {
+// ---- activations ----------------------------------------------------------------------------------------------------
+Array sigmoid(const Array& x);
+Array relu(const Array& x);      // derivative 0 at 0
+Array silu(const Array& x);      // x * sigmoid(x)
+Array softplus(const Array& x);  // log(1 + exp(x))
+struct GeluOptions {
+  bool approximate = true;  // the tanh form (GPT-2); false: with erf
+};
+Array gelu(const Array& x, const GeluOptions& options = {});
+
+// ---- softmax, norms, losses -----------------------------------------------------------------------------------------
+/// exp(x) / sum of exp(x) over axes, without overflow. A row of -inf gives NaN.
+Array softmax(const Array& x, const Dimensions& axes = -1);
+/// log(softmax(x)).
+Array log_softmax(const Array& x, const Dimensions& axes = -1);
+/// log(sum(exp(x))), without overflow. A row of -inf gives -inf.
+Array logsumexp(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+
+struct NormOptions {
+  Dimensions axes = -1;
+  double eps = 1e-5;
+};
+/// (x - mean) / sqrt(variance + eps) over axes, times weight plus bias (which broadcast against x). x's dtype.
+Array layer_norm(const Array& x, const NormOptions& options = {});
+Array layer_norm(const Array& x, const Array& weight, const Array& bias, const NormOptions& options = {});
+/// x / sqrt(mean of squares + eps), times weight.
+Array rms_norm(const Array& x, const NormOptions& options = {});
+Array rms_norm(const Array& x, const Array& weight, const NormOptions& options = {});
+
+/// Negative log likelihood of integer labels [..] under logits [.., V]: logsumexp(logits) - logits[label]. f32 [..]
+/// (f64 for f64 logits). A label outside [0, V) gives NaN.
+Array cross_entropy(const Array& logits, const Array& labels);
+
+/// [indices.., n]: 1 at position indices, else 0; an index outside [0, n) gives a row of zeros.
+Array one_hot(const Array& indices, std::int64_t n, Dtype dtype = f32);
+
+// ---- attention ------------------------------------------------------------------------------------------------------
+struct AttentionOptions {
+  bool causal = false;                              // query s attends to keys t <= s
+  Array mask = {};                                  // boolean, broadcastable to [B.., H, S, T]; true attends
+  Array bias = {};                                  // added to the scores, broadcastable to [B.., H, S, T]
+  std::optional<double> scale = none;               // default 1 / sqrt(D)
+  std::optional<std::int64_t> left = none, right = none;  // a window: s - left <= t <= s + right
+  Array query_segments = {}, key_segments = {};     // i32 or u8 [B.., S] and [B.., T]: only equal ones meet
+  std::optional<double> soft_cap = none;            // scores become cap * tanh(score / cap), before the bias
+  double dropout = 0;                               // of the weights; needs a key
+  Array key = {};
+  Array window = {};  // i32, broadcastable to [B..]: t > s - window, a value where `left` is a number
+};
+/// Scaled dot-product attention (Vaswani et al. 2017).
+///   q [B.., S, H, D], k [B.., T, H, D], v [B.., T, H, E] (or fewer heads, of which q's H is a multiple).
+///   Returns [B.., S, H, E] in q's dtype. Softmax in f32 (f64 for f64). A query attends only to positions that all
+///   options allow; a query that may attend to none gives 0.
+///   Memory grows with S + T: scores and weights exist by tiles, also in the gradient (jvp and derivatives of the
+///   gradient hold [B.., H, S, T]). Dropout keeps the weights where random::bernoulli(key, 1 - dropout, {B.., H, S, T})
+///   does, sharded or not.
+///   Throws ShapeError naming the dimension that differs, DtypeError naming the dtype, ValueError for options out of
+///   range.
+Array attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& options = {});
+}  // namespace bora
+
+// jax.nn's functions; those that bora has are its own.
+namespace bora::nn {
+using bora::gelu, bora::log_softmax, bora::logsumexp, bora::one_hot, bora::relu, bora::sigmoid, bora::silu,
+    bora::softmax, bora::softplus, bora::tanh;
+Array celu(const Array& x, double alpha = 1);  // x, for negative x alpha (exp(x / alpha) - 1)
+Array elu(const Array& x, double alpha = 1);   // x, for negative x alpha (exp(x) - 1)
+Array selu(const Array& x);                    // Klambauer et al. 2017
+/// The first half of x along axis times the sigmoid of the second. Throws ShapeError for an odd size.
+Array glu(const Array& x, std::int64_t axis = -1);
+Array relu6(const Array& x);         // min(max(x, 0), 6), derivative 0 at both
+Array hard_sigmoid(const Array& x);  // relu6(x + 3) / 6
+Array hard_silu(const Array& x);     // x hard_sigmoid(x)
+Array hard_swish(const Array& x);    // hard_silu
+Array hard_tanh(const Array& x);     // min(max(x, -1), 1)
+Array leaky_relu(const Array& x, double negative_slope = 0.01);
+Array log_sigmoid(const Array& x);
+Array mish(const Array& x);                      // x tanh(softplus(x))
+Array swish(const Array& x);                     // silu
+Array soft_sign(const Array& x);                 // x / (|x| + 1)
+Array sparse_plus(const Array& x);               // 0, (x + 1)^2 / 4 on (-1, 1), x
+Array sparse_sigmoid(const Array& x);            // min(max((x + 1) / 2, 0), 1)
+Array squareplus(const Array& x, double b = 4);  // (x + sqrt(x^2 + b)) / 2
+Array log1mexp(const Array& x);                  // log(1 - exp(-x)), x > 0
+/// log(mean(exp(x))), without overflow.
+Array logmeanexp(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+struct StandardizeOptions {
+  Array mean = {}, variance = {};  // default: x's own over axes
+  double epsilon = 1e-5;
+};
+/// (x - mean) / sqrt(variance + epsilon) over axes.
+Array standardize(const Array& x, const Dimensions& axes = -1, const StandardizeOptions& options = {});
+/// softmax of the elements where a boolean array that broadcasts to x holds, 0 elsewhere; log_softmax -inf elsewhere.
+Array softmax(const Array& x, const Dimensions& axes, const Array& where);
+Array log_softmax(const Array& x, const Dimensions& axes, const Array& where);
+}  // namespace bora::nn

@@ -1,0 +1,131 @@
+// records.h -- the files of a corpus and the records in them: text, JSON lines, CSV; each as it is, .gz or .zst.
+// Reading is sequential and of bounded memory; a reader can begin at the position where another one stopped.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace bora::data {
+struct SourceFile {
+  std::string path;
+  std::int64_t bytes = 0, modified = 0;  // as stored; nanoseconds
+};
+/// The files of a pattern, sorted by name: a file; a folder with its subfolders (hidden files and the index files of
+/// fortune, .dat and .u8, are left out); or a glob of * ? [..] ** {a,b}, each alternative of which has a file. Throws
+/// ConfigError "data: ..".
+std::vector<SourceFile> find_files(const std::string& pattern);
+/// One file as it is now. Throws ConfigError "data: ..".
+SourceFile file_at(const std::string& path);
+/// find_files; a file of a kind that no reader here knows (Parquet, Arrow, other compressions) is an error as well.
+std::vector<SourceFile> list_files(const std::string& pattern);
+/// A hash of the file's size and of samples: its first and last 64 KiB, and 16 pieces of 4 KiB between. Throws IoError.
+std::uint64_t sample_hash(const SourceFile& file);
+/// CRC-32C of all stored bytes. Throws IoError.
+std::uint32_t whole_crc(const SourceFile& file);
+
+/// The bytes of a file, decompressed if its name ends with .gz or .zst. What a file gained since it was listed is not
+/// read. Throws IoError "PATH: .." if it lost bytes, or if its compressed data is corrupt or ends too early.
+class ByteReader {
+ public:
+  explicit ByteReader(const SourceFile& file);
+  ~ByteReader();
+  ByteReader(ByteReader&&) noexcept;
+  ByteReader& operator=(ByteReader&&) noexcept;
+  /// The next n bytes; fewer only at the end.
+  std::size_t read(char* out, std::size_t n);
+  /// Leaves out n bytes, which must be there.
+  void skip(std::int64_t n);
+  /// CRC-32C of all stored bytes, once all of them were read.
+  std::optional<std::uint32_t> stored_crc() const;
+  struct Bytes;
+
+ private:
+  std::unique_ptr<Bytes> bytes_;
+};
+
+enum class Format { text, jsonl, csv };
+/// One record as it is in the file: a line of JSON, a row of CSV (without the end of its line), a document.
+struct Raw {
+  std::string bytes = {};
+  std::int64_t line = 0;  // at which it begins
+};
+/// A place between records: bytes of the decompressed file before it, and the number of the line that begins or goes on
+/// there.
+struct Position {
+  std::int64_t offset = 0, line = 1;
+  friend bool operator==(const Position&, const Position&) = default;
+};
+/// Bytes: the most of a record (of more, it is malformed); the most of a document of text (of more, it is cut at the
+/// last paragraph, else line, of its second half, else at a character); of one reading.
+struct Limits {
+  std::int64_t record = 64 << 20, document = 1 << 20, block = 256 << 10;
+};
+/// Path, format and header, common to all records of a file. Threads may share it.
+struct Layout {
+  std::string path = {};
+  Format format = Format::text;
+  std::vector<std::string> header = {};  // of CSV
+};
+
+/// The records of a file, in order.
+///   text: a document is the file, or what lies between its lines of '%' if it has some; empty documents are left out.
+///   jsonl: each line that is not blank.
+///   csv: each row behind the header (RFC 4180; a quote inside an unquoted field is itself); empty lines are left out.
+/// A byte-order mark at the file's begin is no part of it; lines end with LF or CRLF.
+class RecordReader {
+ public:
+  /// Throws ConfigError for a malformed header.
+  RecordReader(const SourceFile& file, Format format, Position from = {}, Limits limits = {});
+  ~RecordReader();
+  RecordReader(RecordReader&&) noexcept;
+  RecordReader& operator=(RecordReader&&) noexcept;
+  /// False at the end. Throws ConfigError "FILE:LINE: .." for a record that is too long, or a row whose quotes do not
+  /// fit; it ends with the line in which that shows, and the next call gives the record behind. IoError is final.
+  bool next(Raw& raw);
+  /// Behind the last record, also if that was malformed.
+  Position position() const;
+  std::shared_ptr<const Layout> layout() const;
+  /// CRC-32C of the file's stored bytes, once this reader has read all of them.
+  std::optional<std::uint32_t> stored_crc() const;
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+/// Role and content.
+using Turn = std::pair<std::string, std::string>;
+/// The fields of one record; it refers to its layout and raw bytes, which must outlive it. Every error is a ConfigError
+/// "FILE:LINE: ..". Bytes of text that are no UTF-8 stay as they are; an escaped half of a surrogate pair is U+FFFD.
+class Record {
+ public:
+  /// Throws if it is no JSON object, or a row with another number of fields than the header.
+  Record(const Layout& layout, const Raw& raw);
+  /// Whether there is such a field, and it is not null.
+  bool has(std::string_view field) const;
+  /// A string of JSON, or a field of CSV. The one field of a document is "text".
+  std::string text(std::string_view field) const;
+  double number(std::string_view field) const;
+  /// A JSON list of objects of role and content, or of from and value (where human is user, and gpt is assistant). A
+  /// field of CSV holds the list as text.
+  std::vector<Turn> turns(std::string_view field) const;
+  /// Throws ConfigError "FILE:LINE: PROBLEM".
+  [[noreturn]] void failed(const std::string& problem) const;
+
+ private:
+  struct Member {
+    std::string_view name, value;  // as in the file
+  };
+  [[noreturn]] void broken(std::string_view problem, std::size_t at) const;
+  std::string text_of(const Member& member) const;
+  const Member* find(std::string_view field) const;
+  const Member& at(std::string_view field) const;
+  const Layout* layout_;
+  const Raw* raw_;
+  std::vector<Member> members_;
+};
+}  // namespace bora::data

@@ -1,0 +1,137 @@
+// The fields of a record.
+#include <algorithm>
+#include "bora/base/error.h"
+#include "bora/base/text.h"
+#include "data/api/records.h"
+#include "data/records/csv.h"
+#include "data/records/json_cursor.h"
+
+namespace bora::data {
+namespace {
+/// In an error's text.
+std::string in_quotes(std::string_view name) {
+  constexpr std::size_t most = 60;
+  return "'" + std::string(name.substr(0, most)) + (name.size() > most ? "...'" : "'");
+}
+const char* kind_of(std::string_view value) {
+  switch (value.front()) {
+    case '"': return "text";
+    case '{': return "an object";
+    case '[': return "a list";
+    case 'n': return "null";
+    case 't':
+    case 'f': return "true or false";
+    default: return "a number";
+  }
+}
+std::string inner(std::string_view string) { return unescaped(string.substr(1, string.size() - 2)); }
+bool is_name(std::string_view raw, std::string_view name) {
+  return raw.find('\\') == raw.npos ? raw == name : unescaped(raw) == name;
+}
+}  // namespace
+
+void Record::failed(const std::string& problem) const {
+  fail<ConfigError>(layout_->path, ":", raw_->line, ": ", problem);
+}
+void Record::broken(std::string_view problem, std::size_t at) const {
+  failed("broken JSON at column " + std::to_string(at + 1) + ": " + std::string(problem));
+}
+Record::Record(const Layout& layout, const Raw& raw) : layout_(&layout), raw_(&raw) {
+  if (layout.format == Format::text) {
+    members_ = {{"text", raw.bytes}};
+  } else if (layout.format == Format::jsonl) {
+    try {
+      JsonCursor cursor(raw.bytes);
+      cursor.object([&](std::string_view name, std::string_view value) { members_.push_back({name, value}); });
+      cursor.end();
+    } catch (const JsonProblem& p) {
+      auto first = raw.bytes.find_first_not_of(" \t\r");
+      if (p.at == first && raw.bytes[first] == '[')
+        failed("expected a JSON object a line, here begins a list; write its items as lines (jq -c '.[]')");
+      if (p.at == first) failed("expected a JSON object, which begins with '{'");
+      broken(p.what, p.at);
+    }
+  } else {
+    auto fields = csv_fields(raw.bytes);
+    if (fields.size() != layout.header.size())
+      failed("the row has " + std::to_string(fields.size()) + " fields, and the header has " +
+             std::to_string(layout.header.size()));
+    for (std::size_t i = 0; i < fields.size(); ++i) members_.push_back({layout.header[i], fields[i]});
+  }
+}
+const Record::Member* Record::find(std::string_view field) const {
+  bool json = layout_->format == Format::jsonl;
+  for (auto i = members_.size(); i-- > 0;)  // of members with one name, the last counts
+    if (json ? is_name(members_[i].name, field) : members_[i].name == field) return &members_[i];
+  return nullptr;
+}
+const Record::Member& Record::at(std::string_view field) const {
+  auto member = find(field);
+  if (member) return *member;
+  constexpr std::size_t most = 20;
+  std::string names;
+  for (std::size_t i = 0; i < members_.size() && i < most; ++i)
+    names += (i > 0 ? ", " : "") +
+             in_quotes(layout_->format == Format::jsonl ? unescaped(members_[i].name) : std::string(members_[i].name));
+  failed(
+      "there is no field " + in_quotes(field) +
+      (members_.empty() ? "; the record is empty" : "; there are " + names + (members_.size() > most ? ", .." : "")));
+}
+std::string Record::text_of(const Member& member) const {
+  if (layout_->format == Format::text) return std::string(member.value);
+  if (layout_->format == Format::csv) return csv_text(member.value);
+  if (member.value.front() != '"')
+    failed("the field " + in_quotes(unescaped(member.name)) + " is " + kind_of(member.value) + "; text is expected");
+  return inner(member.value);
+}
+bool Record::has(std::string_view field) const {
+  auto member = find(field);
+  return member && !(layout_->format == Format::jsonl && member->value == "null");
+}
+std::string Record::text(std::string_view field) const { return text_of(at(field)); }
+double Record::number(std::string_view field) const {
+  auto& member = at(field);
+  auto words = layout_->format == Format::jsonl ? std::string(member.value) : text_of(member);
+  auto x = parse_as<double>(words);
+  if (!x) failed("the field " + in_quotes(field) + " is " + in_quotes(words) + "; a number is expected");
+  return *x;
+}
+std::vector<Turn> Record::turns(std::string_view field) const {
+  auto& member = at(field);
+  bool json = layout_->format == Format::jsonl;
+  auto words = json ? std::string() : text_of(member);
+  std::string_view list = json ? member.value : words;
+  std::vector<Turn> turns;
+  auto where = [&] { return "turn " + std::to_string(turns.size() + 1) + " of the field " + in_quotes(field); };
+  auto turn = [&](std::string_view value) {
+    std::string_view role, content, from, said;
+    if (value.front() != '{') failed(where() + " is " + kind_of(value) + "; an object is expected");
+    JsonCursor(value).object([&](std::string_view name, std::string_view text) {
+      for (auto [key, place] : {std::pair{"role", &role}, {"content", &content}, {"from", &from}, {"value", &said}})
+        if (is_name(name, key)) *place = text;
+    });
+    bool sharegpt = role.empty() && content.empty() && !(from.empty() && said.empty());
+    auto part = [&](std::string_view text, const char* name) {
+      if (text.empty()) failed(where() + " has no " + in_quotes(name));
+      if (text.front() != '"')
+        failed(in_quotes(name) + " of " + where() + " is " + kind_of(text) + "; text is expected");
+      return inner(text);
+    };
+    auto speaker = sharegpt ? part(from, "from") : part(role, "role");
+    if (sharegpt && speaker == "human") speaker = "user";
+    if (sharegpt && speaker == "gpt") speaker = "assistant";
+    turns.emplace_back(speaker, sharegpt ? part(said, "value") : part(content, "content"));
+  };
+  if (json && list.front() != '[')
+    failed("the field " + in_quotes(field) + " is " + kind_of(list) + "; a list of turns is expected");
+  try {
+    JsonCursor cursor(list);
+    cursor.list(turn);
+    cursor.end();
+  } catch (const JsonProblem& p) {
+    failed("the field " + in_quotes(field) + " holds no JSON list of turns: at character " + std::to_string(p.at + 1) +
+           ": " + p.what);
+  }
+  return turns;
+}
+}  // namespace bora::data

@@ -1,0 +1,42 @@
+#include "data/api/records.h"
+#include "bora/data/training_texts.h"
+
+namespace bora::data {
+namespace {
+constexpr std::size_t kAtOnce = 16 << 20;  // bytes of texts
+
+Format format_of(std::string_view path) {
+  for (std::string_view packed : {".gz", ".zst"})
+    if (path.ends_with(packed)) path.remove_suffix(packed.size());
+  return path.ends_with(".jsonl") ? Format::jsonl
+         : path.ends_with(".csv") ? Format::csv
+                                  : Format::text;
+}
+}  // namespace
+
+std::int64_t read_texts(const std::vector<std::string>& patterns, const std::string& field,
+                        const std::function<void(const std::vector<std::string_view>&)>& f) {
+  std::vector<std::string> texts;
+  std::int64_t bytes = 0;
+  std::size_t held = 0;
+  auto give = [&] {
+    f({texts.begin(), texts.end()});
+    bytes += static_cast<std::int64_t>(held);
+    texts.clear();
+    held = 0;
+  };
+  for (auto& pattern : patterns)
+    for (auto& file : list_files(pattern)) {
+      auto format = format_of(file.path);
+      RecordReader reader(file, format, {}, {.document = kAtOnce});
+      for (Raw raw; reader.next(raw);) {
+        bool whole = format == Format::text;
+        texts.push_back(whole ? std::move(raw.bytes) : Record(*reader.layout(), raw).text(field));
+        held += texts.back().size();
+        if (held >= kAtOnce) give();
+      }
+    }
+  give();
+  return bytes;
+}
+}  // namespace bora::data

@@ -1,0 +1,170 @@
+#include "bora/job/trained_run.h"
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include "base/api/file.h"
+#include "bora/io/tree.h"
+#include "bora/job/settings.h"
+#include "bora/models/peft.h"
+#include "bora/models/pretrained.h"
+#include "bora/named/array.h"
+#include "bora/nn/axes.h"
+#include "bora/ops/creation.h"
+#include "bora/train/local_settings.h"
+#include "bora/train/loop.h"
+#include "bora/transport/transport.h"
+#include "job/config_file.h"
+#include "train/api/resume.h"
+
+namespace fs = std::filesystem;
+namespace bora::job {
+namespace {
+std::string checkpoints_of(const std::string& run) { return run + "/checkpoints"; }
+/// The number of tokens of a model.
+std::int64_t tokens_of(tree::Node parameters) {
+  for (auto& slot : tree::slots(parameters))
+    if (auto x = slot.leaf.as<NamedArray>(); x && slot.leaf.defined() && x->has_axis(nn::kVocab))
+      return x->axis(nn::kVocab).size;
+  fail<ValueError>("the parameters have no axis ", nn::kVocab);
+}
+std::string checkpoints_of(const TrainedRun& words) {
+  return words.resume == "best" ? words.run + "/best" : checkpoints_of(words.run);
+}
+/// Adds the checkpoint's adapters to the weights of their base, which is made again as the run's was.
+void read_adapters(tree::Node parameters, const std::string& folder, const Settings& s, const Mesh& mesh) {
+  if (!s.init_from.path.empty())
+    models::load_pretrained(parameters, s.init_from.path, *s.model, tokens_of(parameters), s.init_from.options());
+  training::check_base(mesh, folder, training::base_digest(parameters, mesh));
+  std::map<std::string, NamedArray> adapters;
+  auto slots = tree::slots(parameters);
+  auto leaves = io::read_manifest(folder).leaves;
+  auto shape_of = [&](const std::string& path) {
+    auto leaf = std::find_if(leaves.begin(), leaves.end(), [&](auto& l) { return l.path == "params." + path; });
+    return leaf == leaves.end() ? Shape() : leaf->type.shape;
+  };
+  for (auto& slot : slots) {
+    auto weight = slot.leaf.as<NamedArray>();
+    if (!weight || !slot.leaf.defined() || !slot.path.ends_with(".weight")) continue;
+    auto below = slot.path.substr(0, slot.path.rfind('.')) + ".lora.";
+    auto a = shape_of(below + "a"), b = shape_of(below + "b");
+    if (a.empty() || b.empty()) continue;
+    // The weight's axes: of the stack, inputs, outputs; a has the first two, b the first and the last.
+    auto& all = weight->axes();
+    auto outer = a.size() + b.size() - 2 - all.size(), inner = a.size() - 1;
+    std::vector<Axis> of_a(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(inner)),
+        of_b(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(outer));
+    of_a.push_back({nn::kRank, a.back()});
+    of_b.push_back(of_a.back());
+    of_b.insert(of_b.end(), all.begin() + static_cast<std::ptrdiff_t>(inner), all.end());
+    adapters[below + "a"] = NamedArray(zeros(bora::shape_of(of_a)), of_a);
+    adapters[below + "b"] = NamedArray(zeros(bora::shape_of(of_b)), of_b);
+  }
+  io::restore_leaves(tree::node(adapters), folder, place_of(mesh), "params");
+  models::merge_adapters(parameters, tree::node(adapters), s.lora);
+}
+/// All ranks along data. Other axes that the run's mesh has, which its rules may name, have one.
+MeshSizes all_along_data(const MeshSizes& of_run) {
+  std::vector<MeshAxis> axes{{std::string(mesh_axes::kData), -1}};
+  for (auto& axis : of_run)
+    if (axis.name != mesh_axes::kData) axes.push_back({axis.name, 1});
+  return axes;
+}
+/// The axes of the mesh for a command that reads a run: those that its layout chooses. Rules may name axes of their
+/// own, and fsdp+tp chooses none: these take the run's, where they fit the number of ranks.
+MeshSizes axes_for(const bora::training::MeshSettings& of_run, int ranks) {
+  auto layout = of_run.layout.empty() ? Layout{} : parse_layout(of_run.layout);
+  bool both = layout.fsdp && layout.tp;
+  if (!both && of_run.rules.empty()) return {};
+  try {
+    auto shape = resolve_mesh(of_run, ranks);
+    bool whole = true;  // stages and split sequences are for training
+    for (auto name : {mesh_axes::kStage, mesh_axes::kContext})
+      whole = whole && (!shape.has(AxisName(name)) || shape.axis_size(AxisName(name)) == 1);
+    if (whole || !both) return of_run.axes;
+  } catch (const ConfigError&) {}
+  return both ? all_along_data({}) : all_along_data(of_run.axes);
+}
+/// Whether sums over the run's virtual ranks can be made on this mesh.
+bool fits_virtual(const Settings& s, int ranks) {
+  try {
+    auto shape = resolve_mesh(s.mesh, ranks);
+    bora::training::check_virtual(s.reproducible.virtual_, mappings_of(s.mesh, shape), shape, s.batch, s.accumulate);
+    return true;
+  } catch (const ConfigError&) { return false; }
+}
+constexpr std::string_view kOffer = "--resume good reads that one";
+}  // namespace
+
+Resume resume_of(const std::string& word) {
+  auto resume = Resume::latest;
+  (void)config::parse_value(word, resume);  // another word, such as best, is latest
+  return resume;
+}
+std::string companions_of(const std::string& run) { return run + "/hugging_face"; }
+bool is_pretrained(const TrainedRun& words) {
+  std::error_code error;
+  return !fs::exists(words.run + "/config.yaml", error) && models::is_pretrained(words.run);
+}
+Settings settings_on_job(const TrainedRun& words, std::string_view command) {
+  auto& items = words.settings;
+  for (auto& item : items)
+    check<ConfigError>(!item.starts_with("out="), command, ": '", item, "' cannot be set: RUN is the folder");
+  auto file = words.run + "/config.yaml";
+  bool pretrained = is_pretrained(words);
+  check<ConfigError>(fs::exists(words.run), words.run, " is no folder of a run: there is no such folder");
+  check<ConfigError>(pretrained || fs::exists(file), words.run, " is no folder of a run: it has no config.yaml; nor ",
+                     "is it one of Hugging Face's, with config.json");
+  if (!pretrained) check_run_config(read_file<ConfigError>(file), file);
+  auto s = pretrained ? settings_of_pretrained(words.run, items) : load_settings(file, items);
+  s.out = words.run;
+  s.local = {};  // the model of its replicas is one
+  s.wire = {};   // no gradients are summed
+  s = with_absolute_paths(s);
+  bool axes = false, ways = false;  // given here: a mesh, how the model is spread over it
+  for (auto& item : items) {
+    auto key = std::string_view(item).substr(0, item.find('='));
+    bool way = key == "layout" || key == "mesh.layout" || key.starts_with("mesh.rules") || key.ends_with("_dims");
+    ways = ways || way;
+    axes = axes || (!way && key.starts_with("mesh") && key != "mesh.threads");
+  }
+  auto ranks = transport::config_from_environment().size;
+  if (!axes) s.mesh.axes = ways ? MeshSizes() : axes_for(s.mesh, ranks);
+  if (ranks == 1 && !ways && !axes) s.mesh = {.layout = "dp", .threads = s.mesh.threads};
+  bool asked = std::any_of(items.begin(), items.end(), [](auto& item) { return item.starts_with("reproducible"); });
+  if (!asked && !fits_virtual(s, ranks)) s.reproducible = {};
+  check_settings_without_data(s);
+  return s;
+}
+void check_folder_of(const TrainedRun& words, const Settings& s, const text::Tokenizer& tokenizer) {
+  if (is_pretrained(words)) check_init_from(s, tokenizer, Resume::none);
+}
+std::string checkpoint_of_run(const std::string& run) {
+  auto found = io::newest_checkpoint(checkpoints_of(run));
+  check<ConfigError>(found.has_value(), run, " has no checkpoint yet");
+  return found->folder;
+}
+std::string find_checkpoint(const TrainedRun& words, const Mesh& mesh) {
+  if (is_pretrained(words)) return words.run;
+  auto found = training::find_checkpoint(mesh, checkpoints_of(words), resume_of(words.resume), kOffer).checkpoint;
+  check<ConfigError>(found.has_value(), words.run,
+                     words.resume == "best" ? " has no best checkpoint" : " has no checkpoint yet");
+  return found->folder;
+}
+void read_parameters(tree::Node parameters, const std::string& folder, const Settings& s, const TrainedRun& words,
+                     const Mesh& mesh) {
+  if (is_pretrained(words)) {
+    auto theirs = settings_of_pretrained(words.run, words.settings);
+    auto said =
+        models::load_pretrained(parameters, folder, *theirs.model, tokens_of(parameters), theirs.init_from.options());
+    for (auto& line : said)
+      if (mesh.rank() == 0) std::fprintf(stderr, "%s\n", line.c_str());
+    return;
+  }
+  training::offering_older(mesh, checkpoints_of(words), kOffer, [&] {
+    if (s.lora) return read_adapters(parameters, folder, s, mesh);
+    training::check_base(mesh, folder, {});
+    io::restore_leaves(parameters, folder, place_of(mesh), "params");
+  });
+}
+}  // namespace bora::job

@@ -1,0 +1,133 @@
+// Mixtral (Jiang et al. 2024): Mistral with experts in place of the MLP, of which each token passes a few.
+#include "bora/nn/moe.h"
+#include "models/families/rotary_decoder.h"
+
+namespace bora::models {
+namespace {
+struct ExpertsBlock {
+  nn::RmsNorm norm_1;
+  nn::Attention attn;
+  nn::RmsNorm norm_2;
+  nn::Moe moe;
+  using Report = nn::RouterReport;
+  static ExpertsBlock init(const DecoderOptions& c, const Array& key) {
+    auto keys = random::split<2>(key);
+    return {c.norm(), decoder_attention(c, keys[0]), c.norm(),
+            nn::Moe::init({nn::kExperts, c.experts}, c.embed_axis(), {nn::kMlp, c.hidden}, c.chosen, keys[1],
+                          {.weight = nn::Init::normal(0.02), .activation = c.activation})};
+  }
+  /// x after attention, whose result is a.
+  std::pair<NamedArray, Report> rest(const NamedArray& x, const NamedArray& a, const NamedArray& counts = {}) const {
+    auto y = auto_sharded(x + a);
+    auto [m, report] = moe.reported(norm_2(y), counts);
+    return {auto_sharded(y + m), report};
+  }
+  std::pair<NamedArray, Report> reported(const NamedArray& x, nn::AttentionMask mask,
+                                         const std::optional<NamedArray>& positions,
+                                         const std::optional<Array>& window, const std::optional<Array>& key,
+                                         const std::optional<NamedArray>& counts) const {
+    mask.window_value = window;
+    return rest(x, attn(norm_1(x), mask, positions, key), counts ? *counts : NamedArray());
+  }
+  NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
+                        const std::optional<Array>& window, const std::optional<Array>& key) const {
+    return reported(x, mask, positions, window, key, none).first;
+  }
+  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache, const Array& seen,
+                                              const std::optional<Array>& window) const {
+    auto [a, kv] = attn.decode(norm_1(x), cache, seen, {.window_value = window});
+    return {rest(x, a).first, kv};
+  }
+};
+struct MixtralConfig {
+  static constexpr std::string_view type = "mixtral";
+  std::int64_t layers = 4, embed = 128, heads = 4, kv_heads = 0, hidden = 0, positions = 128;
+  std::int64_t experts = 8, chosen = 2;
+  double router_loss = 1e-3, router_z_loss = 0;
+  double theta = 10000;
+  float eps = 1e-5F;
+  bool tied = false;
+  std::string checkpoint = "nothing";
+  std::int64_t head_size = 0, window = 0;
+  RopeScaling scaling = {};
+  nn::Activation activation = nn::Activation::silu;
+  double attention_dropout = 0;
+  static constexpr config::Meaning meanings[] = {
+      {"layers", "number of blocks"},
+      {"embed", "size of the vectors between blocks"},
+      {"heads", "of queries in a block; embed is cut into as many equal parts"},
+      {"kv_heads", "of keys and values, each shared by heads / kv_heads queries; 0: as many as heads"},
+      {"hidden", "hidden units of an expert; 0: 7/2 of embed"},
+      {"positions", "tokens that the model sees at once"},
+      {"experts", "in a block; a mapping may split them over ranks (axis experts)"},
+      {"chosen", "experts that a token passes"},
+      {"router_loss", "times the load-balancing loss of the routers is added to training's loss; 0: none"},
+      {"router_z_loss", "times the mean of the routers' logsumexp(scores)^2 is added; ST-MoE: 1e-3"},
+      {"theta", "base of the rotary angles"},
+      {"eps", "of norms"},
+      {"tied", "the output layer is the table of the tokens' vectors"},
+      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"},
+      {"head_size", "numbers of a head; 0: embed / heads"},
+      {"window", "queries attend to so many positions, their own included; 0: to all before them"},
+      {"scaling", "frequencies of the rotary angles for more positions than pre-training had"},
+      {"activation", "of an expert's gate: relu, gelu (exact), gelu_new (its tanh form), silu ... (docs/models.md)"},
+      {"attention_dropout", "fraction of attention's weights dropped in training"}};
+  static inline const std::vector<LayerType> layer_types = {LayerType::sliding};
+  std::int64_t key_heads() const { return kv_heads ? kv_heads : heads; }
+  std::int64_t hidden_units() const { return hidden ? hidden : embed * 7 / 2; }
+  bool draws() const { return attention_dropout > 0; }
+  void check() const {
+    check_decoder(*this);
+    config::domain(experts >= 1 && experts <= 1 << 20, "experts", experts, "from 1 to 2^20");
+    bora::check<ConfigError>(chosen >= 1 && chosen <= experts, "chosen: a token passes ", chosen, " of model.experts ",
+                             experts, "; it must be from 1 to all of them");
+    for (auto [name, x] : {std::pair{"router_loss", router_loss}, {"router_z_loss", router_z_loss}})
+      config::domain(std::isfinite(x) && x >= 0, name, x, "0 or more");
+  }
+  std::vector<AxisSize> axes() const {
+    auto all = decoder_axes(*this);
+    all.push_back({nn::kExperts, "model.experts", experts, "expert"});
+    return all;
+  }
+  DecoderOptions options() const {
+    auto o = decoder_options(*this);
+    o.activation = activation;
+    o.experts = experts;
+    o.chosen = chosen;
+    return o;
+  }
+  bool has_extra_loss() const { return router_loss > 0 || router_z_loss > 0; }
+  NamedArray extra_loss(const nn::RouterReport& report) const {
+    return nn::load_balancing_loss(report) * router_loss + nn::router_z_loss(report) * router_z_loss;
+  }
+  static constexpr std::string_view hf_types[] = {"mixtral"};
+  static MixtralConfig from_hf(HfConfig& c);
+  void to_hf(HfConfig& c) const;
+};
+MixtralConfig MixtralConfig::from_hf(HfConfig& c) {
+  MixtralConfig r;
+  decoder_from_hf(r, c, {.kv_heads = c.is_null("num_key_value_heads") ? 0 : 8, .positions = 131072, .eps = 1e-5,
+                         .theta = 1e6});
+  if (r.head_size * r.heads == r.embed) r.head_size = 0;
+  r.experts = hf_size(c, "num_local_experts", 8);
+  r.chosen = hf_size(c, "num_experts_per_tok", 2);
+  auto rate = c.number("router_aux_loss_coef", 1e-3);
+  r.router_loss = c.flag("output_router_logits", false) ? rate : 0;  // transformers adds it only then
+  c.expect("router_jitter_noise", 0.0);
+  r.activation = hf_activation(c, "hidden_act", "silu");
+  r.window = hf_size(c, "sliding_window", 0);
+  return r;
+}
+void MixtralConfig::to_hf(HfConfig& c) const {
+  decoder_to_hf(*this, c, "Mixtral", "mixtral");
+  c.set("num_local_experts", experts);
+  c.set("num_experts_per_tok", chosen);
+  c.set("output_router_logits", router_loss > 0);
+  if (router_loss > 0) c.set("router_aux_loss_coef", router_loss);
+  c.set("hidden_act", hf_word(activation));
+  c.set("sliding_window", window > 0 ? HfConfig::Value(window) : HfConfig::Value());
+}
+using Mixtral = RotaryDecoder<MixtralConfig, ExpertsBlock>;
+}  // namespace
+}  // namespace bora::models
+template const bool bora::config::added<bora::models::ModelOf<bora::models::Mixtral>>;

@@ -1,0 +1,109 @@
+// T5 in Hugging Face's folders.
+#include "models/hf/fields.h"
+#include "models/families/t5.h"
+
+namespace bora::models {
+namespace {
+using nn::Activation;
+/// "relu", "gated-silu". gated-gelu is the tanh form.
+void read_activation(HfConfig& c, T5Config& t) {
+  auto words = c.word("feed_forward_proj", "relu"), word = words;
+  t.gated = word.starts_with("gated-");
+  if (t.gated) word = word.substr(6);
+  if (t.gated && word == "gelu") word = "gelu_new";
+  auto activation = hf_activation_of(word);
+  if (!activation) refuse_activation(c, "feed_forward_proj", ", also behind gated-");
+  t.activation = *activation;
+  c.expect("dense_act_fn", word);
+  c.expect("is_gated_act", t.gated);
+}
+std::string activation_words(const T5Config& t) {
+  if (t.gated && t.activation == Activation::gelu_new) return "gated-gelu";
+  check<ConfigError>(!t.gated || t.activation != Activation::gelu,
+                     "model.activation: transformers' T5 has no gated units with the exact gelu");
+  return (t.gated ? "gated-" : "") + hf_word(t.activation);
+}
+HfFields<T5Config> t5_fields() {
+  using C = T5Config;
+  return {{"num_layers", &C::layers, 6},
+          {"num_decoder_layers", &C::decoder_layers, [](const C& t) { return t.layers; }, &C::decoder_blocks},
+          {"d_model", &C::embed, 512},
+          {"num_heads", &C::heads, 8},
+          {"d_kv", &C::head_size, 64, &C::size_of_head},
+          {"d_ff", &C::hidden, 2048, &C::hidden_units},
+          {"n_positions", &C::positions, 512},  // no limit of the model
+          {"tie_word_embeddings", &C::tied, true},
+          {"dropout_rate", &C::dropout, 0.1},
+          {"layer_norm_epsilon", &C::eps, 1e-6}};
+}
+}  // namespace
+
+T5Config T5::from_hf(HfConfig& c) {
+  T5Config t;
+  read_fields(t, c, t5_fields());
+  read_activation(c, t);
+  // Version 1.1 has tie_word_embeddings: false, by which transformers means that scores are not scaled too. From
+  // version 5 on transformers writes true for all, scale_decoder_outputs beside it, and ties what the files lack.
+  t.scale_scores = c.flag("scale_decoder_outputs", t.tied);
+  if (t.tied && !t.scale_scores) t.tied = !c.has_tensor("lm_head.weight");
+  t.buckets = c.integer("relative_attention_num_buckets", 32);
+  t.max_distance = c.integer("relative_attention_max_distance", 128);
+  t.decoder_start = c.integer("decoder_start_token_id", 0);
+  c.expect("pad_token_id", t.decoder_start);  // stands where labels are ignored
+  c.expect("is_encoder_decoder", true);
+  c.expect("is_decoder", false);
+  c.ignore({"initializer_factor"});
+  return t;
+}
+void T5::to_hf(const T5Config& t, HfConfig& c) {
+  check<ConfigError>(t.bias == T5Config::Bias::shared,
+                     "model.bias: per_layer: transformers' T5 has one table for the encoder and one for the decoder");
+  write_type(c, "T5ForConditionalGeneration", "t5");
+  write_fields(t, c, t5_fields());
+  c.set("feed_forward_proj", activation_words(t));
+  c.set("scale_decoder_outputs", t.scale_scores);
+  c.set("relative_attention_num_buckets", t.buckets);
+  c.set("relative_attention_max_distance", t.max_distance);
+  c.set("decoder_start_token_id", t.decoder_start);
+  c.set("pad_token_id", t.decoder_start);
+  c.set("is_encoder_decoder", true);
+}
+std::vector<HfWeight> T5::hf_weights(const T5Config& t) {
+  auto e = t.embed, h = t.heads, d = t.size_of_head();
+  std::vector<HfWeight> all{{"shared.weight", "shared.weight"}};
+  for (auto name : {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"})
+    all.push_back({.leaf = "shared.weight", .tensor = name, .copy = true});
+  auto turned = [&](const std::string& leaf, const std::string& tensor) {  // a product's matrix is [out, in] there
+    all.push_back({.leaf = leaf, .tensor = tensor, .order = {1, 0}});
+  };
+  for (bool decoder : {false, true}) {
+    std::string stack = decoder ? "decoder." : "encoder.", leaf = stack + "blocks.layer.";
+    auto layer = [&](int n) { return stack + "block.{}.layer." + std::to_string(n) + "."; };
+    auto norm = [&](const std::string& to, int n) {
+      all.push_back({leaf + to + ".weight", layer(n) + "layer_norm.weight"});
+    };
+    auto attention = [&](const std::string& to, const std::string& from) {
+      for (std::string part : {"q", "k", "v"})
+        all.push_back({leaf + to + "." + part + ".weight", from + part + ".weight", Shape{h, d, e}, {}, {}, {2, 0, 1}});
+      all.push_back({leaf + to + ".out.weight", from + "o.weight", Shape{e, h, d}, {}, {}, {1, 2, 0}});
+    };
+    norm("norm_1", 0);
+    attention("attn", layer(0) + "SelfAttention.");
+    if (decoder) {
+      norm("norm_2", 1);
+      attention("cross", layer(1) + "EncDecAttention.");
+    }
+    int last = decoder ? 2 : 1;
+    norm("norm_3", last);
+    auto dense = layer(last) + "DenseReluDense.";
+    if (t.gated) turned(leaf + "mlp.gate.weight", dense + "wi_0.weight");
+    turned(leaf + "mlp.up.weight", dense + (t.gated ? "wi_1.weight" : "wi.weight"));
+    turned(leaf + "mlp.down.weight", dense + "wo.weight");
+    turned(stack + "bias.weight", stack + "block.0.layer.0.SelfAttention.relative_attention_bias.weight");
+    all.push_back({stack + "norm.weight", stack + "final_layer_norm.weight"});
+  }
+  if (t.tied) all.push_back({.leaf = "shared.weight", .tensor = "lm_head.weight", .copy = true});
+  else turned("lm_head.weight", "lm_head.weight");
+  return all;
+}
+}  // namespace bora::models

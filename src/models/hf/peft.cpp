@@ -1,0 +1,179 @@
+#include "bora/models/peft.h"
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include "base/api/file.h"
+#include "bora/io/safetensors.h"
+#include "bora/io/tree.h"
+#include "bora/nn/adapters.h"
+#include "bora/nn/axes.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/sharding.h"
+#include "models/hf/tensors.h"
+#include "shard/api/agree.h"
+
+namespace bora::models {
+namespace {
+constexpr const char *kConfig = "/adapter_config.json", *kTensors = "/adapter_model.safetensors";
+/// The tensor of an adapter's matrix for each stacked layer, [lora_rank, in] or [out, lora_rank].
+struct Matrix {
+  tree::Slot slot;
+  std::vector<std::string> tensors;
+  bool stacked;
+  Shape view;  // of a tensor: the leaf's dimensions in the tensor's order
+  Dims order;  // dimension d of a layer's matrix is dimension order[d] of the view
+};
+struct Table {
+  std::vector<Matrix> matrices = {};
+  std::vector<std::string> modules = {};  // ends of the layers' names
+  bool transposed = false;                // the base's tensors are [in, out]
+};
+/// "model.layers.{}.mlp.up_proj.weight" -> "model.layers.{}.mlp.up_proj".
+std::string module_of(const std::string& tensor) {
+  constexpr std::string_view end = ".weight";
+  return tensor.ends_with(end) ? tensor.substr(0, tensor.size() - end.size()) : tensor;
+}
+Table table_of(tree::Node parameters, const Model& model) {
+  Table table;
+  std::set<std::string> modules;
+  std::set<bool> transposed;
+  auto weights = model.hf_weights();
+  for (auto& slot : tree::slots(parameters)) {
+    auto at = slot.path.rfind(".lora.");
+    auto x = slot.leaf.as<NamedArray>();
+    if (!slot.leaf.defined() || !x || at == slot.path.npos) continue;
+    bool first = slot.path.ends_with(".a");
+    auto layer = slot.path.substr(0, at);
+    auto w = std::find_if(weights.begin(), weights.end(),
+                          [&](auto& one) { return one.leaf == layer + ".weight" && !one.copy; });
+    check<ConfigError>(w != weights.end(), "lora: Hugging Face's files have no tensor for ", layer);
+    auto rank = x->position(nn::kRank);
+    std::int64_t begin = is_stacked(*w) ? 1 : 0, n = x->ndim() - begin;
+    Matrix m{slot, {}, begin > 0, {}, {}};
+    // Its inputs and outputs are neighbours in the tensor, in the leaf's order.
+    auto inputs = first ? n - 1 : static_cast<std::int64_t>(w->order.size()) - (n - 1);
+    bool whole = w->begin.empty() &&
+                 std::is_sorted(w->order.begin(), w->order.begin() + (w->order.empty() ? 0 : inputs)) &&
+                 std::is_sorted(w->order.begin() + (w->order.empty() ? 0 : inputs), w->order.end());
+    check<ConfigError>(whole, "lora: ", layer, " is a part of the tensor ", w->tensor,
+                       ", for which PEFT has one adapter; choose other lora.layers, or write the whole model");
+    transposed.insert(w->order.empty() || w->order[0] == 0);
+    auto module = module_of(w->tensor);
+    constexpr std::string_view number = "{}.";  // PEFT compares ends of names
+    auto in_layer = module.find(number);
+    modules.insert(in_layer == module.npos ? module : module.substr(in_layer + number.size()));
+    auto name = "base_model.model." + module + (first ? ".lora_A.weight" : ".lora_B.weight");
+    auto layers = is_stacked(*w) ? x->axes()[0].size : 1;
+    for (std::int64_t i = 0; i < layers; ++i) m.tensors.push_back(tensor_of_layer({.leaf = {}, .tensor = name}, i));
+    auto r = x->axes()[static_cast<std::size_t>(rank)].size;
+    for (std::int64_t d = begin; d < x->ndim(); ++d)
+      if (d != rank) m.view.push_back(x->axes()[static_cast<std::size_t>(d)].size);
+    m.view.insert(first ? 0 : m.view.size(), r);
+    for (std::int64_t d = 0; d < n; ++d) m.order.push_back(first ? (d + 1) % n : (d + n - 1) % n);
+    table.matrices.push_back(std::move(m));
+  }
+  check<ConfigError>(!table.matrices.empty(), "lora: there are no adapters");
+  check<ConfigError>(transposed.size() == 1, "lora: some layers' tensors are [in, out], some [out, in]");
+  table.modules.assign(modules.begin(), modules.end());
+  table.transposed = *transposed.begin();
+  return table;
+}
+}  // namespace
+
+void save_adapters(const std::string& folder, tree::Node parameters, const Model& model, const LoraSettings& s,
+                   const std::string& base) {
+  auto table = table_of(parameters, model);
+  on_first(io::place_here(), "adapters: make the folder", [&] { std::filesystem::create_directories(folder); });
+  std::map<std::string, Array> tensors;
+  for (auto& m : table.matrices) {
+    Dims back(m.order.size());
+    for (std::size_t d = 0; d < m.order.size(); ++d)
+      back[static_cast<std::size_t>(m.order[d])] = static_cast<std::int64_t>(d);
+    auto first = m.slot.path.ends_with(".a");
+    auto rank = first ? m.view.front() : m.view.back();
+    for (std::size_t i = 0; i < m.tensors.size(); ++i) {
+      auto x = m.slot.leaf.get().astype(f32);
+      if (m.stacked) x = view(x, static_cast<std::int64_t>(i));
+      x = transpose(x, back);
+      tensors[m.tensors[i]] = reshape(x, first ? Shape{rank, x.size() / rank} : Shape{x.size() / rank, rank});
+    }
+  }
+  save_safetensors(folder + kTensors, tensors);
+  HfConfig c;
+  c.set("peft_type", "LORA");
+  c.set("task_type", model.decoder_start() ? "SEQ_2_SEQ_LM" : "CAUSAL_LM");
+  if (!base.empty()) c.set("base_model_name_or_path", base);
+  c.set("r", s.rank);
+  c.set("lora_alpha", s.alpha);
+  c.set("lora_dropout", s.dropout);
+  c.set("use_rslora", s.rslora);
+  if (s.init == nn::AdapterInit::gaussian) c.set("init_lora_weights", "gaussian");
+  else c.set("init_lora_weights", true);
+  c.set("target_modules", table.modules);
+  c.set("fan_in_fan_out", table.transposed);
+  c.set("bias", "none");
+  c.set("inference_mode", true);
+  on_first(io::place_here(), "adapters: write the configuration", [&] { write_file(folder + kConfig, c.text()); });
+}
+void load_adapters(tree::Node parameters, const std::string& folder, const Model& model, const LoraSettings& s) {
+  auto table = table_of(parameters, model);
+  auto file = folder + kConfig;
+  on_first(io::place_here(), "adapters: read the configuration", [&] {
+    auto c = HfConfig::parse(read_file(file), file);
+    c.expect("peft_type", "LORA");
+    c.expect("use_dora", false);
+    c.expect("lora_bias", false);
+    c.expect("bias", "none");
+    c.expect("use_qalora", false);
+    for (auto name : {"modules_to_save", "layer_replication", "layers_to_transform", "trainable_token_indices",
+                      "alora_invocation_tokens"})
+      if (c.has(name)) c.refuse(name);
+    std::string how;
+    try {
+      how = c.word("init_lora_weights", "");
+    } catch (const IoError&) {}  // true or false
+    // Other ways (pissa, olora, corda, loftq ..) subtract the adapters' first product from the base: it is another one.
+    if (!how.empty() && how != "gaussian" && how != "eva" && how != "orthogonal")
+      c.refuse("init_lora_weights", "convert it with path_initial_model_for_weight_conversion in peft");
+    for (auto name : {"rank_pattern", "alpha_pattern"})
+      if (c.has(name)) c.group(name).done();
+    auto same = [&](std::string_view field, double theirs, std::string_view key, double mine) {
+      check<IoError>(theirs == mine, file, ": ", field, ": ", theirs, ", but ", key, " is ", mine,
+                     "; they must be the same");
+    };
+    same("r", static_cast<double>(c.integer("r")), "lora.rank", static_cast<double>(s.rank));
+    same("lora_alpha", c.number("lora_alpha"), "lora.alpha", s.alpha);
+    same("use_rslora", c.flag("use_rslora", false), "lora.rslora", s.rslora);
+  });
+  auto files = Safetensors::open(folder + kTensors);
+  std::map<std::string, std::vector<TensorPart>> parts;
+  for (auto& m : table.matrices)
+    for (auto& name : m.tensors) parts[m.slot.path].push_back({.name = name, .view = m.view, .order = m.order});
+  struct Adapters {
+    std::map<std::string, Array> leaves;
+  } mine;
+  for (auto& m : table.matrices) mine.leaves[m.slot.path] = m.slot.leaf.get();
+  mine = load_safetensors(files, mine, {.from = [&](const std::string& path, const Type&) {
+                            return parts.at(path.substr(path.find('.') + 1));
+                          }});
+  for (auto& m : table.matrices) m.slot.leaf.set(mine.leaves.at(m.slot.path));
+}
+void merge_adapters(tree::Node base, tree::Node adapters, const LoraSettings& s) {
+  std::map<std::string, NamedArray> factors;
+  for (auto& slot : tree::slots(adapters))
+    if (auto x = slot.leaf.as<NamedArray>(); x && slot.leaf.defined() && nn::in_adapter(slot.path))
+      factors[slot.path] = *x;
+  for (auto& slot : tree::slots(base)) {
+    auto end = slot.path.rfind(".weight");
+    auto layer = end == slot.path.npos ? std::string() : slot.path.substr(0, end) + ".lora.";
+    auto a = factors.find(layer + "a"), b = factors.find(layer + "b");
+    auto weight = slot.leaf.as<NamedArray>();
+    if (!weight || !slot.leaf.defined() || a == factors.end() || b == factors.end()) continue;
+    auto product = dot(a->second.astype(f32), b->second.astype(f32), nn::kRank) * s.options().scale();
+    auto sum = weight->astype(f32) + aligned(product, weight->axes());
+    slot.leaf.set(reshard_like(sum.astype(weight->dtype()).array(), weight->array()));
+  }
+}
+}  // namespace bora::models

@@ -1,0 +1,243 @@
+#include "bora/models/pretrained.h"
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include "base/api/file.h"
+#include "bora/base/text.h"
+#include "bora/io/safetensors.h"
+#include "bora/io/tree.h"
+#include "bora/nn/axes.h"
+#include "bora/ops/accumulator.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/sharding.h"
+#include "bora/ops/ufuncs.h"
+#include "models/hf/tensors.h"
+#include "shard/api/agree.h"
+
+namespace fs = std::filesystem;
+namespace bora::models {
+namespace {
+/// The origin of a leaf's numbers.
+struct Source {
+  std::vector<TensorPart> parts = {};     // none: it keeps its numbers
+  std::optional<std::size_t> grows = {};  // the dimension of the tokens, where the files have fewer
+};
+struct Plan {
+  std::map<std::string, Source> leaves = {};
+  std::vector<std::pair<std::string, TensorPart>> copies = {};  // other tensors that must hold the same as a leaf's
+  std::vector<std::string> said = {};
+};
+class Planner {
+ public:
+  Planner(const std::string& folder, const Safetensors& files, const Model& model, std::int64_t vocabulary,
+          const LoadPretrained& options)
+      : folder_(folder), files_(files), model_(model), options_(options), vocabulary_(vocabulary) {}
+  Plan plan() {
+    auto weights = model_.hf_weights();
+    for (auto& p : model_.parameters(vocabulary_)) {
+      std::vector<HfWeight> mine;
+      std::copy_if(weights.begin(), weights.end(), std::back_inserter(mine), [&](auto& w) { return w.leaf == p.path; });
+      check<ValueError>(!mine.empty(), "hf_weights() of ", model_.type(), " has no tensor for '", p.path, "'");
+      add(p, mine);
+    }
+    look_at_others();
+    if (!initialised_.empty()) plan_.said.push_back("not in " + folder_ + ", initialised: " + listed(initialised_));
+    if (!grown_.empty())
+      plan_.said.push_back(folder_ + " has " + std::to_string(had_) + " tokens, the model " +
+                           std::to_string(vocabulary_) + ": new rows are the mean of the others in " + listed(grown_));
+    return std::move(plan_);
+  }
+
+ private:
+  static std::string listed(const std::vector<std::string>& names) {
+    constexpr std::size_t shown = 4;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(names.size(), shown); ++i) text += (i ? ", " : "") + one_line(names[i]);
+    return names.size() > shown ? text + " and " + std::to_string(names.size() - shown) + " more" : text;
+  }
+  /// The name in the files, with or without the prefix of the base model; empty if it is not there.
+  std::string stored(const std::string& name) const {
+    auto prefix = model_.hf_names().prefix;
+    if (files_.has(name)) return name;
+    auto bare = !prefix.empty() && name.starts_with(prefix) ? name.substr(prefix.size()) : std::string();
+    return !bare.empty() && files_.has(bare) ? bare : std::string();
+  }
+  void add(const Parameter& p, const std::vector<HfWeight>& weights) {
+    Source source;
+    std::string absent;
+    for (auto& w : weights) {
+      std::vector<TensorPart> parts;
+      std::string missing;
+      // A model with more layers than the files have tensors lacks one early: the search need not reach the last layer.
+      auto most = static_cast<std::int64_t>(files_.names().size()) + 1;
+      auto shape = shape_of(p.axes);
+      std::int64_t tensors = 1;
+      for (std::size_t d = 0; d < stacked_dims(w); ++d) tensors = std::min(tensors * std::min(shape.at(d), most), most);
+      for (std::int64_t i = 0; i < tensors; ++i) {
+        auto name = tensor_at(w, place_in_stack(w, shape, i)), here = stored(name);
+        if (here.empty()) missing = missing.empty() ? name : missing;
+        else parts.push_back({here, w.view, w.begin, w.end, w.order});
+      }
+      if (absent.empty()) absent = missing;
+      for (auto& part : parts) taken_.insert(part.name);
+      if (!missing.empty()) {
+        check<CheckpointError>(parts.empty(), folder_, ": ", missing, ": there is no such tensor, but there is ",
+                               [&] { return parts[0].name; });
+        continue;
+      }
+      auto grows = fit(p, w, parts);
+      if (source.parts.empty()) source = {std::move(parts), grows};
+      else plan_.copies.emplace_back(p.path, parts.at(0));
+    }
+    if (source.parts.empty()) {
+      check<CheckpointError>(options_.init_missing, folder_, ": ", absent, ": there is no such tensor, which '", p.path,
+                             "' is read from; init_from.missing=init would initialise it");
+      initialised_.push_back(p.path);
+    }
+    if (source.grows) grown_.push_back(p.path);
+    plan_.leaves[p.path] = std::move(source);
+  }
+  /// Checks the tensors' shapes; returns the dimension of the tokens if they have fewer than the leaf.
+  std::optional<std::size_t> fit(const Parameter& p, const HfWeight& w, const std::vector<TensorPart>& parts) {
+    Shape want;
+    std::optional<std::size_t> tokens;
+    for (auto d = stacked_dims(w); d < p.axes.size(); ++d) {
+      if (p.axes[d].name == nn::kVocab) tokens = want.size();
+      want.push_back(p.axes[d].size);
+    }
+    std::optional<std::size_t> grows;
+    for (auto& part : parts) {
+      auto type = files_.type(part);
+      auto same = want;
+      if (tokens && type.shape.size() == want.size()) same[*tokens] = type.shape[*tokens];
+      check<CheckpointError>(type.shape == same && is_float(type.dtype), files_.where(part.name), ": it is ", type,
+                             ", ", Type{want, is_float(type.dtype) ? type.dtype : f32}, " is wanted for '", p.path,
+                             "'");
+      if (!tokens || same[*tokens] == want[*tokens]) continue;
+      had_ = same[*tokens];
+      check<CheckpointError>(had_ < want[*tokens], files_.where(part.name), ": it has ", had_, " tokens, the model ",
+                             want[*tokens], "; give vocabulary=", had_, " or more");
+      if (is_pretrained(folder_))
+        if (auto given = Pretrained::open(folder_).vocabulary; given != had_)
+          fail<CheckpointError>(files_.where(part.name), ": it has ", had_,
+                                " tokens, but config.json says vocab_size: ", given);
+      grows = tokens;
+    }
+    return grows;
+  }
+  void look_at_others() {
+    auto names = model_.hf_names();
+    std::vector<std::string> others;
+    for (auto& name : files_.names()) {
+      bool ignored = std::any_of(names.ignored.begin(), names.ignored.end(),
+                                 [&](auto& end) { return name == end || name.ends_with("." + std::string(end)); });
+      if (!ignored && !taken_.contains(name)) others.push_back(name);
+    }
+    if (others.empty()) return;
+    check<CheckpointError>(options_.ignore_unexpected, files_.where(others[0]), ": no leaf of the ", model_.type(),
+                           " takes this tensor",
+                           others.size() > 1 ? " (nor " + std::to_string(others.size() - 1) + " others)" : "",
+                           "; init_from.unexpected=ignore would leave it out");
+    plan_.said.push_back("in " + folder_ + " and not used: " + listed(others));
+  }
+
+  const std::string& folder_;
+  const Safetensors& files_;
+  const Model& model_;
+  const LoadPretrained& options_;
+  std::int64_t vocabulary_, had_ = 0;
+  std::set<std::string> taken_ = {};
+  std::vector<std::string> initialised_ = {}, grown_ = {};
+  Plan plan_ = {};
+};
+/// The tensor with more tokens along dimension d, each the mean of the tensor's.
+Array grown(const Array& x, std::size_t d, std::int64_t tokens) {
+  auto axis = static_cast<std::int64_t>(d);
+  auto wide = in_real_accumulator(x);
+  auto more = x.shape();
+  more[d] = tokens - x.shape()[d];
+  return concatenate({wide, broadcast_to(mean(wide, axis, {.keepdims = true}), more)}, axis);
+}
+}  // namespace
+
+bool is_pretrained(const std::string& folder) {
+  std::error_code error;
+  return fs::exists(folder + "/config.json", error);
+}
+Pretrained Pretrained::open(const std::string& folder) {
+  std::error_code error;
+  check<IoError>(fs::is_directory(folder, error), folder,
+                 fs::exists(folder, error) ? " is no folder" : ": there is no such folder",
+                 "; a folder of Hugging Face's is expected, with config.json and model.safetensors");
+  auto file = folder + "/config.json";
+  check<IoError>(
+      is_pretrained(folder), folder, " is no folder of Hugging Face's: it has no config.json",
+      fs::exists(folder + "/config.yaml", error) ? "; it is a run: bora export makes such a folder of it" : "");
+  Pretrained p{.folder = folder, .config = HfConfig::parse(read_file(file), file)};
+  auto type = p.config.word("model_type");
+  std::string known;
+  bool found = false;
+  for (auto& row : config::rows<Model>()) {
+    config::Choice<Model> model(row.type);
+    for (auto name : model->hf_names().types) {
+      known += (known.empty() ? "" : ", ") + std::string(name);
+      if (name == type) p.model = model, found = true;
+    }
+  }
+  check<IoError>(found, file, ": model_type: ", one_line(type), " is not supported; there are ", known);
+  p.config.set_has_tensor([folder](const std::string& name) { return Safetensors::open(folder).has(name); });
+  p.model.edit().from_hf(p.config);
+  p.config.done();
+  p.vocabulary = p.config.integer("vocab_size");
+  check<IoError>(p.vocabulary >= 1 && p.vocabulary <= INT32_MAX, file, ": vocab_size: ", p.vocabulary,
+                 " is no number of tokens");
+  try {
+    p.model.check("");
+    (void)p.model->parameters(p.vocabulary);  // sizes whose product is too large
+  } catch (const Error& e) { fail<IoError>(file, ": as a model of type ", p.model->type(), ": ", e.text()); }
+  return p;
+}
+void check_pretrained(const std::string& folder, const Model& model, std::int64_t vocabulary,
+                      const LoadPretrained& options) {
+  auto files = Safetensors::open(folder);
+  (void)Planner(folder, files, model, vocabulary, options).plan();
+}
+std::vector<std::string> load_pretrained(tree::Node parameters, const std::string& folder, const Model& model,
+                                         std::int64_t vocabulary, const LoadPretrained& options) {
+  auto files = Safetensors::open(folder);
+  Plan plan;
+  agree<CheckpointError>(io::place_here(), "hugging face: names and sizes",
+                         [&] { plan = Planner(folder, files, model, vocabulary, options).plan(); });
+  auto spec_of = [](const Array& x) { return here().mesh ? local_block(x).spec : Spec(); };
+  auto slots = tree::slots(parameters);
+  auto slot_of = [&](const std::string& path) {
+    return std::find_if(slots.begin(), slots.end(), [&](auto& s) { return s.path == path && s.leaf.defined(); });
+  };
+  for (auto& [path, part] : plan.copies) {
+    auto slot = slot_of(path);
+    if (slot == slots.end()) continue;
+    auto spec = spec_of(slot->leaf.get());
+    auto& main = plan.leaves[path].parts.at(0);
+    check<CheckpointError>(array_equal(files.read(main, spec), files.read(part, spec)), files.where(part.name),
+                           ": it differs from ", main.name, ", but config.json says that both are one");
+  }
+  io::load_tensors(parameters, files,
+                   {.from =
+                        [&](const std::string& path, const Type&) {
+                          auto found = plan.leaves.find(path);
+                          bool as_it_is = found != plan.leaves.end() && !found->second.grows;
+                          return as_it_is ? found->second.parts : std::vector<TensorPart>();
+                        },
+                    .others = true});
+  for (auto& [path, source] : plan.leaves) {
+    auto slot = slot_of(path);
+    if (!source.grows || slot == slots.end()) continue;
+    auto type = slot->leaf.get().type();
+    auto spec = spec_of(slot->leaf.get());
+    auto all = grown(files.read(source.parts.at(0), spec), *source.grows, type.shape[*source.grows]);
+    slot->leaf.set(with_sharding_constraint(all.astype(type.dtype), spec));
+  }
+  return plan.said;
+}
+}  // namespace bora::models

@@ -1,0 +1,133 @@
+// A model as the tensors of Hugging Face's files: each is made of the leaves that the model's table names for it.
+#include <algorithm>
+#include "base/api/file.h"
+#include "bora/fx/jit.h"
+#include "bora/io/tree.h"
+#include "bora/models/pretrained.h"
+#include "bora/nn/axes.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/sharding.h"
+#include "io/api/safetensors_save.h"
+#include "models/hf/tensors.h"
+#include "shard/api/agree.h"
+
+namespace bora::models {
+namespace {
+struct Leaf {
+  Array array;
+  std::vector<Axis> axes;
+};
+/// A leaf's block of one layer (and expert), with the dimensions of the tensor's view, and the name of each.
+struct Piece {
+  const HfWeight* weight;
+  Array block;
+  std::vector<std::string> names;
+};
+Piece piece_of(const HfWeight& w, const Leaf& leaf, std::int64_t number, std::optional<Dtype> dtype) {
+  auto x = leaf.array;
+  auto axes = leaf.axes;
+  for (auto i : place_in_stack(w, leaf.array.shape(), number)) {
+    x = view(x, i);
+    axes.erase(axes.begin());
+  }
+  if (dtype) x = x.astype(*dtype);
+  Piece p{&w, x, {}};
+  p.names.resize(axes.size());
+  Dims from(axes.size());
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    auto to = w.order.empty() ? d : static_cast<std::size_t>(w.order[d]);
+    from[to] = static_cast<std::int64_t>(d);
+    p.names[to] = axes[d].name;
+  }
+  if (!w.order.empty()) p.block = transpose(x, from);
+  return p;
+}
+/// The pieces beside each other along the dimension in which their places differ. Throws ValueError unless they are the
+/// whole tensor: the table is wrong.
+Array joined(std::vector<Piece> pieces) {
+  auto& first = pieces[0];
+  auto n = first.block.shape().size();
+  auto begin = [](const Piece& p, std::size_t d) { return p.weight->begin.empty() ? 0 : p.weight->begin[d]; };
+  std::size_t along = 0;
+  for (std::size_t d = 0; d < n; ++d)
+    if (std::any_of(pieces.begin(), pieces.end(), [&](auto& p) { return begin(p, d) != begin(first, d); })) along = d;
+  std::sort(pieces.begin(), pieces.end(), [&](auto& a, auto& b) { return begin(a, along) < begin(b, along); });
+  Arrays blocks;
+  std::int64_t end = 0;
+  for (auto& p : pieces) {
+    auto& w = *p.weight;
+    auto shape = p.block.shape();
+    bool fits = begin(p, along) == end;
+    end += shape[along];
+    for (std::size_t d = 0; d < n; ++d)
+      fits = fits && (d == along || begin(p, d) == 0) && (w.end.empty() || w.end[d] == begin(p, d) + shape[d]) &&
+             (!w.view || d == along || (*w.view)[d] == shape[d]);
+    check<ValueError>(fits, "hf_weights: ", w.tensor, ": the block of '", w.leaf, "', ", shape, ", does not fit");
+    blocks.push_back(p.block);
+  }
+  check<ValueError>(!first.weight->view || (*first.weight->view)[along] == end, "hf_weights: ", first.weight->tensor,
+                    ": its leaves are ", end, " of ", [&] { return (*first.weight->view)[along]; });
+  return blocks.size() == 1 ? blocks[0] : concatenate(blocks, static_cast<std::int64_t>(along));
+}
+/// Neighbouring dimensions that are parts of heads are one in the files.
+Array with_heads_merged(const Array& x, const std::vector<std::string>& names) {
+  auto of_heads = [&](std::size_t d) {
+    return names[d] == nn::kHeads || names[d] == nn::kHeadGroup || names[d] == nn::kHeadSize;
+  };
+  Shape shape;
+  for (std::size_t d = 0; d < names.size(); ++d) {
+    if (d > 0 && of_heads(d) && of_heads(d - 1)) shape[shape.size() - 1] *= x.shape()[d];
+    else shape.push_back(x.shape()[d]);
+  }
+  return shape == x.shape() ? x : reshape(x, shape);
+}
+/// Split over all ranks, whatever the leaves were: a rank keeps its part only.
+Array spread(const Array& x) {
+  if (!here().mesh) return x;
+  MeshAxes all;
+  for (auto& axis : here().mesh->axes)
+    if (axis.second > 1) all.push_back(axis.first);
+  Spec spec({all});
+  spec.resize(x.shape().size());
+  return with_sharding_constraint(x, spec);
+}
+}  // namespace
+
+void save_pretrained(const std::string& folder, tree::Node parameters, const Model& model, std::int64_t vocabulary,
+                     HfConfig config, const SavePretrained& options) {
+  model.to_hf(config);  // first: nothing is written of a model that other programs lack
+  std::map<std::string, Leaf> leaves;
+  for (auto& slot : tree::slots(parameters))
+    if (slot.leaf.defined()) leaves[slot.path].array = slot.leaf.get();
+  for (auto& p : model.parameters(vocabulary)) {
+    check<ValueError>(leaves.contains(p.path), "save_pretrained: the parameters have no leaf '", p.path, "'");
+    leaves[p.path].axes = p.axes;
+  }
+  auto weights = model.hf_weights();
+  std::map<std::string, std::vector<const HfWeight*>> pieces;
+  for (auto& w : weights)
+    if (!w.copy) pieces[w.tensor].push_back(&w);
+  std::map<std::string, std::function<Array()>> tensors;
+  for (auto& [name, parts] : pieces) {
+    auto shape = shape_of(leaves.at(parts[0]->leaf).axes);
+    std::int64_t stacked = 1;
+    for (std::size_t d = 0; d < stacked_dims(*parts[0]); ++d) stacked *= shape.at(d);
+    for (std::int64_t i = 0; i < stacked; ++i)
+      tensors[tensor_at(*parts[0], place_in_stack(*parts[0], shape, i))] = [&, &parts = parts, i] {
+        std::vector<Piece> blocks;
+        for (auto* w : parts) blocks.push_back(piece_of(*w, leaves.at(w->leaf), i, options.dtype));
+        auto names = blocks[0].names;
+        return spread(with_heads_merged(joined(std::move(blocks)), names));
+      };
+  }
+  std::vector<io::TensorSource> sources;
+  for (auto& [name, make] : tensors) sources.push_back({name, eval_shape(make).type(), make});
+  io::save_tensors(folder, sources, {.shard_bytes = options.shard_bytes});
+  auto dtype = sources.empty() ? f32 : sources.back().type.dtype;
+  config.set("vocab_size", vocabulary);
+  config.set("torch_dtype", dtype == bf16 ? "bfloat16" : dtype == f64 ? "float64" : "float32");
+  on_first(io::place_here(), "hugging face: write config.json",
+           [&] { write_file(folder + "/config.json", config.text()); });
+}
+}  // namespace bora::models

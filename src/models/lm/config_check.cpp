@@ -1,0 +1,29 @@
+#include "models/lm/config_check.h"
+#include "bora/config/config.h"
+#include "bora/fx/checkpoint.h"
+
+namespace bora::models {
+void check_sizes(NamedValues<std::int64_t> sizes) {
+  for (auto& [name, size] : sizes) {
+    config::domain(size >= 1, name, size, "1 or more");
+    check<ConfigError>(size <= 1 << 30, name, ": ", size, " is more than 2^30");
+  }
+}
+void check_optional_sizes(NamedValues<std::int64_t> sizes) {
+  for (auto& [name, size] : sizes)
+    config::domain(size >= 0 && size <= 1 << 30, name, size, "from 1 to 2^30 (or 0)");
+}
+void check_rates(NamedValues<double> rates) {
+  for (auto& [name, rate] : rates) config::domain(rate >= 0 && rate < 1, name, rate, "at least 0 and below 1");
+}
+void check_eps(float eps) { config::domain(config::finite(eps) && eps > 0, "eps", eps, "above 0"); }
+void check_checkpoint(const std::string& policy) {
+  try {
+    (void)remat::parse(policy);
+  } catch (const ConfigError& e) { fail<ConfigError>("checkpoint: ", e.text()); }
+}
+void check_heads(std::int64_t embed, std::int64_t heads, bool pairs) {
+  check<ConfigError>(embed % heads == 0 && (!pairs || embed / heads % 2 == 0), "heads: model.embed ", embed,
+                     " cannot be cut into ", heads, " equal heads", pairs ? " of an even size" : "");
+}
+}  // namespace bora::models

@@ -1,0 +1,19 @@
+// config_check.h -- checks that the settings of all models share: sizes, rates, words. Each throws a ConfigError that
+// begins with the field's name. Private.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace bora::models {
+template <class T> using NamedValues = std::initializer_list<std::pair<std::string_view, T>>;
+void check_sizes(NamedValues<std::int64_t>);           // from 1 to 2^30
+void check_optional_sizes(NamedValues<std::int64_t>);  // or 0
+void check_rates(NamedValues<double>);                 // at least 0 and below 1
+void check_eps(float eps);
+void check_checkpoint(const std::string& policy);
+/// embed can be cut into equal heads; pairs: of an even size.
+void check_heads(std::int64_t embed, std::int64_t heads, bool pairs = false);
+}  // namespace bora::models

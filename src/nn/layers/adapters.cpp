@@ -1,0 +1,32 @@
+#include "bora/nn/adapters.h"
+#include <cmath>
+#include "nn/layers/linear_stack.h"
+
+namespace bora::nn {
+double AdapterOptions::scale() const {
+  auto r = static_cast<double>(rank);
+  return alpha / (rslora ? std::sqrt(r) : r);
+}
+void add_adapter(Linear& l, const AdapterOptions& o, const Array& key) {
+  check<ValueError>(o.rank >= 1, "add_adapter: the rank must be 1 or more, got ", o.rank);
+  auto stack = stack_of(l);
+  Axis rank{kRank, o.rank};
+  auto dtype = l.weight.dtype();
+  Axes of_a = joined(joined(stack, l.in), {rank}), of_b = joined(joined(stack, {rank}), l.out);
+  auto bound = 1 / std::sqrt(static_cast<double>(volume(shape_of(l.in))));
+  auto a = o.init == AdapterInit::kaiming ? random::uniform(key, of_a, f32, -bound, bound)
+                                          : random::normal(key, of_a) * (1 / static_cast<double>(o.rank));
+  l.lora = Adapter{a.astype(dtype), zeros(of_b, dtype), static_cast<float>(o.scale()), static_cast<float>(o.dropout)};
+}
+void merge_adapter(Linear& l) {
+  if (!l.lora) return;
+  auto product = dot(l.lora->a.astype(f32), l.lora->b.astype(f32), kRank) * l.lora->scale;
+  auto dtype = l.weight.dtype();
+  l.weight = (l.weight.astype(f32) + aligned(product, l.weight.axes())).astype(dtype);
+  l.lora.reset();
+}
+void drop_inputs(Linear& l, const Array& key) {
+  if (l.lora && l.lora->rate != 0) l.lora->key = keys_of_stack(l, key);
+}
+bool in_adapter(std::string_view path) { return path.find(".lora.") != path.npos || path.starts_with("lora."); }
+}  // namespace bora::nn

@@ -1,0 +1,33 @@
+#include "bora/nn/embedding.h"
+#include "bora/named/resize.h"
+#include "nn/core/support.h"
+
+namespace bora::nn {
+Embedding Embedding::init(const Axis& vocab, const Axis& embed, const Array& key, const Init& weight) {
+  return {weight(key, {vocab, embed}, embed.size)};
+}
+Embedding Embedding::init(const Axis& vocab, const Axis& embed, const Array& key) {
+  return init(vocab, embed, key, Init::truncated_normal(1 / static_cast<double>(embed.size)));
+}
+Embedding Embedding::resize_embeddings(std::int64_t n, const std::optional<Array>& key) const {
+  return {resize_axis(weight, weight.axes().at(0), n, key)};
+}
+NamedArray Embedding::embed(const NamedArray& indices) const {
+  return take(auto_sharded(weight), std::string_view(weight.axes().at(0).name), indices);
+}
+NamedArray Embedding::unembed(const NamedArray& x) const {
+  return dot(gathered(x, weight), auto_sharded(weight), std::string_view(weight.axes().at(1).name));
+}
+
+template <> std::vector<LayerSample> samples<"Embedding">() {
+  Axis batch{kBatch, 4}, vocab{kVocab, 11}, embed{kEmbed, 8};
+  auto init = [=](const Array& k) { return Embedding::init(vocab, embed, k); };
+  auto lookup = [indices = (arange(batch) * 7) % 11](const Embedding& e, const NamedArray& scale) {
+    return e.embed(indices) * scale;
+  };
+  auto scores = [](const Embedding& e, const NamedArray& x) { return e.unembed(x); };
+  return {sample("lookup", init, example({batch, embed}), lookup),
+          sample("scores", init, example({batch, embed}), scores)};
+}
+template const bool added<"Embedding">;
+}  // namespace bora::nn

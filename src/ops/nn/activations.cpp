@@ -1,0 +1,104 @@
+// Activations.
+#include <cmath>
+#include <numbers>
+#include "bora/ops/nn.h"
+#include "ops/numpy/support.h"
+#include "ops/primitives/dtype_checks.h"
+
+namespace bora {
+using namespace ops;
+
+Array relu(const Array& x) {
+  takes_reals("relu", x.dtype());
+  return where(x > 0, x, stop_gradient(maximum(x, 0)));  // NaN stays; derivative 0 at 0
+}
+Array silu(const Array& x) {
+  return in_f32(x, [](const Array& v) { return v * sigmoid(v); });
+}
+Array softplus(const Array& x) {
+  takes_ordered("softplus", x.dtype());
+  return in_f32(x, [](const Array& v) { return where(v >= 0, v, 0) + log1p(exp(-abs(v))); });
+}
+Array gelu(const Array& x, const GeluOptions& options) {
+  takes_ordered("gelu", x.dtype());
+  return in_f32(x, [&](const Array& v) {
+    if (!options.approximate) return v * normal_cdf(v);
+    // Hendrycks & Gimpel 2016, arXiv:1606.08415. (1 + tanh(u)) / 2 = sigmoid(2u), which keeps its digits where tanh is
+    // nearly -1.
+    return v * sigmoid(2 * std::sqrt(2 * std::numbers::inv_pi) * (v + 0.044715 * (v * v * v)));
+  });
+}
+}  // namespace bora
+namespace bora::nn {
+namespace {
+/// alpha (exp(x / scale) - 1) for negative x, x for the others; the argument of exp is guarded against overflow.
+Array exponential_unit(A v, double alpha, double scale) {
+  return where(v > 0, v, alpha * expm1(where(v > 0, 0, v) / scale));
+}
+Array between(A v, double low, double high) { return where(v > low && v < high, v, stop_gradient(clip(v, low, high))); }
+}  // namespace
+
+Array celu(const Array& x, double alpha) {
+  check<ValueError>(alpha != 0, "celu: alpha must not be 0");
+  return in_f32(x, [&](A v) { return exponential_unit(v, alpha, alpha); });
+}
+Array elu(const Array& x, double alpha) {
+  return in_f32(x, [&](A v) { return exponential_unit(v, alpha, 1); });
+}
+Array selu(const Array& x) {
+  return in_f32(x, [](A v) { return 1.0507009873554804934 * exponential_unit(v, 1.6732632423543772848, 1); });
+}
+Array glu(const Array& x, std::int64_t axis) {
+  auto d = normalize_axis("glu", axis, x.ndim());
+  check<ShapeError>(x.shape(d) % 2 == 0, "glu: dimension ", d, " of ", x.shape(), " has no two halves");
+  auto half = x.shape(d) / 2;
+  return in_f32(x, [&](A v) { return part(v, d, 0, half) * sigmoid(part(v, d, half, 2 * half)); });
+}
+Array relu6(const Array& x) { return between(x, 0, 6); }
+Array hard_sigmoid(const Array& x) {
+  return in_f32(x, [](A v) { return relu6(v + 3) / 6; });
+}
+Array hard_silu(const Array& x) {
+  return in_f32(x, [](A v) { return v * (relu6(v + 3) / 6); });
+}
+Array hard_swish(const Array& x) { return hard_silu(x); }
+Array hard_tanh(const Array& x) { return where(x > 1, 1, where(x < -1, -1, x)); }
+Array leaky_relu(const Array& x, double negative_slope) {
+  return in_f32(x, [&](A v) { return where(v >= 0, v, negative_slope * v); });
+}
+Array log_sigmoid(const Array& x) {
+  return in_f32(x, [](A v) { return -softplus(-v); });
+}
+Array mish(const Array& x) {
+  return in_f32(x, [](A v) { return v * tanh(softplus(v)); });
+}
+Array swish(const Array& x) { return silu(x); }
+Array soft_sign(const Array& x) {
+  return in_f32(x, [](A v) { return v / (abs(v) + 1); });
+}
+Array sparse_plus(const Array& x) {
+  return in_f32(x, [](A v) {
+    auto inside = where(v <= -1 || v >= 1, 0, v) + 1;
+    return where(v <= -1, 0, where(v >= 1, v, inside * inside / 4));
+  });
+}
+Array sparse_sigmoid(const Array& x) {
+  return in_f32(x, [](A v) { return 0.5 * clip(v + 1, 0, 2); });
+}
+/// Left of 0 as b / (sqrt(x^2 + b) - x): the sum would cancel.
+Array squareplus(const Array& x, double b) {
+  check<ValueError>(b >= 0, "squareplus: b = ", b, " must not be negative");
+  return in_f32(x, [&](A v) {
+    auto root = sqrt(v * v + b);
+    auto left = v < 0;
+    return 0.5 * where(left, b / (root - where(left, v, -1)), where(left, 0, v) + root);
+  });
+}
+/// Near 0 by expm1, elsewhere by log1p (Maechler 2012).
+Array log1mexp(const Array& x) {
+  return in_f32(x, [](A v) {
+    auto near = v < std::numbers::ln2;
+    return where(near, log(-expm1(-where(near, v, 0.5))), log1p(-exp(-where(near, 1, v))));
+  });
+}
+}  // namespace bora::nn

@@ -1,0 +1,36 @@
+// support.h -- shared by the operations with NumPy's names, which are written with other operations. Private.
+#pragma once
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
+#include "ops/primitives/dims.h"
+#include "ops/primitives/elementwise_rules.h"
+
+namespace bora::ops {
+inline const ReduceOptions kKeep{.keepdims = true};
+inline void check_vector(std::string_view what, std::string_view name, const Array& x) {
+  check<ShapeError>(x.ndim() == 1, what, ": ", name, " must be a vector, got ", x.type());
+}
+/// x's numbers, even under a derivative, for results that have none. Throws TraceError where they are not known.
+inline Array known_numbers(const Array& x) {
+  return x.defined() && x.get()->primal_value() ? stop_gradient(x).concrete() : x.concrete();
+}
+/// The same as a vector. Throws TraceError with the advice.
+template <class T> std::vector<T> known(const Array& x, std::string_view what, std::string_view advice) {
+  try {
+    return known_numbers(x).template to_vector<T>();
+  } catch (const TraceError&) {
+    fail<TraceError>(what, ": the size of the result depends on values, which are not known inside transforms; ",
+                     advice);
+  }
+}
+/// The axes as numbers of [0, ndim), all different.
+Dims distinct_axes(std::string_view what, Dims axes, std::int64_t ndim);
+void check_lengths(std::string_view what, std::string_view these, const Dims& a, std::string_view those,
+                   const Dims& b);
+/// x[.., start:limit, ..] along axis.
+inline Array part(const Array& x, std::int64_t axis, std::int64_t start, std::int64_t limit) {
+  return slice_in_dim(x, axis, start, limit);
+}
+}  // namespace bora::ops

@@ -1,0 +1,133 @@
+// Products with logarithms, entropies, logits, sums of exponentials: primitives, one block each, and functions of them.
+#include "ops/primitives/by_element.h"
+#include "ops/numpy/support.h"
+#include "ops/scipy/special/scalar.h"
+
+namespace bora::ops {
+namespace {
+struct XLogY {
+  static constexpr std::string_view name = "xlogy";
+  static constexpr auto value = scalar::xlogy<double>;
+  static constexpr auto wide = scalar::xlogy<long double>;
+  static constexpr double nanoseconds = 15, range[][2] = {{-2, 2}, {0.5, 2}};
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * log(v.in[1]), v.ct[0] * (v.in[0] / v.in[1])}; }
+};
+struct XLog1pY {
+  static constexpr std::string_view name = "xlog1py";
+  static constexpr auto value = scalar::xlog1py<double>;
+  static constexpr auto wide = scalar::xlog1py<long double>;
+  static constexpr double nanoseconds = 15, range[][2] = {{-2, 2}, {-0.5, 2}};
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * log1p(v.in[1]), v.ct[0] * (v.in[0] / (1 + v.in[1]))}; }
+};
+struct XLogX {
+  static constexpr std::string_view name = "xlogx";
+  static constexpr auto value = scalar::xlogx<double>;
+  static constexpr auto wide = scalar::xlogx<long double>;
+  static constexpr double nanoseconds = 15, range[][2] = {{0.5, 2}};
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * (log(v.in[0]) + 1)}; }
+};
+/// The gradients of RelEntr, less those of p - q where `centered`; 0 where p or q is not positive.
+Arrays entropy_gradients(const Vjp& v, bool centered) {
+  auto positive = v.in[0] > 0 && v.in[1] > 0;
+  auto p = where(positive, v.in[0], 1), q = where(positive, v.in[1], 1), ct = where(positive, v.ct[0], 0);
+  auto ratio = log(p / q);
+  if (centered) return {ct * ratio, where(v.in[0] >= 0 && v.in[1] >= 0, v.ct[0], 0) - ct * (p / q)};
+  return {ct * (ratio + 1), -(ct * (p / q))};
+}
+struct RelEntr {
+  static constexpr std::string_view name = "rel_entr";
+  static constexpr auto value = scalar::rel_entr<double>;
+  static constexpr auto wide = scalar::rel_entr<long double>;
+  static constexpr double nanoseconds = 25, range[][2] = {{0.5, 2}, {0.5, 2}};
+  static Arrays vjp(const Vjp& v) { return entropy_gradients(v, false); }
+};
+struct KlDiv {
+  static constexpr std::string_view name = "kl_div";
+  static constexpr auto value = scalar::kl_div<double>;
+  static constexpr auto wide = scalar::kl_div<long double>;
+  static constexpr double nanoseconds = 25, range[][2] = {{0.5, 2}, {0.5, 2}};
+  static Arrays vjp(const Vjp& v) { return entropy_gradients(v, true); }
+};
+/// The derivative 1 / (x (1 - x)) has no part that is infinite where another is 0.
+struct Logit {
+  static constexpr std::string_view name = "logit";
+  static constexpr auto value = scalar::logit<double>;
+  static constexpr auto wide = scalar::logit<long double>;
+  static constexpr double nanoseconds = 20, range[][2] = {{0.1, 0.9}};
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] / (v.in[0] * (1 - v.in[0]))}; }
+};
+/// boxcox and boxcox1p. By lambda: (1 + lambda y) log(x) / lambda - y / lambda, 0 for lambda = 0.
+template <bool plus_one> struct BoxCox {
+  static constexpr std::string_view name = plus_one ? "boxcox1p" : "boxcox";
+  static constexpr auto value = plus_one ? scalar::boxcox1p<double> : scalar::boxcox<double>;
+  static constexpr auto wide = plus_one ? scalar::boxcox1p<long double> : scalar::boxcox<long double>;
+  static constexpr double nanoseconds = 40, range[][2] = {{0.5, 3}, {0.5, 2}};
+  static Arrays vjp(const Vjp& v) {
+    const auto &x = v.in[0], &lambda = v.in[1], &y = v.out[0], &ct = v.ct[0];
+    auto zero = lambda == 0;
+    auto safe = where(zero, 1, lambda), logarithm = plus_one ? log1p(x) : log(x);
+    return {v.needs[0] ? ct * exp((lambda - 1) * logarithm) : Array{},
+            v.needs[1] ? where(zero, 0, ct * ((logarithm + safe * y * logarithm - y) / safe)) : Array{}};
+  }
+};
+}  // namespace
+}  // namespace bora::ops
+
+namespace bora::special {
+using namespace ops;
+Array expit(const Array& x) { return sigmoid(x); }
+Array logit(const Array& x) { return at_element<Logit>(x); }
+Array xlogy(const Operand& x, const Operand& y) { return at_elements<XLogY>("xlogy", x, y); }
+Array xlog1py(const Operand& x, const Operand& y) { return at_elements<XLog1pY>("xlog1py", x, y); }
+Array entr(const Array& x) {
+  return in_f32(x, [](A v) { return where(v < 0, -kInf, -by_element<XLogX>(v)); });
+}
+Array rel_entr(const Operand& p, const Operand& q) { return at_elements<RelEntr>("rel_entr", p, q); }
+Array kl_div(const Operand& p, const Operand& q) { return at_elements<KlDiv>("kl_div", p, q); }
+/// From 4 on by Euler's formula, 2 (-1)^(m/2+1) m! zeta(m) / (2 pi)^m.
+Array bernoulli(std::int64_t n, Dtype dtype) {
+  check<ValueError>(n >= 0, "bernoulli: n = ", n, " must not be negative");
+  std::vector<double> b(static_cast<std::size_t>(n) + 1);
+  const double first[] = {1, -0.5, 1.0 / 6};
+  double factor = 2 / (4 * std::numbers::pi * std::numbers::pi) * 2;  // 2 m! / (2 pi)^m for m = 2
+  for (std::size_t m = 0; m < b.size(); ++m) {
+    if (m < 3) b[m] = first[m];
+    else if (m % 2 == 0) {
+      auto k = static_cast<double>(m);
+      factor *= -(k - 1) * k / (4 * std::numbers::pi * std::numbers::pi);
+      b[m] = factor * scalar::riemann_zeta<double>(k);
+    }
+  }
+  return asarray(b, {n + 1}).astype(dtype);
+}
+
+SignedLog signed_logsumexp(const Array& x, const Dimensions& axes, const LogSumExpOptions& options) {
+  auto dims = axes.resolve("logsumexp", x.ndim());
+  auto t = options.b.defined() ? one_type("logsumexp", {x, options.b}) : one_type("logsumexp", {x});
+  auto v = t.x[0];
+  if (options.b.defined()) {
+    check<ShapeError>(v.shape() == x.shape(), "logsumexp: factors of shape ", options.b.shape(),
+                      " do not broadcast to x of shape ", x.shape());
+    v = where(t.x[1] == 0, -kInf, v);
+  }
+  const ReduceOptions keep{.keepdims = true};
+  bool empty = std::any_of(dims.begin(), dims.end(), [&](auto d) { return x.shape(d) == 0; });
+  auto top = empty ? Array(sum(v, dims, keep)) : amax(stop_gradient(v), dims, keep);
+  top = where(isfinite(top), top, 0);
+  auto e = exp(v - top);
+  auto total = sum(options.b.defined() ? e * t.x[1] : e, dims, keep);
+  auto r = log(abs(total)) + top, s = sign(stop_gradient(total));
+  if (!options.keepdims) r = squeeze(r, dims), s = squeeze(s, dims);
+  return {r.astype(t.dtype), s.astype(t.dtype)};
+}
+Array logsumexp(const Array& x, const Dimensions& axes, const LogSumExpOptions& options) {
+  auto [r, s] = signed_logsumexp(x, axes, options);
+  return options.b.defined() ? where(s < 0, kNan, r) : r;
+}
+Array boxcox(const Operand& x, const Operand& lambda) {
+  return at_elements<BoxCox<false>>("boxcox", x, lambda);
+}
+Array boxcox1p(const Operand& x, const Operand& lambda) {
+  return at_elements<BoxCox<true>>("boxcox1p", x, lambda);
+}
+}  // namespace bora::special

@@ -1,0 +1,184 @@
+#include "bora/text/chat.h"
+#include <algorithm>
+#include <filesystem>
+#include "base/api/bytes.h"
+#include "bora/base/error.h"
+#include "base/api/file.h"
+#include "json/api/value.h"
+#include "text/api/chat_layout.h"
+#include "text/unicode.h"
+
+namespace fs = std::filesystem;
+namespace bora::text {
+namespace {
+/// Without the characters at both ends that Python's str.strip drops: white space and four separators.
+std::string_view stripped(std::string_view s) {
+  auto separator = [](char c) { return c >= 0x1c && c <= 0x1f; };
+  for (std::size_t before = s.npos; before != s.size();) {
+    before = s.size();
+    s.remove_prefix(space_at_begin(s));
+    s.remove_suffix(space_at_end(s));
+    if (!s.empty() && separator(s.front())) s.remove_prefix(1);
+    if (!s.empty() && separator(s.back())) s.remove_suffix(1);
+  }
+  return s;
+}
+const ChatRole* find_role(const ChatLayout& l, std::string_view name) {
+  for (auto& role : l.roles)
+    if (role.name == name || role.name == "*") return &role;
+  return nullptr;
+}
+std::string before_of(const ChatRole& role, std::string_view name) {
+  auto text = role.before;
+  if (role.name == "*")
+    if (auto at = text.find("{role}"); at != text.npos) text.replace(at, 6, name);
+  return text;
+}
+/// The speaker of turn k of a conversation whose turns alternate.
+const char* side(std::size_t k) { return k % 2 == 0 ? "user" : "assistant"; }
+
+class Rendering {
+ public:
+  Rendering(const ChatLayout& l, std::span<const Turn> turns) : l_(l), turns_(turns) {
+    check<ConfigError>(!turns.empty(), "chat template ", l.name, ": a conversation without turns");
+    add(l.begin);
+    bool has_system = turns[0].role == "system";
+    if (!has_system && l.system) say(*find_role(l, "system"), "system", *l.system);
+    for (std::size_t i = 0; i < turns.size(); ++i) turn(i, has_system);
+  }
+  /// Ends with the text before an answer.
+  void ask() {
+    auto k = turns_.size() - (turns_[0].role == "system");
+    auto next = side(k);
+    check<ConfigError>(!l_.alternate || next == std::string_view("assistant"), "chat template ", l_.name,
+                       ": there is nothing to answer after turn ", turns_.size(), ": the next one is the ", next, "'s");
+    add(before_of(*find_role(l_, "assistant"), "assistant"));
+  }
+  std::vector<Piece> take() { return std::move(pieces_); }
+
+ private:
+  void turn(std::size_t i, bool has_system) {
+    auto& [name, content] = turns_[i];
+    auto role = find_role(l_, name);
+    if (!role) {
+      std::string names;
+      for (auto& r : l_.roles) names += (names.empty() ? "" : ", ") + r.name;
+      fail<ConfigError>("chat template ", l_.name, ": turn ", i + 1, " has the role '", name, "'; there are ", names);
+    }
+    if (l_.alternate && (i > 0 || !has_system))
+      check<ConfigError>(name == side(i - has_system), "chat template ", l_.name, ": turn ", i + 1, " has the role '",
+                         name, "', expected ", side(i - has_system), ": user and assistant must take turns",
+                         find_role(l_, "system") ? ", after at most one system turn" : "");
+    if (l_.system_in_user && i == 0 && has_system) return;
+    bool takes_system = l_.system_in_user && i == 1 && has_system;
+    if (!takes_system) return say(*role, name, content);
+    auto& system = *find_role(l_, "system");
+    say(*role, name, system.before + turns_[0].content + system.after + content);
+  }
+  void say(const ChatRole& role, std::string_view name, std::string_view content) {
+    bool learnt = name == "assistant";
+    add(before_of(role, name));
+    add(role.lead, learnt);
+    add(l_.strip ? stripped(content) : content, learnt);
+    add(role.end, learnt);
+    add(role.after);
+  }
+  void add(std::string_view text, bool learnt = false) {
+    if (text.empty()) return;
+    if (pieces_.empty() || pieces_.back().learnt != learnt) pieces_.push_back({{}, learnt});
+    pieces_.back().text += text;
+  }
+  const ChatLayout& l_;
+  std::span<const Turn> turns_;
+  std::vector<Piece> pieces_;
+};
+
+constexpr std::string_view kConfig = "tokenizer_config.json";
+/// The configuration of a folder's tokenizer; null if there is none.
+json::Value config_of(const std::string& folder) {
+  auto path = (fs::path(folder) / kConfig).string();
+  std::error_code error;
+  if (folder.empty() || !fs::exists(path, error)) return nullptr;
+  auto j = json::parse_or_null(read_file(path));
+  check<ConfigError>(j.is_object(), path, ": expected a JSON object");
+  return j;
+}
+std::optional<ChatTokens> tokens_of(const json::Value& config, const std::string& folder) {
+  if (!config.is_object()) return {};
+  auto token = [&](const char* key) -> std::string {  // a text, or an object with its text and how it is found
+    auto found = config.find(key);
+    if (!found || found->is_null()) return {};
+    if (auto content = found->find("content")) found = content;
+    check<ConfigError>(found->is_text(), (fs::path(folder) / kConfig).string(), ": ", key, ": expected a text");
+    return found->text();
+  };
+  return ChatTokens{token("bos_token"), token("eos_token")};
+}
+std::string joined_names() {
+  std::string all;
+  for (auto& name : chat_template_names()) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+ChatLayout layout_of_jinja(std::string_view source, const std::string& place, const std::optional<ChatTokens>& tokens) {
+  auto name = name_of_jinja(source);
+  check<ConfigError>(!name.empty(), place,
+                     ": this chat template in Jinja is none that Bora knows; name the one it is like with "
+                     "chat_template=NAME (",
+                     joined_names(), "), or write it as a file of lines `role: text`");
+  return *known_layout(name, tokens);
+}
+}  // namespace
+
+ChatTemplate::ChatTemplate(ChatLayout l) : layout_(std::make_shared<const ChatLayout>(std::move(l))) {}
+std::vector<Piece> ChatTemplate::render(std::span<const Turn> turns) const { return Rendering(*layout_, turns).take(); }
+std::string ChatTemplate::prompt(std::span<const Turn> turns) const {
+  Rendering r(*layout_, turns);
+  r.ask();
+  std::string text;
+  for (auto& piece : r.take()) text += piece.text;
+  return text;
+}
+const std::string& ChatTemplate::name() const { return layout_->name; }
+std::string ChatTemplate::identity() const {
+  auto& l = *layout_;
+  ByteWriter w;
+  for (auto& r : l.roles) w.texts({r.name, r.before, r.lead, r.end, r.after});
+  w.text(l.begin).num(l.system.has_value()).text(l.system.value_or("")).num(l.strip).num(l.alternate);
+  return w.num(l.system_in_user).take();
+}
+
+ChatTemplate chat_template_of(const std::string& setting, const std::string& place) {
+  std::error_code error;
+  bool is_folder = place.empty() || fs::is_directory(place, error);
+  auto folder = is_folder ? place : fs::path(place).parent_path().string();
+  if (!is_folder && folder.empty()) folder = ".";
+  auto config = config_of(folder);
+  auto tokens = tokens_of(config, folder);
+  if (auto known = known_layout(setting, tokens)) return ChatTemplate(std::move(*known));
+  if (!setting.empty()) {
+    check<ConfigError>(fs::exists(setting, error), "chat_template: '", setting,
+                       "' is no file and no known template; there are ", joined_names());
+    auto text = read_file(setting);
+    return ChatTemplate(setting.ends_with(".jinja") ? layout_of_jinja(text, setting, tokens)
+                                                    : parse_chat_file(text, setting, tokens));
+  }
+  auto jinja = (fs::path(folder) / "chat_template.jinja").string();
+  if (!folder.empty() && fs::exists(jinja, error))
+    return ChatTemplate(layout_of_jinja(read_file(jinja), jinja, tokens));
+  auto at = (fs::path(folder) / kConfig).string() + ": chat_template";
+  if (auto found = config.find("chat_template")) {
+    if (found->is_list())  // several, by their names
+      for (auto& entry : found->list()) {
+        auto name = entry.find("name"), source = entry.find("template");
+        if (name && source && *name == "default")
+          return ChatTemplate(layout_of_jinja(source->is_text() ? source->text() : "", at, tokens));
+      }
+    check<ConfigError>(found->is_text(), at, ": expected a text, or a list with one that is named default");
+    return ChatTemplate(layout_of_jinja(found->text(), at, tokens));
+  }
+  fail<ConfigError>(
+      "chat_template: ", folder.empty() ? "there is no tokenizer's folder that could have one" : folder,
+      folder.empty() ? "" : " has none (no chat_template.jinja, no chat_template in tokenizer_config.json)",
+      "; name one with chat_template=NAME (", joined_names(), ") or a file");
+}
+}  // namespace bora::text

@@ -1,0 +1,28 @@
+// decoding.h -- the text of ids by the "decoder" of a tokenizer.json.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+#include "bora/text/tokenizer.h"
+#include "text/tokenizers/pattern.h"
+
+namespace bora::text {
+/// The texts of all ids, which a decoder looks at.
+struct TokenTexts {
+  std::vector<std::string> texts;  // by id
+  std::vector<bool> special;       // whether options may leave it out
+};
+struct DecodeStep {
+  enum class Kind { join, byte_level, byte_fallback, metaspace, replace, strip, strip_all };
+  Kind kind;
+  std::string content = {};  // a replacement, or the character in question
+  std::int64_t count = 0;    // of characters that strip takes from the front
+  bool first = true;         // whether Metaspace takes the first token's spaces away
+  std::optional<Pattern> pattern = {};
+};
+/// The steps of a "decoder"; without one tokens are joined by spaces. Throws IoError for those that are not supported.
+std::vector<DecodeStep> read_decoder(const std::optional<Node>&);
+/// The decoder refers to both arguments.
+std::unique_ptr<Decoder> make_decoder(const TokenTexts&, const std::vector<DecodeStep>&, DecodeOptions);
+}  // namespace bora::text
