@@ -81,6 +81,8 @@ Arrays interpret(const Program&, const Arrays& in);
 ProgramPtr simplify(const Program&);
 /// p without dead code, by structure alone: the last step of partitioning.
 std::shared_ptr<Program> sweep(const Program& p, bool collectives_are_effects);
+/// Does an instruction hold a Program: a loop, a branch, a call?
+bool holds_programs(const Program&);
 /// Does the instruction, or a Program that it holds, communicate with other ranks?
 bool communicates(const Instruction&);
 /// Has the instruction, or a Program that it holds, an effect: does it run although nobody reads its results?

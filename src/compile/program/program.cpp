@@ -19,12 +19,16 @@ Types Program::out_types() const {
 namespace {
 template <class T> bool any_here_or_held(const Instruction& i, const T& holds) {
   if (holds(i.primitive->traits)) return true;
+  if (!i.primitive->traits.holds) return false;
   for (auto& h : i.primitive->programs())
     for (auto& inner : h->code)
       if (any_here_or_held(inner, holds)) return true;
   return false;
 }
 }  // namespace
+bool holds_programs(const Program& p) {
+  return std::any_of(p.code.begin(), p.code.end(), [](auto& i) { return i.primitive->traits.holds; });
+}
 bool communicates(const Instruction& i) {
   return any_here_or_held(i, [](auto& t) { return t.collective; });
 }

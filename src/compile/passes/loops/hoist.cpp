@@ -115,6 +115,7 @@ ops::Scan turned(ops::Scan s) {
 }  // namespace
 
 ProgramPtr hoist(const ProgramPtr& p) {
+  if (!holds_programs(*p)) return p;
   auto r = std::make_shared<Program>(*p);
   r->code.clear();
   for (auto i : p->code) {

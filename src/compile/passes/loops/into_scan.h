@@ -111,6 +111,7 @@ class IntoScan {
 /// The Program with what Pass(p, k, scan).run() gives for each scan of two iterations or more, if that is not null, and
 /// `held` applied to all Programs in it.
 template <class Pass> ProgramPtr into_scans(const ProgramPtr& p, ProgramPtr (*held)(const ProgramPtr&)) {
+  if (!holds_programs(*p)) return p;
   auto r = std::make_shared<Program>(*p);
   bool any = false;
   for (auto& i : r->code) i.primitive = with_programs(i.primitive, held);

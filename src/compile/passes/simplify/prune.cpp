@@ -86,7 +86,7 @@ void drop_unread(Instruction& i, const Mask& read) {
 }  // namespace
 
 ProgramPtr prune(const ProgramPtr& p) {
-  if (std::all_of(p->code.begin(), p->code.end(), [](auto& i) { return !i.primitive->traits.holds; })) return p;
+  if (!holds_programs(*p)) return p;
   auto r = std::make_shared<Program>(*p);
   Mask live(p->vars.size());
   for (int v : p->out) live[idx(v)] = true;
