@@ -34,10 +34,16 @@ void RopeScaling::check() const {
   config::domain(std::isfinite(o.low) && o.low > 0, "low", o.low, "above 0");
   config::domain(std::isfinite(o.high) && o.high > o.low, "high", o.high, "above low");
 }
-Rope rope_from_hf(HfConfig& c, std::int64_t positions, double absent_theta) {
-  Rope r;
+Rope rope_from_hf(HfConfig& c, std::int64_t positions, double absent_theta, std::optional<double> absent_part) {
+  Rope r{.part = absent_part.value_or(1)};
+  auto read_part = [&](HfConfig& in) {
+    constexpr std::string_view field = "partial_rotary_factor";
+    if (!absent_part) return in.expect(field, 1.0);
+    r.part = in.number(field, r.part);
+    if (in.has(field) && !(r.part > 0 && r.part <= 1)) in.refuse(field, "a part above 0 and up to 1 is");
+  };
   r.theta = c.number("rope_theta", absent_theta);
-  c.expect("partial_rotary_factor", 1.0);
+  read_part(c);
   auto original = c.integer("original_max_position_embeddings", 0);
   if (c.has("rope_scaling") && c.has("rope_parameters")) c.refuse("rope_scaling", "rope_parameters says the same");
   c.ignore({"rope_scaling", "rope_parameters"});
@@ -45,7 +51,7 @@ Rope rope_from_hf(HfConfig& c, std::int64_t positions, double absent_theta) {
   if (!c.has(field)) return r;
   auto g = c.group(field);
   r.theta = g.number("rope_theta", r.theta);
-  g.expect("partial_rotary_factor", 1.0);
+  read_part(g);
   auto older = g.word("type", "default"), kind = g.word("rope_type", older);
   auto& s = r.scaling;
   auto optional = [&](std::string_view name) {

@@ -28,9 +28,11 @@ struct RopeScaling {
 struct Rope {
   double theta = 10000;
   RopeScaling scaling = {};
+  double part = 1;  // of a head's numbers, those that turn
 };
 /// rope_theta with rope_scaling, or rope_parameters (since transformers 5). Refuses other kinds of scaling.
-Rope rope_from_hf(HfConfig&, std::int64_t positions, double absent_theta);
+/// absent_part: `part` unless partial_rotary_factor says it; none: the model turns whole heads, and a part is refused.
+Rope rope_from_hf(HfConfig&, std::int64_t positions, double absent_theta, std::optional<double> absent_part = none);
 /// In the form that every version of transformers reads.
 void rope_to_hf(const Rope&, HfConfig&);
 
