@@ -35,6 +35,7 @@ std::vector<Kind> kinds() {
           {"gemma", "gemma", {"kv_heads=2", "hidden=10", "post_norms=true", "attention_cap=0.5", "final_cap=0.4"}},
           {"mixtral", "mixtral", {"kv_heads=2", "hidden=10", "experts=4", "router_loss=0.1", "router_z_loss=0.01"}},
           {"gptj", "gptj", {}},
+          {"gpt_neox", "gpt_neox", {"rotary=2", "parallel=false"}},
           {"opt", "opt", {}}};
 }
 /// Rows of several documents if they are packed; some targets do not count.

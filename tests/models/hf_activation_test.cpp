@@ -15,7 +15,8 @@ struct Place {
 /// Models whose config.json has a field for the activation.
 const std::vector<Place> kPlaces{{"gpt2", "activation_function"}, {"opt", "activation_function"},
                                  {"gptj", "activation_function"}, {"llama", "hidden_act"},
-                                 {"mixtral", "hidden_act"},       {"t5", "feed_forward_proj"}};
+                                 {"mixtral", "hidden_act"},       {"gpt_neox", "hidden_act"},
+                                 {"t5", "feed_forward_proj"}};
 using test::model_of;
 std::string setting(const config::Choice<Model>& m, std::string_view name) {
   return m->write_fields().find(name)->text;

@@ -50,6 +50,10 @@ std::vector<config::Choice<Model>> small() {
     if (row.type == "gptj")
       variants = {{"dropout=0.1", "embed_dropout=0.1", "attention_dropout=0.1"},
                   {"rotary=2", "tied=true", "hidden=24", "activation=relu"}};
+    if (row.type == "gpt_neox")
+      variants = {{"rotary=2", "dropout=0.1", "attention_dropout=0.1"},
+                  {"parallel=false", "tied=true", "hidden=24", "attention_bias=false", "activation=relu", "theta=100",
+                   "scaling.kind=linear", "scaling.factor=4"}};
     for (auto items : variants) {
       std::erase(items, "accumulate");
       for (auto common : {"layers=2", "embed=16", "positions=8"}) items.emplace_back(common);

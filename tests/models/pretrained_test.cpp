@@ -236,6 +236,7 @@ TEST_F(PretrainedTest, FieldsOfPublishedFilesThatChangeNothingAreKnown) {
                               {"gpt2_options", R"("_num_labels": 1, "is_decoder": false)"},
                               {"opt_plain", R"("is_encoder_decoder": false, "add_cross_attention": false)"},
                               {"gptj_plain", R"("is_decoder": false)"},
+                              {"gpt_neox_plain", R"("rotary_pct": 0.25, "rotary_emb_base": 10000)"},
                               {"llama_linear", R"("is_llama_config": true, "rope_interleaved": false)"},
                               {"llama_llama3", R"("max_sequence_length": 2048, "unsloth_fixed": true)"},
                               {"llama_yarn", R"("transformers.js_config": {"dtype": "q4"})"},

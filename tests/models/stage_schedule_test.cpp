@@ -97,7 +97,7 @@ TEST(StageSchedule, EveryModelStepsAsOneRankDoes) {
           EXPECT_NEAR(got.loss, want.loss, 2e-6) << what;
         }
   }
-  EXPECT_EQ(names, "gemma gpt2 gptj llama mixtral opt ");
+  EXPECT_EQ(names, "gemma gpt2 gpt_neox gptj llama mixtral opt ");
 }
 TEST(StageSchedule, ALossOfAllRowsHasNoPartsOf1F1B) {
   for (auto& model : in_stages()) {
