@@ -59,6 +59,7 @@ std::vector<Subject> subjects() {
   r.push_back({"adabelief", optim::adabelief({.learning_rate = 0.01, .moments = {.eps = 1e-3}})});
   r.push_back({"yogi", optim::yogi({.learning_rate = 0.01})});
   r.push_back({"radam", optim::radam({.learning_rate = 0.01})});
+  r.push_back({"adan", optim::adan({.learning_rate = 0.1, .weight_decay = 0.1, .mask = optim::by_layer})});
   r.push_back({"adadelta",
                optim::adadelta({.learning_rate = 0.5, .weight_decay = 0.1, .mask = optim::by_layer})});
   r.push_back({"sign_sgd", optim::sign_sgd({.learning_rate = 0.01})});

@@ -48,6 +48,7 @@ TEST(OptimWords, ATypeWithoutKeysHasOptaxsDefaults) {
   expect_word("adabelief", optim::adabelief());
   expect_word("yogi", optim::yogi());
   expect_word("radam", optim::radam());
+  expect_word("adan", optim::adan());
   expect_word("adadelta", optim::adadelta());
   expect_word("sign_sgd", optim::sign_sgd());
   expect_word("lars", optim::lars());
@@ -64,6 +65,8 @@ TEST(OptimWords, KeysAreTheFunctionsOptions) {
               optim::yogi({.learning_rate = 0.1, .moments = {0.8, 0.5, 0.01, 0, 0.5}}));
   expect_word("radam, lr: 0.1, beta1: 0.8, beta2: 0.9, eps: 0.01, threshold: 4, nesterov: true",
               optim::radam({.learning_rate = 0.1, .moments = {0.8, 0.9, 0.01, 0, 4, true}}));
+  expect_word("adan, lr: 0.1, beta1: 0.8, beta2: 0.5, beta3: 0.9, eps: 0.01, eps_root: 1e-3, weight_decay: 0.2",
+              optim::adan({.learning_rate = 0.1, .moments = {0.8, 0.5, 0.9, 0.01, 1e-3}, .weight_decay = 0.2}));
   expect_word("adadelta, lr: 0.5, rho: 0.5, eps: 1e-3, weight_decay: 0.1",
               optim::adadelta({.learning_rate = 0.5, .rho = 0.5, .eps = 1e-3, .weight_decay = 0.1}));
   expect_word("sign_sgd, lr: 0.1, weight_decay: 0.5",
@@ -80,7 +83,8 @@ TEST(OptimWords, KeysAreTheFunctionsOptions) {
               optim::schedule_free(base, 0.1, {.b1 = 0.8, .weight_lr_power = 1}));
 }
 TEST(OptimWords, DecayAndClippingAreThoseOfEveryType) {
-  for (std::string word : {"amsgrad", "adabelief", "yogi", "radam", "adadelta", "lars", "schedule_free"}) {
+  for (std::string word : {"amsgrad", "adabelief", "yogi", "radam", "adan", "adadelta", "lars",
+                           "schedule_free"}) {
     auto of = [&](const std::string& keys) {
       return updates(kind_of("{type: " + word + ", " + keys + ", " + kConstant + "}")->build(4).transform);
     };
@@ -93,7 +97,7 @@ TEST(OptimWords, NumbersOutsideOfTheirDomainsAreRefused) {
   for (std::string bad : {"adadelta, rho: 1", "adadelta, rho: -0.1", "radam, threshold: 3", "schedule_free, beta1: 0",
                           "schedule_free, weight_lr_power: -1", "lars, momentum: 1", "lars, trust_coefficient: -1",
                           "adabelief, eps: 0", "yogi, initial_accumulator_value: -1", "amsgrad, beta2: 1",
-                          "sign_sgd, lr: 0"})
+                          "sign_sgd, lr: 0", "adan, beta3: 1", "adan, eps_root: -1"})
     EXPECT_THROW((void)kind_of("{type: " + bad + "}"), ConfigError) << bad;
 }
 }  // namespace

@@ -114,6 +114,12 @@ struct ScaleByRadam {
 /// Adam that begins as momentum, until the variance of its mean of squares is known (Liu et al. 2020). Throws
 /// ValueError for a threshold below 4.
 Transform scale_by_radam(ScaleByRadam options = {});
+struct ScaleByAdan {
+  double b1 = 0.98, b2 = 0.92, b3 = 0.99, eps = 1e-8, eps_root = 0;
+};
+/// Over the root of a mean of squares, the mean of gradients and, as Nesterov's look ahead, that of their differences
+/// from step to step (Adan, Xie et al. 2022).
+Transform scale_by_adan(ScaleByAdan options = {});
 /// Updates times the root of the mean square of earlier updates over that of gradients (Zeiler 2012).
 Transform scale_by_adadelta(double rho = 0.9, double eps = 1e-6);
 /// The sign of each number.
@@ -291,6 +297,14 @@ struct RadamOptions {
   ScaleByRadam moments = {};
 };
 Transform radam(RadamOptions options = {});
+struct AdanOptions {
+  Schedule learning_rate = 1e-3;
+  ScaleByAdan moments = {.eps_root = 1e-8};
+  Schedule weight_decay = 0;
+  Mask mask = {};  // parameters that decay; default: all
+};
+/// Adan with decoupled weight decay, in Optax's form: the decay is added to the update.
+Transform adan(AdanOptions options = {});
 struct AdadeltaOptions {
   Schedule learning_rate = 1;
   double rho = 0.9, eps = 1e-6;
