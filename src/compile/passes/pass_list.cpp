@@ -22,17 +22,20 @@ constexpr Pass kPasses[] = {
     {"schedule", nullptr, nullptr, "splits collectives into start and wait, and moves the starts up"},
     {"plan", nullptr, nullptr, "gives every value a place and lets results reuse memory"},
 };
-std::string_view option_word(bool CompileOptions::*option) {
-  return option == nullptr ? "" : option == &CompileOptions::fuse ? "`fuse`" : "`pipeline`";
-}
 }  // namespace
 
 std::span<const Pass> passes() { return kPasses; }
+std::string_view scope_of(const Pass& p) { return p.run ? "Program" : "block"; }
+std::string_view option_of(const Pass& p) {
+  return p.option == nullptr ? "" : p.option == &CompileOptions::fuse ? "fuse" : "pipeline";
+}
 std::string pass_table() {
   std::string r = "| pass | of | option | what it does |\n|---|---|---|---|\n";
-  for (auto& p : kPasses)
-    r.append("| `").append(p.name).append("` | ").append(p.run ? "Program" : "block").append(" | ")
-        .append(option_word(p.option)).append(" | ").append(p.text).append(" |\n");
+  for (auto& p : kPasses) {
+    std::string_view option = option_of(p), quote = option.empty() ? "" : "`";
+    r.append("| `").append(p.name).append("` | ").append(scope_of(p)).append(" | ");
+    r.append(quote).append(option).append(quote).append(" | ").append(p.text).append(" |\n");
+  }
   return r;
 }
 }  // namespace bora::exec
