@@ -3,6 +3,8 @@
 #include <sstream>
 #include "app/commands.h"
 #include "bora/transport/transport.h"
+#include "compile/api/passes.h"
+#include "json/api/value.h"
 #include "support/text.h"
 #include "support/throws.h"
 
@@ -198,7 +200,7 @@ TEST(Arguments, MistakesAreOneLine) {
   EXPECT_EQ(
       problem_with({"tarin", "gpt.yaml"}),
       "unknown command 'tarin'; there are train, launch, plan, data, eval, logits, loss, generate, import, export, "
-      "inspect, tokenize, detokenize, train-tokenizer, comm, doctor, help");
+      "inspect, tokenize, detokenize, train-tokenizer, comm, passes, doctor, help");
   EXPECT_EQ(problem_with({"generate"}), "RUN is required; see bora --help");
   for (auto seed : {"-1", "99999999999999999999", "x"})
     EXPECT_NE(problem_with({"generate", "x", "--seed", seed}), "no error") << seed;
@@ -253,5 +255,26 @@ TEST(Arguments, HelpShowsDefaultsAndSettings) {
   EXPECT_EQ(said({"help", "lr"}), "  optimizer.lr                0.001    largest learning rate (short: lr)\n");
   EXPECT_EQ(said({"help", "modle"}), "no setting or group 'modle'; did you mean 'model'?");
   EXPECT_EQ(said({"help", "nothing"}), "no setting or group 'nothing'; `bora help` lists the settings");
+}
+TEST(Arguments, PassesAreThoseOfTheCompilersTable) {
+  auto text = said({"passes"});
+  auto list = json::parse(said({"passes", "--json"}), "passes");
+  auto passes = exec::passes();
+  ASSERT_EQ(list.list().size(), passes.size());
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    auto& p = passes[i];
+    auto& row = list.list()[i];
+    EXPECT_EQ(row.find("pass")->text(), p.name);
+    EXPECT_EQ(row.find("of")->text(), exec::scope_of(p));
+    EXPECT_EQ(row.find("text")->text(), p.text);
+    auto option = row.find("option");
+    EXPECT_EQ(option->is_null() ? "" : option->text(), exec::option_of(p)) << p.name;
+    auto line = text.find("\n" + std::string(p.name) + " ", at);
+    ASSERT_NE(line, text.npos) << p.name << " is not at its place in\n" << text;
+    at = line + 1;
+    EXPECT_TRUE(std::string_view(text).substr(at, text.find('\n', at) - at).ends_with(p.text)) << text;
+  }
+  EXPECT_TRUE(bora::test::has(text, "\nfuse                    block    fuse      gathers")) << text;
 }
 }  // namespace arguments_test
