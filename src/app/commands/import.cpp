@@ -1,21 +1,7 @@
 // A folder of Hugging Face's as the beginning of a run.
-#include <cstdio>
-#include <filesystem>
 #include "app/commands.h"
-#include "bora/io/tree.h"
-#include "bora/job/auto_sync_period.h"
-#include "bora/job/job.h"
-#include "bora/job/model.h"
-#include "bora/job/settings.h"
-#include "bora/job/trained_run.h"
-#include "bora/models/pretrained.h"
-#include "bora/text/tokenizer_files.h"
-#include "bora/train/loop.h"
-#include "bora/train/trainable.h"
-#include "shard/api/agree.h"
-#include "train/api/run_folder.h"
+#include "bora/job/hugging_face.h"
 
-namespace fs = std::filesystem;
 namespace bora::app {
 namespace {
 struct Import {
@@ -31,57 +17,7 @@ struct Import {
     flags.add("RUN", run_folder, "folder of the run, without checkpoints").required();
     flags.add("settings", settings, "key=value ..., for training: data=FILE, optimizer.type=lion, ..");
   }
-  Settings load() const {
-    for (std::string key : {"init_from=", "init_from.path=", "out="})
-      for (auto& item : settings)
-        check<ConfigError>(!item.starts_with(key), "import: '", item, "' cannot be set: DIR and RUN say it");
-    auto s = settings_of_pretrained(from, settings);
-    s.out = run_folder;
-    s = with_absolute_paths(s);
-    check_settings_without_data(s);
-    check_run_folder(s.out);
-    auto there = io::list_checkpoints(s.out + "/checkpoints");
-    bool cut_short = there.size() == 1 && there[0].step == 0 && !fs::exists(s.out + "/config.yaml");
-    check<ConfigError>(there.empty() || cut_short, "import: ", s.out,
-                       " has a checkpoint already; choose another folder");
-    return s;
-  }
-  int run() const {
-    auto s = load();
-    auto tokenizer = s.tokenizer->open();
-    check_init_from(s, *tokenizer, Resume::none);
-    return on_mesh({s, tokenizer, "import"}, [&](const Mesh& mesh) {
-      auto model = trainable_of(without_auto(s), *tokenizer, mesh.shape(), {.init = true});
-      auto said = models::load_pretrained(model->parameters(), s.init_from.path, *s.model, vocabulary_of(s, *tokenizer),
-                                          s.init_from.options());
-      model->begin_around_parameters();
-      auto mine = s;
-      auto path = tokenizer_path(s);
-      std::error_code error;
-      if (!path.empty() && fs::equivalent(fs::path(path).parent_path(), s.init_from.path, error))
-        mine = with_tokenizer_path(s, companions_of(s.out) + "/" + fs::path(path).filename().string());
-      mine.init_from = {};
-      std::unique_ptr<RunFolder> folder;  // on the first rank
-      on_first(mesh, "import: the files of the run", [&] {
-        folder = std::make_unique<RunFolder>(s.out);
-        text::copy_companions(s.init_from.path, companions_of(s.out), true);
-      });
-      Arrays keep;
-      auto saved = io::save_checkpoint(s.out + "/checkpoints", 0, io::leaves_of(model->state(), "", keep),
-                                       place_of(mesh), {{"seed", std::to_string(s.seed)}, {"settings", to_yaml(mine)}});
-      // Last: a folder with settings is a run, and whole; without them the same command makes it again.
-      on_first(mesh, "import: the settings of the run", [&] {
-        auto changed = write_config(s.out, mine);
-        said.insert(said.end(), changed.begin(), changed.end());
-      });
-      for (auto& line : said)
-        if (mesh.rank() == 0) std::printf("%s\n", line.c_str());
-      if (mesh.rank() == 0)
-        std::printf("model: %s from %s\ncheckpoint: %s\n", std::string(s.model->type()).c_str(),
-                    s.init_from.path.c_str(), saved.c_str());
-      return 0;
-    });
-  }
+  int run() const { return import_run(from, run_folder, settings); }
 };
 }  // namespace
 template const bool added<Import>;
