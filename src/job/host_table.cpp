@@ -1,6 +1,8 @@
 #include "bora/job/host_table.h"
 #include <set>
 #include "bora/base/error.h"
+#include "bora/job/settings.h"
+#include "bora/train/placement.h"
 
 namespace bora::job {
 namespace {
@@ -48,5 +50,8 @@ std::string host_table(const MeshShape& mesh, const MeshAxes& over, std::int64_t
             pad(ranges_text(replicas), 16) + ranges_text(rows) + " (" + std::to_string(count) + ")\n";
   }
   return text;
+}
+std::string host_table(const Settings& s, const MeshShape& mesh, std::int64_t ranks_per_host) {
+  return host_table(mesh, batch_axes(mappings_of(s.mesh, mesh).compute, mesh), s.batch, ranks_per_host);
 }
 }  // namespace bora::job

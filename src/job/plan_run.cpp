@@ -1,13 +1,20 @@
 #include "bora/job/plan_run.h"
+#include <algorithm>
 #include <cstdlib>
+#include "bora/base/parallel.h"
 #include "bora/data/data.h"
+#include "bora/job/host_table.h"
+#include "bora/job/job.h"
 #include "bora/job/model.h"
 #include "bora/job/settings.h"
 #include "bora/models/model.h"
 #include "bora/train/batch.h"
 #include "bora/train/loop.h"
+#include "bora/train/placement.h"
+#include "bora/train/process.h"
 #include "bora/train/trainable.h"
 #include "compile/api/executable.h"
+#include "kernels/api/gemm.h"
 
 namespace bora::job {
 HostModel host_of(const Settings& s) {
@@ -48,10 +55,27 @@ PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const M
     }
   r.text = plan_text(*r.model, batch, loop_settings(s, r.mesh.shape()), r.mesh.shape(), all,
                      r.classes[0].plan);
+  r.over = batch_axes(mappings_of(s.mesh, shape).compute, shape);
   for (auto part : {r.model->parameters(), r.model->base()})
     for (auto& slot : tree::slots(part))
       if (slot.leaf.defined()) r.parameters += slot.leaf.get().size();
   r.tokens = s.batch * batch.example.tokens.axis("position").size;
   return r;
+}
+std::string layout_text(const PlannedRun& run, const Settings& s) {
+  auto& shape = run.mesh.shape();
+  UseMesh scope(run.mesh);
+  UseMapping split(mappings_of(s.mesh, shape).compute);
+  return stages_text(s, shape) + placement_text(*run.model, placement_rules(s.mesh, shape), shape) +
+         "  rows of a step:\n" + host_table(shape, run.over, s.batch, run.mesh.links()->ranks_per_host);
+}
+std::function<ProcessBytes()> process_with(std::int64_t threads) {
+  auto most = std::make_shared<std::int64_t>(0);
+  return [most, threads, start = resident_bytes()]() -> ProcessBytes {
+    return [most, threads, bytes = process_bytes(start)] {
+      auto now = bytes() + (threads - thread_count()) * kernels::gemm_scratch_bytes();
+      return *most = std::max(*most, now);
+    };
+  };
 }
 }  // namespace bora::job

@@ -7,6 +7,7 @@
 #include "bora/job/settings.h"
 #include "bora/job/trained_run.h"
 #include "bora/models/model.h"
+#include "bora/named/named.h"
 #include "bora/nn/axes.h"
 #include "bora/ops/creation.h"
 #include "bora/shard/mesh.h"
@@ -162,5 +163,15 @@ int on_example(const ScoreFiles& words, const std::string& labels, std::string_v
     read_parameters(model->parameters(), folder, s, words.run, mesh);
     return f(*model, e, mesh);
   });
+}
+Array all_scores(models::Scorer& model, const training::Example& e) {
+  auto axes = e.tokens.axes();
+  auto scores = model.scores(e);
+  axes.push_back(scores.axis(nn::kVocab));
+  return aligned(scores, axes).array().concrete();
+}
+double mean_loss(models::Scorer& model, const training::Example& e) {
+  auto sum = model.loss(e).array().item<float>(), count = bora::sum(e.weights).array().item<float>();
+  return static_cast<double>(sum / count);
 }
 }  // namespace bora::job

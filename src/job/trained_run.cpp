@@ -167,4 +167,8 @@ void read_parameters(tree::Node parameters, const std::string& folder, const Set
     io::restore_leaves(parameters, folder, place_of(mesh), "params");
   });
 }
+void read_parameters(models::Generator& model, const std::string& folder, const Settings& s, const TrainedRun& words,
+                     const Mesh& mesh) {
+  read_parameters(model.parameters(), folder, s, words, mesh);
+}
 }  // namespace bora::job

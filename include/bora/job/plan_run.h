@@ -9,6 +9,7 @@ struct PlannedRun {
   std::shared_ptr<Trainable> model;    // without numbers
   std::vector<RankClass> classes;
   std::string text;                    // plan_text of all ranks
+  MeshAxes over = {};                  // mesh axes that split the rows
   std::int64_t parameters = 0, tokens = 0;  // of the model, of a step
 };
 /// A host like this one, whose job chooses algorithms of collectives as the settings (or their variables) say.
@@ -17,4 +18,9 @@ HostModel host_of(const Settings&);
 /// settings that do not fit.
 PlannedRun plan_run(const Settings&, const text::Tokenizer&, const MeshShape&, const Links&, bool pipeline,
                     const std::function<ProcessBytes()>& process);
+/// The stages, the rules that the axes of parameters and of a step's arrays took (placement_text), and host_table.
+std::string layout_text(const PlannedRun&, const Settings&);
+/// For plan_run: the memory of a process with these threads that began as this one is now. Kernels that one kind of
+/// rank has compiled are in the caches of this process for the next one, so the most so far counts.
+std::function<ProcessBytes()> process_with(std::int64_t threads);
 }  // namespace bora::job

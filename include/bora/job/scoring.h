@@ -5,6 +5,7 @@
 #include "bora/job/trained_run.h"
 
 namespace bora {
+class Array;
 namespace models {
 class Scorer;
 }  // namespace models
@@ -23,4 +24,8 @@ struct ScoreFiles {
 /// for files that do not fit each other or the model; IoError for files that cannot be read.
 int on_example(const ScoreFiles&, const std::string& labels, std::string_view command,
                const std::function<int(models::Scorer&, const training::Example&, const Mesh&)>& f);
+/// Scorer::scores as one array on every rank, [batch, position, vocab] with the example's order of axes.
+Array all_scores(models::Scorer&, const training::Example&);
+/// Scorer::loss over the sum of the example's weights.
+double mean_loss(models::Scorer&, const training::Example&);
 }  // namespace bora::job

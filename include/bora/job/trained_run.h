@@ -6,10 +6,15 @@
 #include <string_view>
 #include <vector>
 #include "bora/job/forward.h"
-#include "bora/tree/tree.h"
 
 namespace bora {
 enum class Resume : std::uint8_t;
+namespace models {
+class Generator;
+}  // namespace models
+namespace tree {
+struct Node;
+}  // namespace tree
 }  // namespace bora
 namespace bora::job {
 /// A run that was trained, and which of its checkpoints is read; or a folder of Hugging Face's.
@@ -39,4 +44,5 @@ std::string find_checkpoint(const TrainedRun&, const Mesh&);
 /// lora, those of the base plus the products of the adapters. Throws as it does, and if the checkpoint belongs to
 /// another base.
 void read_parameters(tree::Node parameters, const std::string& folder, const Settings&, const TrainedRun&, const Mesh&);
+void read_parameters(models::Generator&, const std::string& folder, const Settings&, const TrainedRun&, const Mesh&);
 }  // namespace bora::job

@@ -8,7 +8,6 @@
 #include "bora/job/settings.h"
 #include "bora/models/model.h"
 #include "bora/shard/mesh.h"
-#include "bora/train/placement.h"
 
 namespace bora::app {
 namespace {
@@ -67,9 +66,8 @@ struct Data {
       print_sources(s, data);
       print_examples(s, data, *tokenizer);
     });
-    std::printf(
-        "hosts and their rows of a step of %lld:\n%s", static_cast<long long>(s.batch),
-        host_table(shape, batch_axes(mappings_of(s.mesh, shape).compute, shape), s.batch, ranks_per_host).c_str());
+    std::printf("hosts and their rows of a step of %lld:\n%s", static_cast<long long>(s.batch),
+                host_table(s, shape, ranks_per_host).c_str());
     return 0;
   }
   static void print_sources(const Settings& s, const bora::data::Datasets& data) {

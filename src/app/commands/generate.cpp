@@ -9,41 +9,14 @@
 #include "bora/job/job.h"
 #include "bora/job/model.h"
 #include "bora/job/prompt.h"
+#include "bora/job/sampling.h"
 #include "bora/job/settings.h"
 #include "bora/job/trained_run.h"
 #include "bora/models/model.h"
-#include "bora/ops/creation.h"
-#include "bora/ops/indexing.h"
-#include "bora/ops/nn.h"
-#include "bora/ops/reductions.h"
-#include "bora/ops/sorting.h"
-#include "bora/ops/ufuncs.h"
-#include "bora/random/random.h"
 #include "bora/shard/mesh.h"
 
 namespace bora::app {
 namespace {
-/// How a token is chosen.
-struct Sampling {
-  double temperature = 1, top_p = 1;
-  std::int64_t top_k = 0;
-  /// Scores of the next token, f32 [vocab] -> a token, i32.
-  Array operator()(const Array& scores, const Array& key) const {
-    if (temperature < 1e-6) return argmax(scores, -1);  // the limit; dividing by less overflows f32
-    auto s = scores / temperature;
-    if (top_k > 0 && top_k < scores.shape()[0]) s = at_least(s, view(bora::top_k(s, top_k).values, -1));
-    if (top_p < 1) {
-      auto sorted = sort(s);  // a token stays if those below it and itself have more than 1 - p
-      auto kept = where(cumsum(softmax(sorted)) > 1 - top_p, sorted, view(sorted, -1));
-      s = at_least(s, amin(kept));
-    }
-    return random::categorical(key, s);
-  }
-
- private:
-  static Array at_least(const Array& s, const Array& least) { return where(s < least, -1e30, s); }
-};
-
 struct Generate {
   static constexpr std::string_view name = "generate",
                                     help = "text from a run's newest checkpoint, or from a folder of Hugging Face's";
@@ -87,11 +60,10 @@ class Writer {
   Writer(const Generate& g, const Settings& s, const Mesh& mesh, std::shared_ptr<const text::Tokenizer> tokenizer)
       : g_(g), mesh_(mesh), tokenizer_(std::move(tokenizer)), ends_(end_ids(g.words, *tokenizer_)) {
     auto folder = find_checkpoint(g.words, mesh);
-    auto pick = [sampling = g.sampling, known = tokenizer_->size()](const Array& scores, const Array& key) {
-      return sampling(scores.shape()[0] > known ? view(scores, range(0, known)) : scores, key);
-    };
+    auto pick = g.sampling;
+    pick.tokens = tokenizer_->size();
     model_ = generator_of(s, *tokenizer_, mesh.shape(), pick);
-    read_parameters(model_->parameters(), folder, s, g.words, mesh);
+    read_parameters(*model_, folder, s, g.words, mesh);
     positions_ = s.model->positions();
   }
   void write(const std::string& text) const {
@@ -123,8 +95,7 @@ class Writer {
       if (seen == positions_) model_->restart(), seen = 0;  // the window moves: every token gets another position
       std::vector<std::int32_t> unseen(seen ? ids.end() - 1 : ids.end() - n, ids.end());
       seen += static_cast<std::int64_t>(unseen.size());
-      auto last = array(static_cast<std::int32_t>(n - 1));
-      auto token = model_->next(unseen, random::fold_in(random::fold_in(key_, drawn_++), last));
+      auto token = model_->next(unseen, draw_key(g_.seed, drawn_++, n - 1));
       ids.push_back(token.item<std::int32_t>());
       if (ends_.contains(ids.back())) break;
       give(until.next(decoder.next(ids.back())));
@@ -154,7 +125,6 @@ class Writer {
   std::set<std::int32_t> ends_;
   std::unique_ptr<models::Generator> model_;
   std::int64_t positions_ = 0, drawn_ = 0;
-  Array key_ = random::key(g_.seed);
   bool has_inputs_ = false;
 };
 /// A conversation: a user's turns line by line, and the answers.

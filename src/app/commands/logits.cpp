@@ -3,11 +3,7 @@
 #include "app/commands.h"
 #include "bora/io/npy.h"
 #include "bora/job/scoring.h"
-#include "bora/models/model.h"
-#include "bora/named/named.h"
-#include "bora/nn/axes.h"
 #include "bora/shard/mesh.h"
-#include "bora/train/example.h"
 #include "bora/transport/transport.h"
 
 namespace fs = std::filesystem;
@@ -31,10 +27,7 @@ struct Logits {
       check<ConfigError>(!fs::is_directory(out), "--out ", out, " is a folder; give a .npy file in it");
     }
     return on_example(words, {}, name, [&](models::Scorer& model, const training::Example& e, const Mesh& mesh) {
-      auto axes = e.tokens.axes();
-      auto scores = model.scores(e);
-      axes.push_back(scores.axis(nn::kVocab));
-      auto whole = aligned(scores, axes).array().concrete();
+      auto whole = all_scores(model, e);
       if (mesh.rank() == 0) save_npy(out, whole);
       return 0;
     });

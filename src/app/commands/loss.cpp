@@ -3,10 +3,7 @@
 #include "app/commands.h"
 #include "base/api/json.h"
 #include "bora/job/scoring.h"
-#include "bora/models/model.h"
-#include "bora/named/reduce.h"
 #include "bora/shard/mesh.h"
-#include "bora/train/example.h"
 
 namespace bora::app {
 namespace {
@@ -26,8 +23,8 @@ struct Loss {
   }
   int run() const {
     return on_example(words, labels, name, [&](models::Scorer& model, const training::Example& e, const Mesh& mesh) {
-      auto sum = model.loss(e).array().item<float>(), count = bora::sum(e.weights).array().item<float>();
-      if (mesh.rank() == 0) std::printf("loss: %s\n", number_text(static_cast<double>(sum / count)).c_str());
+      auto loss = mean_loss(model, e);
+      if (mesh.rank() == 0) std::printf("loss: %s\n", number_text(loss).c_str());
       return 0;
     });
   }

@@ -5,17 +5,13 @@
 #include "app/commands.h"
 #include "base/api/file.h"
 #include "bora/base/parallel.h"
-#include "kernels/api/gemm.h"
 #include "bora/job/auto_sync_period.h"
-#include "bora/job/host_table.h"
 #include "bora/job/job.h"
 #include "bora/job/plan_run.h"
 #include "bora/job/settings.h"
 #include "bora/shard/link_speed.h"
 #include "bora/text/tokenizer.h"
 #include "bora/train/local_settings.h"
-#include "bora/train/placement.h"
-#include "bora/train/process.h"
 #include "bora/transport/forecast.h"
 
 namespace bora::app {
@@ -95,14 +91,7 @@ struct Plan {
     auto of_host = static_cast<double>(between.ranks_per_host > 0 ? between.ranks_per_host : ranks);
     auto share = static_cast<std::int64_t>((cores > 0 ? cores : thread_count()) / of_host);
     auto threads = s.mesh.threads > 0 ? s.mesh.threads : std::max<std::int64_t>(1, share);
-    // Kernels that one class of ranks has compiled are in the caches of this process for the next one.
-    std::int64_t most = 0;
-    auto process = [&most, threads, start = resident_bytes()]() -> ProcessBytes {
-      return [&most, threads, bytes = process_bytes(start)] {
-        auto now = bytes() + (threads - thread_count()) * kernels::gemm_scratch_bytes();
-        return most = std::max(most, now);
-      };
-    };
+    auto process = process_with(threads);
     auto p = plan_run(without_auto(s), *tokenizer, shape, between, pipeline, process);
     std::vector<OtherWire> wires;
     for (auto gradients : predicts() ? gradients_allowed(s, host.algorithms) : std::vector<Gradients>{}) {
@@ -114,18 +103,13 @@ struct Plan {
                          own ? p.classes : plan_run(other, *tokenizer, shape, between, pipeline, process).classes});
       } catch (const DtypeError&) {}  // gradients of f64 travel as they are
     }
-    UseMesh scope(p.mesh);
-    UseMapping split(mappings_of(s.mesh, shape).compute);
-    auto over = batch_axes(current_mapping(), shape);
-    std::printf("%s%s%s  rows of a step:\n%s", p.text.c_str(), stages_text(s, shape).c_str(),
-                placement_text(*p.model, placement_rules(s.mesh, shape), shape).c_str(),
-                host_table(shape, over, s.batch, between.ranks_per_host).c_str());
+    std::printf("%s%s", p.text.c_str(), layout_text(p, s).c_str());
     if (!predicts()) return 0;
     host.cores = cores, host.gflops_per_core = gflops, host.gbytes_per_s = memory;
     host.spread = spread / 100, host.mtbf_hours = mtbf;
     auto kept = s.checkpoint.every > 0 ? s.checkpoint.every : s.steps;  // so many steps are made again at most
     if (s.elastic.snapshot > 0) kept = std::min(kept, s.elastic.snapshot);
-    auto prediction = predict(p.classes, wires, shape, between, host, over, p.parameters, p.tokens, kept);
+    auto prediction = predict(p.classes, wires, shape, between, host, p.over, p.parameters, p.tokens, kept);
     if (s.wire.low_rank()) {  // is of sums in every step: local steps were not looked at
       prediction.wires = {{"powersgd", prediction.now}};
       prediction.axis.clear(), prediction.replicas = 1, prediction.penalty = 0;
