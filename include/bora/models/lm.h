@@ -3,6 +3,7 @@
 #pragma once
 #include "bora/models/contract.h"
 #include "bora/models/loss.h"
+#include "bora/models/parameter.h"
 #include "bora/models/tuning.h"
 #include "bora/nn/policy.h"
 #include "bora/train/task.h"

@@ -4,16 +4,21 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 #include "bora/config/choice.h"
-#include "bora/named/axis.h"
 
 namespace bora {
+class Array;
 class AxisMapping;
 class NamedArray;
 class Trainable;
 namespace nn {
 struct Linear;
 }  // namespace nn
+namespace tree {
+struct Node;
+}  // namespace tree
 namespace training {
 struct Example;
 }  // namespace training
@@ -24,6 +29,7 @@ class HfConfig;
 struct HfNames;
 struct HfWeight;
 struct ModelOptions;
+struct Parameter;
 
 /// A model (contract.h) that a task, a generator or a scorer shares.
 using AnyModelPtr = std::shared_ptr<const AnyModel>;
@@ -50,11 +56,6 @@ class Generator {
   /// The choice after these tokens, which follow those given since restart(). Staged once for each number of tokens.
   /// Throws ValueError if there are more than the model's positions in all, and before read() if it has an encoder.
   virtual Array next(const std::vector<std::int32_t>& tokens, const Array& key) = 0;
-};
-/// A leaf of a model: its path and the axes of its array.
-struct Parameter {
-  std::string path;
-  std::vector<Axis> axes;
 };
 /// The forward pass without its type, for parameters that were trained.
 class Scorer {

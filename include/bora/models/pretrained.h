@@ -1,6 +1,7 @@
 // pretrained.h -- the parameters of a model from a folder of Hugging Face's, and into one. Which tensor holds which
 // leaf is the model's (hugging_face.h); here are folders, names and sizes.
 #pragma once
+#include "bora/base/dtype.h"
 #include "bora/models/hugging_face.h"
 #include "bora/models/model.h"
 

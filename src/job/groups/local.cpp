@@ -1,4 +1,5 @@
 // Rules of local steps with the optimizer, the model, the batch and its mesh.
+#include "bora/models/parameter.h"
 #include "bora/nn/axes.h"
 #include "bora/optim/kind.h"
 #include "bora/shard/link_speed.h"

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include "bora/data/data.h"
 #include "bora/job/job.h"
+#include "bora/models/parameter.h"
 #include "bora/nn/axes.h"
 #include "bora/nn/pipeline_plan.h"
 #include "bora/nn/policy.h"

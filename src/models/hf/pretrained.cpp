@@ -6,6 +6,7 @@
 #include "bora/base/text.h"
 #include "bora/io/safetensors.h"
 #include "bora/io/tree.h"
+#include "bora/models/parameter.h"
 #include "bora/nn/axes.h"
 #include "bora/ops/accumulator.h"
 #include "bora/ops/manipulation.h"

@@ -3,6 +3,7 @@
 #include "base/api/file.h"
 #include "bora/fx/jit.h"
 #include "bora/io/tree.h"
+#include "bora/models/parameter.h"
 #include "bora/models/pretrained.h"
 #include "bora/nn/axes.h"
 #include "bora/ops/indexing.h"
