@@ -7,13 +7,13 @@ import re
 import statistics
 import sys
 
-# As they are, rounded up. The numbers may fall: the goals are 1,500 lines and 40 headers.
-MEDIAN = 3300
-LAYERS = {"app": 4250, "array": 1050, "base": 250, "compile": 3450, "config": 1150, "data": 1400, "fx": 3900, "io":
-          1500, "job": 4850, "json": 300, "kernels": 950, "launch": 500, "models": 8050, "named": 4800, "nn":
-          5850, "ops": 4250, "optim": 5250, "random": 4300, "shard": 3250, "text": 500, "track": 850,
+# As they are, rounded up. The numbers may fall: the goal of the median is 1,500 lines.
+MEDIAN = 3200
+LAYERS = {"app": 2200, "array": 1050, "base": 250, "compile": 3450, "config": 1150, "data": 1400, "fx": 3900, "io":
+          1500, "job": 4800, "json": 300, "kernels": 950, "launch": 500, "models": 8050, "named": 4800, "nn":
+          5850, "ops": 4250, "optim": 5300, "random": 4300, "shard": 3250, "text": 500, "track": 850,
           "train": 5100, "transport": 1000, "tree": 2650}
-APP_HEADERS = 63
+APP_HEADERS = 40
 
 root = pathlib.Path(sys.argv[1]).resolve()
 folders = [root / "include", root / "transport/include", root / "src", root / "transport/src"]
