@@ -28,8 +28,9 @@ bool MeshSizes::open() const {
   return std::any_of(begin(), end(), [](auto& a) { return a.size == -1; });
 }
 std::int64_t MeshSizes::ranks() const {
+  constexpr std::int64_t most = std::int64_t{1} << 60;
   std::int64_t n = 1;
-  for (auto& a : axes_) n = std::min(n * std::max<std::int64_t>(a.size, 1), std::int64_t{1} << 31);
+  for (auto& a : axes_) n = a.size > 1 && n > most / a.size ? most : n * std::max<std::int64_t>(a.size, 1);
   return n;
 }
 std::string to_string(const MeshSizes& m) {

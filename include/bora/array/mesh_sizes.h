@@ -17,7 +17,7 @@ class MeshSizes {
   bool empty() const { return axes_.empty(); }
   const std::vector<MeshAxis>& axes() const { return axes_; }
   bool open() const;           // one size is -1
-  std::int64_t ranks() const;  // product of the sizes that are given, at most 2^31
+  std::int64_t ranks() const;  // product of the sizes that are given, at most 2^60
   friend std::string to_string(const MeshSizes&);
   friend bool operator==(const MeshSizes&, const MeshSizes&) = default;
  private:

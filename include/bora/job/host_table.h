@@ -11,6 +11,6 @@ namespace bora::job {
 /// also across hosts.
 /// ranks_per_host: 0: all ranks are on one host. Throws ConfigError if it does not divide the ranks.
 std::string host_table(const MeshShape&, const MeshAxes& over, std::int64_t batch, std::int64_t ranks_per_host);
-/// Of a run with these settings on a mesh.
+/// The table of a run with these settings on a mesh.
 std::string host_table(const Settings&, const MeshShape&, std::int64_t ranks_per_host);
 }  // namespace bora::job
