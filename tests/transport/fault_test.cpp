@@ -458,7 +458,7 @@ TEST(Processes, AnExitWithoutLeavingIsALoss) {
   }
 }
 TEST(Processes, FewFilesAreEnoughOrAClearError) {
-  Job enough(4, "meet", {{"TEST_FILES", "64"}});
+  Job enough(4, "meet", {{"TEST_FILES", "128"}});
   for (auto& p : enough.ranks) EXPECT_EQ(p->finish(), 0) << p->output();
   Job few(2, "meet", {{"TEST_FILES", "24"}});
   for (auto& p : few.ranks) {
