@@ -9,8 +9,8 @@ set(BORA_HIDDEN exec:: json:: kernels:: ops:: transport:: registered_primitive r
   data::ByteReader data::Chunk data::JsonCursor data::JsonProblem data::RecordReader detail::Team job::check_group
   linalg::Reflection models::T5 text::AddedTokens text::Charsmap text::Merges text::PreTokenizer text::UnigramModel
   text::WordCache)
-# Names in those namespaces that public headers declare.
-set(BORA_SHOWN param_rules::detail::no_fields
+# Names in those namespaces that public headers declare, and the table of passes, which the command prints.
+set(BORA_SHOWN param_rules::detail::no_fields exec::option_of exec::passes exec::scope_of
   transport::Context transport::JoinTimeout transport::RankLost transport::Work
   transport::check_options transport::check_wire transport::clock_offset transport::config_from_environment
   transport::dump_on_sigusr2 transport::explain transport::forecast transport::join transport::local

@@ -152,13 +152,17 @@ function(bora_finish_library)
     LINK_DEPENDS ${PROJECT_BINARY_DIR}/exports.map)
 endfunction()
 
-# The command consists of the objects: it reads headers of layers that are no programs'.
+# The command: the layers launch and app, with libbora.so.
 function(bora_app)
   set_source_files_properties(src/app/main.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)   # tests have their own
   bora_layer(app LINK yaml-cpp)
   target_compile_definitions(bora_app PRIVATE BORA_VERSION="${PROJECT_VERSION}")
-  add_executable(bora_cli ${BORA_OBJECTS})
-  set_target_properties(bora_cli PROPERTIES OUTPUT_NAME bora LINKER_LANGUAGE CXX)
-  target_link_libraries(bora_cli PRIVATE bora_app bora_launch bora_needs OpenSSL::SSL)
-  add_dependencies(bora_cli bora)   # what is installed together is built together
+  add_executable(bora_cli $<TARGET_OBJECTS:bora_app> $<TARGET_OBJECTS:bora_launch>)
+  target_link_libraries(bora_cli PRIVATE bora bora_flags yaml-cpp OpenSSL::SSL Threads::Threads)
+  # It finds the library beside itself (built) or in lib (installed), so that both may be moved together. An RPATH goes
+  # before LD_LIBRARY_PATH, which may name another installation for programs that the command starts.
+  file(RELATIVE_PATH libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(bora_cli PROPERTIES OUTPUT_NAME bora LINKER_LANGUAGE CXX BUILD_WITH_INSTALL_RPATH ON
+    INSTALL_RPATH "$ORIGIN;$ORIGIN/${libraries}")
+  target_link_options(bora_cli PRIVATE -Wl,--disable-new-dtags)
 endfunction()

@@ -1,7 +1,6 @@
 #include "bora/text/line_filter.h"
 #include <cstdio>
 #include <iostream>
-#include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "json/api/value.h"
@@ -42,6 +41,18 @@ std::string text_of_json(const std::string& line) {
   auto j = json::parse_or_null(line);
   check<ValueError>(j.is_text(), "expected a JSON string, such as \"two\\nlines\"");
   return j.text();
+}
+std::vector<std::int32_t> ids_of_json(const std::string& line) {
+  auto j = json::parse_or_null(line);
+  std::vector<std::int32_t> ids;
+  bool right = j.is_list();
+  if (right)
+    for (auto& id : j.list()) {
+      right = right && id.is_natural() && id.natural() <= 0x7fffffff;
+      if (right) ids.push_back(static_cast<std::int32_t>(id.natural()));
+    }
+  check<ValueError>(right, "expected a JSON array of ids, such as [17, 4]");
+  return ids;
 }
 std::string json_of_text(const std::string& text) { return json::quoted(text); }
 }  // namespace bora::text

@@ -2,22 +2,9 @@
 #include "app/commands.h"
 #include "bora/text/line_filter.h"
 #include "bora/text/tokenizer.h"
-#include "json/api/value.h"
 
 namespace bora::app {
 namespace {
-std::vector<std::int32_t> ids_of(const std::string& line) {
-  auto j = json::parse_or_null(line);
-  std::vector<std::int32_t> ids;
-  bool right = j.is_list();
-  if (right)
-    for (auto& id : j.list()) {
-      right = right && id.is_natural() && id.natural() <= 0x7fffffff;
-      if (right) ids.push_back(static_cast<std::int32_t>(id.natural()));
-    }
-  check<ValueError>(right, "expected a JSON array of ids, such as [17, 4]");
-  return ids;
-}
 struct Detokenize {
   static constexpr std::string_view name = "detokenize",
                                     help = "the text of each line of stdin, a JSON array of ids: tokenize's way back";
@@ -32,7 +19,7 @@ struct Detokenize {
   int run() const {
     auto t = text::tokenizer_at(tokenizer, false);
     text::change_lines(name, [&](const std::string& line) {
-      auto text = t->decode(ids_of(line));
+      auto text = t->decode(text::ids_of_json(line));
       return json ? text::json_of_text(text) : text;
     });
     return 0;
