@@ -75,6 +75,10 @@ expect("pkg-config does not follow the moved library: ${flags}" flags MATCHES "-
 must(${compiler} -std=c++20 -g1 ${SOURCE}/main.cpp ${flags} -Wl,-rpath,${installed}/${LIBDIR} -o ${WORK}/by_pkg_config)
 must(${WORK}/by_pkg_config)
 
+# The command uses its own library, whichever LD_LIBRARY_PATH names.
+file(WRITE ${WORK}/other/libbora.so.0 "")
+must(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/other ${installed}/bin/bora help)
+
 # Licence and docs
 foreach(file LICENSE README.md docs/numerics.md docs/api_index.md examples/quickstart.cpp)
   expect("not installed: ${file}" EXISTS ${installed}/share/doc/bora/${file})
