@@ -458,8 +458,10 @@ TEST(Processes, AnExitWithoutLeavingIsALoss) {
   }
 }
 TEST(Processes, FewFilesAreEnoughOrAClearError) {
-  Job enough(4, "meet", {{"TEST_FILES", "128"}});
-  for (auto& p : enough.ranks) EXPECT_EQ(p->finish(), 0) << p->output();
+  for (auto [carrier, files] : {std::pair{"auto", "64"}, {"auto", "80"}, {"tcp", "64"}, {"zmq", "80"}}) {
+    Job enough(4, "meet", {{"TEST_FILES", files}, {"BORA_CARRIER", carrier}});
+    for (auto& p : enough.ranks) EXPECT_EQ(p->finish(), 0) << carrier << ": " << p->output();
+  }
   Job few(2, "meet", {{"TEST_FILES", "24"}});
   for (auto& p : few.ranks) {
     EXPECT_EQ(p->finish(), 2) << p->output();

@@ -1,4 +1,5 @@
-// One verdict for all ranks lists every difference: builds, sizes, protocols, dtypes.
+// One verdict for all ranks lists every difference: builds, sizes, protocols, dtypes. A process may say its handshake
+// again, on other connections and on one.
 #include <fstream>
 #include "base/api/bytes.h"
 #include "control/control_plane.h"
@@ -42,11 +43,12 @@ struct Stranger {
 };
 constexpr const char* all_dtypes = "bool u8 i32 i64 u32 bf16 f32 f64 complex64 complex128 i8 i16 u16 u64 f16";
 std::string handshake(std::uint32_t protocol, int rank, int size, const std::string& dtypes,
-                      const std::string& on = "machine", const std::string& address = "data://127.0.0.1:1") {
+                      const std::string& on = "machine", const std::string& address = "data://127.0.0.1:1",
+                      const std::string& process = "nonce") {
   ByteWriter w;
   w.num(JoinMessage::handshake).num(kMagic).num(protocol).num(rank).num(size).num(std::int32_t{4711});
   if (protocol != kProtocol) return w.text("something else").num(1.5).take();
-  for (std::string text : {"", "", "elsewhere", on.c_str(), address.c_str(), "nonce", "", ""}) w.text(text);
+  for (std::string text : {"", "", "elsewhere", on.c_str(), address.c_str(), process.c_str(), "", ""}) w.text(text);
   return w.text(dtypes).text("").take();
 }
 TEST(Handshake, OneVerdictAlsoNamesOtherProtocolsAndDtypes) {
@@ -104,6 +106,40 @@ TEST(Handshake, NonsenseOnTheControlPlaneIsTheEndOfItsRank) {
     root.join();
     EXPECT_HAS(error, "rank 1 (host elsewhere, pid 4711) lost: said what makes no sense: ");
   }
+}
+TEST(Handshake, OneProcessMaySayItAgainAndAnotherMayNot) {
+  int port = free_port();
+  std::string error;
+  std::thread root([&] {
+    try {
+      join(config_for(0, 3, port, Carrier::zmq))->barrier(everybody(3));
+    } catch (const RankLost& e) { error = e.what(); }
+  });
+  auto first = handshake(kProtocol, 1, 3, all_dtypes, machine(), "tcp://127.0.0.1:1", "first");
+  auto other = handshake(kProtocol, 1, 3, all_dtypes, machine(), "tcp://127.0.0.1:1", "other");
+  auto last = handshake(kProtocol, 2, 3, all_dtypes, machine(), "tcp://127.0.0.1:1", "last");
+  Stranger once(port), again(port), twin(port), third(port);
+  auto missing = [](Stranger& s) {
+    Frame f;
+    while (!s.s.receive(f)) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return static_cast<JoinMessage>(f.view()[0]) == JoinMessage::missing;
+  };
+  once.s.send(first, false);
+  once.s.send(first, false);
+  EXPECT_TRUE(missing(once));
+  EXPECT_HAS(twin.verdict(other), "rank 1 was started twice: rank 1 (host elsewhere, pid 4711) and rank 1 (host ");
+  again.s.send(first, false);  // while rank 0 still holds the connection before it for alive
+  EXPECT_TRUE(missing(again));
+  once.s.close();  // which does not count any more
+  again.s.send(first, false);
+  third.s.send(last, false);
+  EXPECT_EQ(again.verdict(first), "accepted");
+  EXPECT_EQ(third.verdict(last), "accepted");
+  again.s.send(first, false);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  again.s.close();
+  root.join();
+  EXPECT_HAS(error, "rank 1 (host elsewhere, pid 4711) lost: connection closed");
 }
 TEST(Handshake, HandshakesThatEndTooEarlyAreIgnored) {
   int port = free_port();

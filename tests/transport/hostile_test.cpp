@@ -56,12 +56,12 @@ struct Guarded {
   Socket router{context, ZMQ_ROUTER};
   int port = 0;
   std::unique_ptr<Gate> gate;
-  explicit Guarded(std::size_t strangers) {
+  explicit Guarded(std::size_t strangers, std::size_t ranks) {
     router.set(ZMQ_LINGER, 0);
     listen_with(router, std::nullopt);
     auto listener = listen_at("127.0.0.1", 0);
     port = bora::transport::port_of(listener.get());
-    gate = std::make_unique<Gate>(std::move(listener), router, strangers, 10000);
+    gate = std::make_unique<Gate>(std::move(listener), router, strangers, ranks, 10000);
   }
   ~Guarded() { router.close(); }
 };
@@ -84,7 +84,7 @@ template <class F> bool soon(F f) {
   return false;
 }
 TEST(GateTest, FewStrangersAtATimeAndThoseWhoAreKnownStay) {
-  Guarded g(4);
+  Guarded g(4, 1);
   ZmqContext context;
   Socket dealer(context, ZMQ_DEALER);
   dealer.set(ZMQ_LINGER, 0);
@@ -94,7 +94,7 @@ TEST(GateTest, FewStrangersAtATimeAndThoseWhoAreKnownStay) {
   ASSERT_TRUE(soon([&] { return g.router.receive(id); }));
   ASSERT_TRUE(g.router.receive(f));
   EXPECT_EQ(f.size(), 300000u);
-  g.gate->keep(f.connection());
+  EXPECT_TRUE(g.gate->keep(f.connection()));
   std::vector<Descriptor> many;
   for (int k = 0; k < 40; ++k) {
     many.push_back(connection(g.port));
@@ -122,6 +122,35 @@ TEST(GateTest, FewStrangersAtATimeAndThoseWhoAreKnownStay) {
   ASSERT_TRUE(soon([&] { return g.router.receive(id); }));
   ASSERT_TRUE(g.router.receive(f));
   EXPECT_EQ(f.view(), "still here");
+}
+TEST(GateTest, RanksThatComeAtOnceDoNotDisplaceEachOther) {
+  Guarded g(2, 5);
+  std::vector<Descriptor> many;
+  auto come = [&](std::size_t n) {
+    while (many.size() < n) {
+      many.push_back(connection(g.port));
+      EXPECT_EQ(::send(many.back().get(), "\xff\0\0\0\0\0\0\0\1\x7f", 10, MSG_NOSIGNAL), 10);
+    }
+    std::this_thread::sleep_for(100ms);
+    return std::count_if(many.begin(), many.end(), closed);
+  };
+  EXPECT_EQ(come(7), 0);
+  EXPECT_EQ(come(9), 2);
+}
+TEST(GateTest, SaysWhetherAConnectionIsStillThere) {
+  Guarded g(2, 1);
+  ZmqContext context;
+  Socket dealer(context, ZMQ_DEALER);
+  dealer.set(ZMQ_LINGER, 0);
+  ASSERT_EQ(zmq_connect(dealer.get(), ("tcp://127.0.0.1:" + std::to_string(g.port)).c_str()), 0);
+  dealer.send("here", false);
+  Frame f;
+  ASSERT_TRUE(soon([&] { return g.router.receive(f); }));
+  ASSERT_TRUE(g.router.receive(f));
+  EXPECT_TRUE(g.gate->keep(f.connection()));
+  dealer.close();
+  EXPECT_TRUE(soon([&] { return !g.gate->keep(f.connection()); }));
+  EXPECT_FALSE(g.gate->keep(-1));
 }
 }  // namespace
 }  // namespace bora::transport::hostile_test

@@ -39,8 +39,8 @@ std::string host_of(const SocketAddress& a) {
 }
 }  // namespace
 
-Gate::Gate(Descriptor listener, Socket& inside, std::size_t strangers, int patience_ms)
-    : name_("bora-gate-" + hex(random_bytes(16))), most_(strangers), patience_ms_(patience_ms),
+Gate::Gate(Descriptor listener, Socket& inside, std::size_t strangers, std::size_t ranks, int patience_ms)
+    : name_("bora-gate-" + hex(random_bytes(16))), most_(strangers + ranks), patience_ms_(patience_ms),
       listener_(std::move(listener)) {
   // Abstract names are visible to all users of a host.
   inside.set(ZMQ_IPC_FILTER_UID, static_cast<int>(::geteuid()));
@@ -54,42 +54,46 @@ Gate::Gate(Descriptor listener, Socket& inside, std::size_t strangers, int patie
   thread_ = start_thread("the gate of its port", [this] { run(); });
 }
 Gate::~Gate() {
-  stop_ = true;
+  close();
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
   wakeup_.ring();
   thread_.join();
 }
-void Gate::keep(int descriptor) {
+bool Gate::keep(int descriptor) {
+  std::lock_guard lock(mutex_);
   UnixAddress peer("");
   peer.size = sizeof peer.text;
-  if (descriptor < 0 || ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer.text), &peer.size) != 0) return;
+  if (descriptor < 0 || ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer.text), &peer.size) != 0)
+    return false;
   // The name bound by connect_inner.
   std::string_view name(peer.text.sun_path + 1,
                         peer.size - std::min<std::size_t>(peer.size, offsetof(sockaddr_un, sun_path) + 1));
-  if (!name.starts_with(name_ + "-")) return;
+  if (!name.starts_with(name_ + "-")) return false;
   std::uint32_t id = 0;
   std::from_chars(name.data() + name_.size() + 1, name.data() + name.size(), id);
-  {
-    std::lock_guard lock(mutex_);
-    keep_.push_back(id);
-  }
-  wakeup_.ring();
+  auto found = passages_.find(id);
+  return found != passages_.end() && (found->second.kept = true);
 }
 void Gate::close() {
-  {
-    std::lock_guard lock(mutex_);
-    close_ = true;
-  }
-  wakeup_.ring();
+  std::lock_guard lock(mutex_);
+  listening_ = false;
+  listener_ = Descriptor();
+  again_ = {};
 }
 
 void Gate::run() {
   Clock::time_point end = {};
-  for (;;) {
+  for (std::unique_lock lock(mutex_);;) {
     if (stop_ && end == Clock::time_point{}) end = Clock::now() + kLastWords;
     if (stop_ && (passages_.empty() || Clock::now() >= end)) return;
     epoll_event e[64];
-    int n = epoll_.wait(e, 64, stop_ || starved_ || again_ != Clock::time_point{} ? 20 : 500);
-    obey();
+    int limit = stop_ || starved_ || again_ != Clock::time_point{} ? 20 : 500;
+    lock.unlock();
+    int n = epoll_.wait(e, 64, limit);
+    lock.lock();
     end_old();
     bool news = false;
     for (int i = 0; i < n; ++i) {
@@ -101,22 +105,6 @@ void Gate::run() {
     }
     if (news && listening_) accept();  // last: bytes forwarded before may show which connections are ranks'
   }
-}
-/// Carries out the requests of other threads.
-void Gate::obey() {
-  std::vector<std::uint32_t> keep;
-  bool close = false;
-  {
-    std::lock_guard lock(mutex_);
-    keep.swap(keep_);
-    close = std::exchange(close_, false);
-  }
-  for (auto id : keep)
-    if (auto found = passages_.find(id); found != passages_.end()) found->second.kept = true;
-  if (!close && !(stop_ && listener_)) return;
-  listening_ = false;
-  listener_ = Descriptor();
-  again_ = {};
 }
 void Gate::end_old() {
   auto now = Clock::now();
@@ -150,8 +138,7 @@ void Gate::accept() {
 }
 /// False if the system lacks resources for it.
 bool Gate::take_in(Descriptor outer, std::string from) {
-  auto strangers = std::count_if(passages_.begin(), passages_.end(), [](auto& p) { return !p.second.kept; });
-  if (static_cast<std::size_t>(strangers) >= most_) evict();
+  if (passages_.size() >= most_) evict();
   int one = 1;
   setsockopt(outer.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   setsockopt(outer.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms_, sizeof patience_ms_);

@@ -89,11 +89,12 @@ bool ControlPlane::receive(Sink& sink) {
     }
     auto message = f.view();
     heard_[static_cast<std::size_t>(from)] = Clock::now();
-    bool ping =
-        message.size() == 1 && static_cast<std::uint8_t>(message[0]) == static_cast<std::uint8_t>(Control::ping);
+    // A handshake comes twice if the connection before this one was cut off while the first waited to be sent.
+    bool nothing = (message.size() == 1 && static_cast<Control>(message[0]) == Control::ping) ||
+                   (coordinator_ && is_handshake(message));
     try {
-      if (!ping && coordinator_) coordinator_->handle(from, message);
-      else if (!ping) sink.control(message);
+      if (!nothing && coordinator_) coordinator_->handle(from, message);
+      else if (!nothing) sink.control(message);
     } catch (const TransportError& e) { gone(from, std::string("said what makes no sense: ") + e.what(), sink); }
     s_.socket.skip_rest(f);
   }
@@ -139,8 +140,7 @@ void ControlPlane::tick(Clock::time_point now, Sink& sink) {
 }
 /// Refuses a rank that connects when the job is complete.
 void ControlPlane::refuse(const std::string& id, Frame& f) {
-  auto m = f.view();
-  bool handshake = !m.empty() && static_cast<std::uint8_t>(m[0]) == static_cast<std::uint8_t>(JoinMessage::handshake);
+  bool handshake = is_handshake(f.view());
   s_.socket.skip_rest(f);
   if (!handshake) return;
   dirty_ = true;

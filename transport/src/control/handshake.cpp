@@ -22,6 +22,9 @@ std::string Handshake::bytes() const {
 std::string Handshake::who() const {
   return "rank " + std::to_string(rank) + " (host " + host + ", pid " + std::to_string(pid) + ")";
 }
+bool is_handshake(std::string_view message) {
+  return !message.empty() && static_cast<JoinMessage>(message[0]) == JoinMessage::handshake;
+}
 std::optional<Handshake> read_handshake(std::string_view message) {
   try {
     ByteReader r(message);
@@ -60,6 +63,7 @@ Answer read_answer(std::string_view message, int size) {
         for (auto* t : texts_of(rank)) *t = r.text();
       a.welcome->tuning = r.text();
       break;
+    case JoinMessage::again: a.again = true; break;
     case JoinMessage::handshake: break;
   }
   return a;

@@ -101,7 +101,8 @@ void Rendezvous::listen_with_zmq(const std::string& ip) {
   auto listener = listen_at(ip, 0);
   check<ConfigError>(static_cast<bool>(listener), "cannot listen on ", ip, ": ", std::strerror(errno));
   zmq_address_ = "tcp://" + bracketed(ip) + ":" + std::to_string(port_of(listener.get()));
-  j_.data_gate = std::make_unique<Gate>(std::move(listener), j_.data, j_.strangers, control_patience_ms());
+  j_.data_gate = std::make_unique<Gate>(std::move(listener), j_.data, j_.strangers,
+                                        static_cast<std::size_t>(c_.size - 1 - c_.rank), control_patience_ms());
 }
 void Rendezvous::wait_for_news() {
   zmq_pollitem_t items[] = {{j_.control.socket.get(), 0, ZMQ_POLLIN, 0}, {j_.control.monitor.get(), 0, ZMQ_POLLIN, 0}};

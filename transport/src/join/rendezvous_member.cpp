@@ -34,15 +34,14 @@ class Member final : public Rendezvous {
         }
       }
       while (auto e = next_event(j_.control.monitor)) {
+        bool stood = connected;
         if (e->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED || e->event == ZMQ_EVENT_DISCONNECTED)
           connected = e->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
         if (e->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {  // again after every new connection
           j_.control.socket.send(me_.bytes(), false);
           known = true;
         } else if (e->event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH || e->event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
-                   ((e->event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL ||
-                     (j_.keys && !known && e->event == ZMQ_EVENT_DISCONNECTED)) &&
-                    ++closed > kClosed)) {
+                   (e->event == ZMQ_EVENT_DISCONNECTED && !stood && !known && ++closed > kClosed)) {
           fail<ConfigError>(
               "refused by ", root_.text(), ": ",
               j_.keys ? "this rank's secret is not the job's" : "the job has a secret and this rank has none",
@@ -55,6 +54,7 @@ class Member final : public Rendezvous {
         if (!answer.absent.empty()) absent = answer.absent;
         if (answer.refused && answer.final) throw ConfigError(*answer.refused);
         if (answer.refused) throw JoinTimeout(*answer.refused);
+        if (answer.again) j_.control.socket.send(me_.bytes(), false);
         if (!answer.welcome) continue;
         j_.epoch = answer.welcome->epoch;
         if (j_.mpi) j_.mpi->epoch = j_.epoch;

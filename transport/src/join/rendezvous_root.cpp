@@ -31,7 +31,8 @@ class Root final : public Rendezvous {
   Root(const Config& c, std::size_t strangers) : Rendezvous(c, strangers) {}
   void run() override {
     j_.control.socket.set(ZMQ_ROUTER_MANDATORY, 1);
-    j_.gate = std::make_unique<Gate>(listen_at_root(), j_.control.socket, j_.strangers, control_patience_ms());
+    j_.gate = std::make_unique<Gate>(listen_at_root(), j_.control.socket, j_.strangers,
+                                     static_cast<std::size_t>(c_.size - 1), control_patience_ms());
     if (j_.keys) check_that_strangers_are_refused(root_.endpoint(), *j_.keys);
     if (j_.keys) strangers_ = -1;  // of that check
     arrived_.assign(static_cast<std::size_t>(c_.size), std::nullopt);
@@ -117,17 +118,20 @@ class Root final : public Rendezvous {
       j_.control.socket.skip_rest(f);
       if (handshake) received.push_back({id, connection, *handshake});  // else a stranger
     }
-    // Reads events after messages: they include the start of each handshake's connection. A descriptor closed before
-    // that belonged to another connection, perhaps a stranger's.
+    // Reads events after messages. A message's connection is open, and its descriptor no other's, unless the descriptor
+    // was closed in this call, or in the one before after that had read its messages.
     bool news = false;
     std::set<int> closed;
     while (auto e = next_event(j_.control.monitor)) {
-      if (e->event == ZMQ_EVENT_ACCEPTED) closed.erase(e->descriptor);
       if (e->event == ZMQ_EVENT_DISCONNECTED) news = forget(e->descriptor) || news, closed.insert(e->descriptor);
       strangers_ += failed_handshake(e->event);
     }
+    auto closed_before = std::exchange(closed_, closed);
     for (auto& [id, connection, handshake] : received) {
-      if (closed.count(connection) != 0) continue;
+      if (closed.contains(connection) || closed_before.contains(connection)) {
+        tell(id, ByteWriter().num(JoinMessage::again).take());  // if the message's connection is the later one
+        continue;
+      }
       if (auto why = objection(handshake); !why.empty()) {
         refuse(id, why);
         continue;
@@ -138,13 +142,19 @@ class Root final : public Rendezvous {
       }
       auto r = static_cast<std::size_t>(handshake.rank);
       if (handshake.rank >= c_.size) {  // its size differs: the verdict names it
-        if (extra_.size() >= kMostExtra) continue;
-        j_.gate->keep(connection);
-        extra_.push_back(handshake);
-        extra_ids_.push_back(id);
+        auto same = std::find_if(extra_.begin(), extra_.end(), [&](auto& h) { return h.same_process(handshake); });
+        if ((same == extra_.end() && extra_.size() >= kMostExtra) || !j_.gate->keep(connection)) continue;
+        if (same != extra_.end()) {
+          extra_ids_[static_cast<std::size_t>(same - extra_.begin())] = id;
+        } else {
+          extra_.push_back(handshake);
+          extra_ids_.push_back(id);
+        }
         continue;
       }
-      j_.gate->keep(connection);
+      // A process that comes again takes the place of its earlier connection, which this rank may still hold for alive.
+      if (j_.control.ids[r] == id || !j_.gate->keep(connection)) continue;
+      std::erase_if(j_.control.connections, [&](auto& c) { return c.second == handshake.rank; });
       arrived_[r] = handshake;
       j_.control.ids[r] = id;
       j_.control.connections[connection] = handshake.rank;
@@ -169,10 +179,10 @@ class Root final : public Rendezvous {
     if (h.protocol == kProtocol && h.job != c_.job)
       return "it belongs to job '" + h.job + "', the job at " + root_.text() + " is '" + c_.job + "'";
     if (h.rank < 0) return "its rank is " + std::to_string(h.rank);
-    if (h.rank < c_.size && arrived_[static_cast<std::size_t>(h.rank)])
-      return "rank " + std::to_string(h.rank) +
-             " was started twice: " + arrived_[static_cast<std::size_t>(h.rank)]->who() + " and " + h.who();
-    return {};
+    if (h.rank >= c_.size) return {};
+    auto& first = arrived_[static_cast<std::size_t>(h.rank)];
+    if (!first || first->same_process(h)) return {};
+    return "rank " + std::to_string(h.rank) + " was started twice: " + first->who() + " and " + h.who();
   }
   void refuse(const std::string& id, const std::string& why) {
     auto text = "refused by the job at " + root_.text() + ": " + why;
@@ -265,6 +275,7 @@ class Root final : public Rendezvous {
   std::vector<std::optional<Handshake>> arrived_;
   std::vector<Handshake> extra_;
   std::vector<std::string> extra_ids_;
+  std::set<int> closed_;  // descriptors, in the last serve()
   std::string verdict_;
   int strangers_ = 0;
 };
