@@ -20,13 +20,6 @@ struct ModelOptions {
 };
 /// The model's loss under its policy. Evaluations have the plain cross-entropy.
 Task<tree::Any> task(const AnyModelPtr&, const ModelOptions&);
-/// dropout: whether the model itself draws in training.
-std::unique_ptr<Trainable> trainable_of(const AnyModelPtr&, const ModelOptions&, bool dropout);
-std::unique_ptr<Generator> generator_of(const AnyModelPtr&, const ModelOptions&, const AxisMapping& storage,
-                                        const Array& key, Generator::Choose);
-std::unique_ptr<Scorer> scorer_of(const AnyModelPtr&, const ModelOptions&, const AxisMapping& storage,
-                                  const Array& key);
-std::vector<Parameter> parameters_of(const AnyModel&);
 /// The same task for a model of this type.
 template <class M> Task<M> task(const typename M::Config& config, const ModelOptions& options) {
   auto any = task(std::make_shared<AnyModel>(any_model<M>(config, options.vocabulary)), options);

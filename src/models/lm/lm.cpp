@@ -124,39 +124,28 @@ Task<Any> task(const AnyModelPtr& model, const ModelOptions& options) {
     };
   return t;
 }
-std::unique_ptr<Trainable> trainable_of(const AnyModelPtr& model, const ModelOptions& options, bool dropout) {
+std::unique_ptr<Trainable> Model::trainable(const ModelOptions& options) const {
+  auto any = model(options.vocabulary);
   auto step = *options.step;
-  step.dropout = dropout || (options.tuning.lora && options.tuning.lora.dropout > 0);
+  step.dropout = draws().value_or(step.dropout) || (options.tuning.lora && options.tuning.lora.dropout > 0);
   auto chosen = detail::chosen(options.tuning);
   step.trains = chosen.trains;
   step.keeps = chosen.keeps;
-  auto each = [model](Any& m, const VisitLinear& f) { model->each_linear(m, f); };
-  return bora::trainable(tuned<Any>(task(model, options), options.tuning, each), step);
+  auto each = [any](Any& m, const VisitLinear& f) { any->each_linear(m, f); };
+  return bora::trainable(tuned<Any>(task(any, options), options.tuning, each), step);
 }
-std::unique_ptr<Generator> generator_of(const AnyModelPtr& model, const ModelOptions& options,
-                                        const AxisMapping& storage, const Array& key, Generator::Choose choose) {
-  return std::make_unique<AnyGenerator>(model, options, storage, key, std::move(choose));
+std::unique_ptr<Generator> Model::generator(const ModelOptions& options, const AxisMapping& storage, const Array& key,
+                                            Generator::Choose choose) const {
+  return std::make_unique<AnyGenerator>(model(options.vocabulary), options, storage, key, std::move(choose));
 }
-std::unique_ptr<Scorer> scorer_of(const AnyModelPtr& model, const ModelOptions& options, const AxisMapping& storage,
-                                  const Array& key) {
-  return std::make_unique<AnyScorer>(model, options, storage, key);
-}
-std::vector<Parameter> parameters_of(const AnyModel& model) {
-  auto shapes = eval_shape([&](const Array& key) { return model.init(key); }, random::key(0));
+std::vector<Parameter> Model::parameters(std::int64_t vocabulary) const {
+  auto shapes = eval_shape(model(vocabulary)->init, random::key(0));
   std::vector<Parameter> all;
   for (auto& slot : tree::slots(tree::node(shapes)))
     if (auto x = slot.leaf.as<NamedArray>(); x && slot.leaf.defined()) all.push_back({slot.path, x->axes()});
   return all;
 }
-std::unique_ptr<Trainable> Model::trainable(const ModelOptions& options) const {
-  return trainable_of(model(options.vocabulary), options, draws().value_or(options.step->dropout));
-}
-std::unique_ptr<Generator> Model::generator(const ModelOptions& options, const AxisMapping& storage, const Array& key,
-                                            Generator::Choose choose) const {
-  return generator_of(model(options.vocabulary), options, storage, key, std::move(choose));
-}
-std::vector<Parameter> Model::parameters(std::int64_t vocabulary) const { return parameters_of(*model(vocabulary)); }
 std::unique_ptr<Scorer> Model::scorer(const ModelOptions& options, const AxisMapping& storage, const Array& key) const {
-  return scorer_of(model(options.vocabulary), options, storage, key);
+  return std::make_unique<AnyScorer>(model(options.vocabulary), options, storage, key);
 }
 }  // namespace bora::models
