@@ -106,11 +106,7 @@ NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& 
   std::optional<Array> keys;
   if (key && (blocks.layer.dropout.rate > 0 || blocks.layer.attn.dropout > 0))
     keys = random::split(*key, blocks.axis.size);
-  auto one = [](const Gpt2Block& block, const NamedArray& v, const std::optional<Array>& part,
-                const nn::AttentionMask& mask, const std::optional<Array>& k,
-                const std::optional<Array>& scale) { return block(v, mask, nn::key_of_part(k, part), scale); };
-  auto last = [this](const NamedArray& y) { return ln_f(y); };
-  return nn::through(blocks, one, x, how, last, loss)(causal_mask(e), nn::per_layer(keys), nn::per_layer(scales()));
+  return through_blocks(blocks, e, x, keys, how, ln_f, loss, nn::per_layer(scales()));
 }
 nn::Head Gpt2::head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight)}; }
 Cache Gpt2::cache(const Axis& batch, std::int64_t length) const {

@@ -1,11 +1,7 @@
 // GPT-NeoX (Black et al. 2022), as Pythia (Biderman et al. 2023) has it: attention and MLP side by side behind norms of
 // their own, or one behind the other; rotary positions turn a part of each head. The code mentions no mesh.
 #include <cmath>
-#include "bora/models/contract.h"
-#include "bora/nn/dropout.h"
-#include "bora/nn/embedding.h"
 #include "bora/nn/mlp.h"
-#include "bora/nn/norm.h"
 #include "models/lm/config_check.h"
 #include "models/lm/decoder.h"
 #include "models/hf/fields.h"
@@ -43,6 +39,7 @@ struct GptNeoXConfig {
       {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"}};
   std::int64_t hidden_units() const { return hidden ? hidden : 4 * embed; }
   Axis embed_axis() const { return {nn::kEmbed, embed}; }
+  double words_dropout() const { return dropout; }
   bool draws() const { return dropout > 0 || attention_dropout > 0; }
   void check() const {
     check_sizes({{"layers", layers}, {"embed", embed}, {"heads", heads}, {"positions", positions}});
@@ -91,8 +88,8 @@ struct GptNeoXBlock {
     auto y = auto_sharded(x + a);
     return auto_sharded(y + dropout(mlp(norm_2(y)), key));
   }
-  NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
-                        const std::optional<Array>& key) const {
+  NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key,
+                        const std::optional<NamedArray>& positions) const {
     if (!key) return rest(x, attn(norm_1(x), mask, positions), none);
     auto keys = random::split<3>(*key);
     return rest(x, dropout(attn(norm_1(x), mask, positions, keys[0]), keys[1]), keys[2]);
@@ -104,14 +101,9 @@ struct GptNeoXBlock {
   }
 };
 struct GptNeoX {
-  nn::Embedding wte;
-  nn::Dropout dropout;
-  nn::Stacked<GptNeoXBlock> blocks;
-  nn::LayerNorm norm;
-  std::optional<nn::Linear> lm_head;
-  bool draws;
   using Config = GptNeoXConfig;
-  static constexpr bool in_stages = true;
+  using Block = GptNeoXBlock;
+  using Head = std::optional<nn::Linear>;
   static constexpr std::string_view hf_types[] = {"gpt_neox"};
   static constexpr std::string_view hf_prefix = "gpt_neox.";
   static constexpr std::string_view hf_ignored[] = {"attention.bias", "attention.masked_bias", "rotary_emb.inv_freq"};
@@ -190,43 +182,14 @@ struct GptNeoX {
     else hf_linear(all, "lm_head", "embed_out", false);
     return all;
   }
-  static GptNeoX init(const GptNeoXConfig& c, std::int64_t vocabulary, const Array& key) {
-    c.check();
-    auto keys = random::split<3>(key);
-    auto weights = nn::Init::normal(0.02);
-    Axis vocab{nn::kVocab, vocabulary};
-    GptNeoX m{nn::Embedding::init(vocab, c.embed_axis(), keys[0], weights),
-              {static_cast<float>(c.dropout)},
-              nn::Stacked<GptNeoXBlock>::init({nn::kLayers, c.layers}, c,
-                                              nn::per_layer(random::split(keys[1], c.layers))),
-              nn::LayerNorm::init(c.embed_axis(), c.eps),
-              none,
-              c.draws()};
-    if (!c.tied)
-      m.lm_head = nn::Linear::init(c.embed_axis(), vocab, keys[2], {.weight = weights, .use_bias = false});
-    return m;
+  static Head init_head(const GptNeoXConfig& c, const Axis& vocab, const Array& key) {
+    if (c.tied) return none;
+    return nn::Linear::init(c.embed_axis(), vocab, key, {.weight = nn::Init::normal(0.02), .use_bias = false});
   }
-  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const nn::PipelineOptions& how,
-                    const nn::RowsLoss& loss) const {
-    std::optional<Array> first, layers;
-    if (key && draws) {
-      auto keys = random::split<2>(*key);
-      first = keys[0];
-      layers = random::split(keys[1], blocks.axis.size);
-    }
-    auto x = auto_sharded(dropout(wte.embed(auto_sharded(e.tokens)), first));
-    auto one = [](const GptNeoXBlock& block, const NamedArray& v, const std::optional<Array>& part,
-                  const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
-                  const std::optional<Array>& k) { return block(v, mask, positions, nn::key_of_part(k, part)); };
-    auto last = [this](const NamedArray& y) { return norm(y); };
-    return nn::through(blocks, one, x, how, last, loss)(causal_mask(e), e.positions, nn::per_layer(layers));
-  }
-  nn::Head head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight)}; }
-  Cache cache(const Axis& batch, std::int64_t length) const { return empty_cache(blocks, batch, length); }
-  std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache& cache) const {
-    return decode_blocks(blocks, auto_sharded(wte.embed(auto_sharded(tokens))), cache, norm);
+  static nn::Head head(const Head& own, const nn::Embedding& words) {
+    return {auto_sharded(own ? own->weight : words.weight)};
   }
 };
 }  // namespace
 }  // namespace bora::models
-template const bool bora::config::added<bora::models::ModelOf<bora::models::GptNeoX>>;
+template const bool bora::config::added<bora::models::ModelOf<bora::models::LayerNormDecoder<bora::models::GptNeoX>>>;

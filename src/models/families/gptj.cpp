@@ -1,10 +1,6 @@
 // GPT-J (Wang & Komatsuzaki 2021): attention and MLP side by side behind one norm, rotary positions that turn
 // neighbouring numbers of a part of each head, a bias of the output layer. The code mentions no mesh.
-#include "bora/models/contract.h"
-#include "bora/nn/dropout.h"
-#include "bora/nn/embedding.h"
 #include "bora/nn/mlp.h"
-#include "bora/nn/norm.h"
 #include "models/lm/config_check.h"
 #include "models/lm/decoder.h"
 #include "models/hf/fields.h"
@@ -36,6 +32,7 @@ struct GptJConfig {
       {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"}};
   std::int64_t hidden_units() const { return hidden ? hidden : 4 * embed; }
   Axis embed_axis() const { return {nn::kEmbed, embed}; }
+  double words_dropout() const { return embed_dropout; }
   bool draws() const { return dropout > 0 || embed_dropout > 0 || attention_dropout > 0; }
   void check() const {
     check_sizes({{"layers", layers}, {"embed", embed}, {"heads", heads}, {"positions", positions}});
@@ -70,8 +67,8 @@ struct GptJBlock {
             nn::Mlp::init(c.embed_axis(), {nn::kMlp, c.hidden_units()}, keys[1], linear, linear, c.activation),
             {static_cast<float>(c.dropout)}};
   }
-  NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
-                        const std::optional<Array>& key) const {
+  NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key,
+                        const std::optional<NamedArray>& positions) const {
     auto y = norm(x);
     if (!key) return auto_sharded(x + attn(y, mask, positions) + mlp(y));
     auto keys = random::split<3>(*key);
@@ -90,14 +87,9 @@ struct GptJHead {
   static constexpr bool decays(std::string_view field) { return field != "bias"; }
 };
 struct GptJ {
-  nn::Embedding wte;
-  nn::Dropout dropout;
-  nn::Stacked<GptJBlock> blocks;
-  nn::LayerNorm norm;
-  GptJHead lm_head;
-  bool draws;
   using Config = GptJConfig;
-  static constexpr bool in_stages = true;
+  using Block = GptJBlock;
+  using Head = GptJHead;
   static constexpr std::string_view hf_types[] = {"gptj"};
   static constexpr std::string_view hf_prefix = "transformer.";
   static constexpr std::string_view hf_ignored[] = {"attn.bias", "attn.masked_bias"};
@@ -145,43 +137,15 @@ struct GptJ {
     all.push_back({.leaf = c.tied ? "wte.weight" : "lm_head.weight", .tensor = "lm_head.weight", .copy = c.tied});
     return all;
   }
-  static GptJ init(const GptJConfig& c, std::int64_t vocabulary, const Array& key) {
-    c.check();
-    auto keys = random::split<3>(key);
-    auto weights = nn::Init::normal(0.02);
-    Axis vocab{nn::kVocab, vocabulary};
-    GptJ m{nn::Embedding::init(vocab, c.embed_axis(), keys[0], weights),
-           {static_cast<float>(c.embed_dropout)},
-           nn::Stacked<GptJBlock>::init({nn::kLayers, c.layers}, c, nn::per_layer(random::split(keys[1], c.layers))),
-           nn::LayerNorm::init(c.embed_axis(), c.eps),
-           {none, zeros(vocab)},
-           c.draws()};
-    if (!c.tied) m.lm_head.weight = weights(keys[2], {vocab, c.embed_axis()}, c.embed);
-    return m;
+  static GptJHead init_head(const GptJConfig& c, const Axis& vocab, const Array& key) {
+    GptJHead head{none, zeros(vocab)};
+    if (!c.tied) head.weight = nn::Init::normal(0.02)(key, {vocab, c.embed_axis()}, c.embed);
+    return head;
   }
-  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const nn::PipelineOptions& how,
-                    const nn::RowsLoss& loss) const {
-    std::optional<Array> first, layers;
-    if (key && draws) {
-      auto keys = random::split<2>(*key);
-      first = keys[0];
-      layers = random::split(keys[1], blocks.axis.size);
-    }
-    auto x = auto_sharded(dropout(wte.embed(auto_sharded(e.tokens)), first));
-    auto one = [](const GptJBlock& block, const NamedArray& v, const std::optional<Array>& part,
-                  const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
-                  const std::optional<Array>& k) { return block(v, mask, positions, nn::key_of_part(k, part)); };
-    auto last = [this](const NamedArray& y) { return norm(y); };
-    return nn::through(blocks, one, x, how, last, loss)(causal_mask(e), e.positions, nn::per_layer(layers));
-  }
-  nn::Head head() const {
-    return {auto_sharded(lm_head.weight ? *lm_head.weight : wte.weight), auto_sharded(lm_head.bias)};
-  }
-  Cache cache(const Axis& batch, std::int64_t length) const { return empty_cache(blocks, batch, length); }
-  std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache& cache) const {
-    return decode_blocks(blocks, auto_sharded(wte.embed(auto_sharded(tokens))), cache, norm);
+  static nn::Head head(const GptJHead& own, const nn::Embedding& words) {
+    return {auto_sharded(own.weight ? *own.weight : words.weight), auto_sharded(own.bias)};
   }
 };
 }  // namespace
 }  // namespace bora::models
-template const bool bora::config::added<bora::models::ModelOf<bora::models::GptJ>>;
+template const bool bora::config::added<bora::models::ModelOf<bora::models::LayerNormDecoder<bora::models::GptJ>>>;

@@ -22,16 +22,16 @@ struct ExpertsBlock {
     auto [m, report] = moe.reported(norm_2(y), counts);
     return {auto_sharded(y + m), report};
   }
-  std::pair<NamedArray, Report> reported(const NamedArray& x, nn::AttentionMask mask,
+  std::pair<NamedArray, Report> reported(const NamedArray& x, nn::AttentionMask mask, const std::optional<Array>& key,
                                          const std::optional<NamedArray>& positions,
-                                         const std::optional<Array>& window, const std::optional<Array>& key,
+                                         const std::optional<Array>& window,
                                          const std::optional<NamedArray>& counts) const {
     mask.window_value = window;
     return rest(x, attn(norm_1(x), mask, positions, key), counts ? *counts : NamedArray());
   }
-  NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
-                        const std::optional<Array>& window, const std::optional<Array>& key) const {
-    return reported(x, mask, positions, window, key, none).first;
+  NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key,
+                        const std::optional<NamedArray>& positions, const std::optional<Array>& window) const {
+    return reported(x, mask, key, positions, window, none).first;
   }
   std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache, const Array& seen,
                                               const std::optional<Array>& window) const {

@@ -223,9 +223,11 @@ struct Opt {
     auto table = auto_sharded(rename(wpe, {{nn::kPosition, nn::kKeyPosition}}));
     return auto_sharded(words + take(table, nn::kKeyPosition, auto_sharded(places + kOffset)));
   }
-  NamedArray before_head(const NamedArray& x) const {
-    auto y = norm ? (*norm)(x) : x;
-    return project_out ? rename((*project_out)(y), {{kWordEmbed, nn::kEmbed}}) : y;
+  auto before_head() const {
+    return [this](const NamedArray& x) {
+      auto y = norm ? (*norm)(x) : x;
+      return project_out ? rename((*project_out)(y), {{kWordEmbed, nn::kEmbed}}) : y;
+    };
   }
   NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const nn::PipelineOptions& how,
                     const nn::RowsLoss& loss) const {
@@ -236,11 +238,7 @@ struct Opt {
     auto x = embedded(e.tokens, places);
     std::optional<Array> keys;
     if (key && draws) keys = random::split(*key, blocks.axis.size);
-    auto one = [](const OptBlock& block, const NamedArray& v, const std::optional<Array>& part,
-                  const nn::AttentionMask& mask,
-                  const std::optional<Array>& k) { return block(v, mask, nn::key_of_part(k, part)); };
-    auto last = [this](const NamedArray& y) { return before_head(y); };
-    return nn::through(blocks, one, x, how, last, loss)(causal_mask(e), nn::per_layer(keys));
+    return through_blocks(blocks, e, x, keys, how, before_head(), loss);
   }
   nn::Head head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight)}; }
   Cache cache(const Axis& batch, std::int64_t length) const {
@@ -249,8 +247,7 @@ struct Opt {
     return empty_cache(blocks, batch, length);
   }
   std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache& cache) const {
-    return decode_blocks(blocks, embedded(tokens, cache.next(tokens)), cache,
-                         [this](const NamedArray& y) { return before_head(y); });
+    return decode_blocks(blocks, embedded(tokens, cache.next(tokens)), cache, before_head());
   }
 };
 }  // namespace

@@ -132,8 +132,8 @@ struct DecoderBlock {
     auto m = mlp(norm_2(y));
     return auto_sharded(y + (post_2 ? (*post_2)(m) : m));
   }
-  NamedArray operator()(const NamedArray& x, nn::AttentionMask mask, const std::optional<NamedArray>& positions,
-                        const std::optional<Array>& window, const std::optional<Array>& key) const {
+  NamedArray operator()(const NamedArray& x, nn::AttentionMask mask, const std::optional<Array>& key,
+                        const std::optional<NamedArray>& positions, const std::optional<Array>& window) const {
     mask.window_value = window;
     return rest(x, attn(norm_1(x), mask, positions, key));
   }
@@ -186,14 +186,8 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
   }
   NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const nn::PipelineOptions& how,
                     const nn::RowsLoss& loss = {}) const {
-    auto one = [](const Block& block, const NamedArray& v, const std::optional<Array>& part,
-                  const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
-                  const std::optional<Array>& window, const std::optional<Array>& k) {
-      return block(v, mask, positions, window, nn::key_of_part(k, part));
-    };
-    auto last = [this](const NamedArray& y) { return norm(y); };
-    return nn::through(blocks, one, embedded(e.tokens), how, last, loss)(
-        causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(layer_keys(key)));
+    return through_blocks(blocks, e, embedded(e.tokens), layer_keys(key), how, norm, loss, e.positions,
+                          nn::per_layer(window_values()));
   }
   /// hidden(), and each layer's report of its router on the tokens, along the layers; of blocks with experts.
   auto hidden_and_report(const training::Example& e, const std::optional<Array>& key,
@@ -202,10 +196,10 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
     // Reports are means over tokens: those of microbatches add up with the shares of the tokens.
     auto one = [rows = e.tokens.axis(nn::kBatch).size](
                    const Block& block, const NamedArray& v, const std::optional<Array>& part,
-                   const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
-                   const std::optional<Array>& window, const std::optional<Array>& k,
+                   const nn::AttentionMask& mask, const std::optional<Array>& k,
+                   const std::optional<NamedArray>& positions, const std::optional<Array>& window,
                    const std::optional<NamedArray>& counts, const std::optional<NamedArray>& all) {
-      auto [y, report] = block.reported(v, mask, positions, window, nn::key_of_part(k, part), counts);
+      auto [y, report] = block.reported(v, mask, nn::key_of_part(k, part), positions, window, counts);
       if (!part) return std::pair{y, report};
       auto share = static_cast<double>(v.axis(nn::kBatch).size) / static_cast<double>(rows);
       return std::pair{y, tree::map(
@@ -223,7 +217,7 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
                                 broadcast_to(auto_sharded(*e.filled), Axes(e.tokens.axes()));
     if (counts) all = sum(counts->astype(f32));
     auto [y, reports] = nn::through_reported(blocks, one, embedded(e.tokens), how)(
-        causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(layer_keys(key)), counts, all);
+        causal_mask(e), nn::per_layer(layer_keys(key)), e.positions, nn::per_layer(window_values()), counts, all);
     return std::pair{norm(y), reports};
   }
   /// The places of the positions in their row.

@@ -1,8 +1,21 @@
-// decoder.h -- generation, common to all decoders: blocks with an Attention `attn`, and a cache of all layers. Private.
+// decoder.h -- decoders: blocks with an Attention `attn`, called one after another in training and in generation. Private.
 #pragma once
 #include "bora/models/contract.h"
+#include "bora/nn/dropout.h"
+#include "bora/nn/embedding.h"
+#include "bora/nn/norm.h"
 
 namespace bora::models {
+/// The example's vectors x through every block's (x, mask, key, more..): last(y), or with a loss that of last(y).
+template <class Block, class Last, class... More>
+NamedArray through_blocks(const nn::Stacked<Block>& blocks, const training::Example& e, const NamedArray& x,
+                          const std::optional<Array>& keys, const nn::PipelineOptions& how, const Last& last,
+                          const nn::RowsLoss& loss, const More&... more) {
+  auto one = [](const Block& block, const NamedArray& v, const std::optional<Array>& part,
+                const nn::AttentionMask& mask, const std::optional<Array>& key,
+                const auto&... m) { return block(v, mask, nn::key_of_part(key, part), m...); };
+  return nn::through(blocks, one, x, how, last, loss)(causal_mask(e), nn::per_layer(keys), more...);
+}
 /// The cache of no token yet.
 template <class Block> Cache empty_cache(const nn::Stacked<Block>& blocks, const Axis& batch, std::int64_t length) {
   return {blocks.layer.attn.cache({blocks.axis, batch}, length), array(0)};
@@ -16,4 +29,50 @@ std::pair<NamedArray, Cache> decode_blocks(const nn::Stacked<Block>& blocks, con
   auto [y, kv] = nn::scan(blocks, one, x)(nn::per_layer(cache.layers), cache.seen, more...);
   return {last(y), {kv, cache.seen + x.axis(nn::kPosition).size}};
 }
+/// The model of tokens' vectors, equal blocks and a layer norm. Its family F has Config, with words_dropout() and
+/// draws(); Block; Head, the output layer's parameters, with static Head init_head(const Config&, const Axis& vocab,
+/// key) and static nn::Head head(const Head&, const nn::Embedding& words); and the members of hugging_face.h.
+template <class F> struct LayerNormDecoder {
+  nn::Embedding wte;
+  nn::Dropout dropout;
+  nn::Stacked<typename F::Block> blocks;
+  nn::LayerNorm norm;
+  typename F::Head lm_head;
+  bool draws;
+  using Config = typename F::Config;
+  static constexpr bool in_stages = true;
+  static LayerNormDecoder init(const Config& c, std::int64_t vocabulary, const Array& key) {
+    c.check();
+    auto keys = random::split<3>(key);
+    Axis vocab{nn::kVocab, vocabulary};
+    return {nn::Embedding::init(vocab, c.embed_axis(), keys[0], nn::Init::normal(0.02)),
+            {static_cast<float>(c.words_dropout())},
+            decltype(blocks)::init({nn::kLayers, c.layers}, c, nn::per_layer(random::split(keys[1], c.layers))),
+            nn::LayerNorm::init(c.embed_axis(), c.eps),
+            F::init_head(c, vocab, keys[2]),
+            c.draws()};
+  }
+  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const nn::PipelineOptions& how,
+                    const nn::RowsLoss& loss) const {
+    std::optional<Array> first, layers;
+    if (key && draws) {
+      auto keys = random::split<2>(*key);
+      first = keys[0];
+      layers = random::split(keys[1], blocks.axis.size);
+    }
+    auto x = auto_sharded(dropout(wte.embed(auto_sharded(e.tokens)), first));
+    return through_blocks(blocks, e, x, layers, how, norm, loss, e.positions);
+  }
+  nn::Head head() const { return F::head(lm_head, wte); }
+  Cache cache(const Axis& batch, std::int64_t length) const { return empty_cache(blocks, batch, length); }
+  std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache& cache) const {
+    return decode_blocks(blocks, auto_sharded(wte.embed(auto_sharded(tokens))), cache, norm);
+  }
+  static constexpr auto& hf_types = F::hf_types;
+  static constexpr auto hf_prefix = F::hf_prefix;
+  static constexpr auto& hf_ignored = F::hf_ignored;
+  static Config from_hf(HfConfig& c) { return F::from_hf(c); }
+  static void to_hf(const Config& config, HfConfig& c) { F::to_hf(config, c); }
+  static std::vector<HfWeight> hf_weights(const Config& config) { return F::hf_weights(config); }
+};
 }  // namespace bora::models
