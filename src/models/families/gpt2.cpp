@@ -21,9 +21,7 @@ void Gpt2Config::check() const {
   check_checkpoint(checkpoint);
 }
 std::vector<AxisSize> Gpt2Config::axes() const {
-  return {{nn::kHeads, "model.heads", heads, "head"},
-          {nn::kMlp, hidden ? "model.hidden" : "model.embed", mlp_axis().size, "hidden unit"},
-          {nn::kEmbed, "model.embed", embed, "number", " of a vector"}};
+  return block_axes(heads, mlp_axis().size, embed, hidden ? "model.hidden" : "model.embed");
 }
 Gpt2Block Gpt2Block::init(const Gpt2Config& c, const Array& key) {
   auto keys = random::split<2>(key);
@@ -54,13 +52,9 @@ NamedArray rows_at(const NamedArray& table, const NamedArray& places) {
 }  // namespace
 NamedArray Gpt2Block::operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key,
                                  const std::optional<Array>& scale) const {
-  std::optional<Array> k1, k2, k3;
-  if (key) {
-    auto keys = random::split<2>(*key);
-    k1 = keys[0];
-    k2 = keys[1];
-    if (attn.dropout > 0) k3 = random::fold_in(*key, 2);
-  }
+  auto [k1, k2] = split_keys<2>(key);
+  std::optional<Array> k3;
+  if (key && attn.dropout > 0) k3 = random::fold_in(*key, 2);
   auto y = auto_sharded(x + dropout(scaled(attn, scale)(ln_1(x), mask, none, k3), k1));
   return auto_sharded(y + dropout(mlp(ln_2(y)), k2));
 }

@@ -45,18 +45,13 @@ struct GptNeoXConfig {
     check_sizes({{"layers", layers}, {"embed", embed}, {"heads", heads}, {"positions", positions}});
     check_optional_sizes({{"hidden", hidden}});
     check_heads(embed, heads, rotary == 0);
-    bora::check<ConfigError>(rotary >= 0 && rotary <= embed / heads && rotary % 2 == 0, "rotary: ", rotary,
-                             " numbers of a head cannot be turned in pairs; a head has ", embed / heads);
+    check_rotary(rotary, embed / heads);
     config::domain(std::isfinite(theta) && theta > 0, "theta", theta, "above 0");
     check_rates({{"dropout", dropout}, {"attention_dropout", attention_dropout}});
     check_eps(eps);
     check_checkpoint(checkpoint);
   }
-  std::vector<AxisSize> axes() const {
-    return {{nn::kHeads, "model.heads", heads, "head"},
-            {nn::kMlp, "model.hidden", hidden_units(), "hidden unit"},
-            {nn::kEmbed, "model.embed", embed, "number", " of a vector"}};
-  }
+  std::vector<AxisSize> axes() const { return block_axes(heads, hidden_units(), embed); }
 };
 struct GptNeoXBlock {
   nn::LayerNorm norm_1;
@@ -90,8 +85,7 @@ struct GptNeoXBlock {
   }
   NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key,
                         const std::optional<NamedArray>& positions) const {
-    if (!key) return rest(x, attn(norm_1(x), mask, positions), none);
-    auto keys = random::split<3>(*key);
+    auto keys = split_keys<3>(key);
     return rest(x, dropout(attn(norm_1(x), mask, positions, keys[0]), keys[1]), keys[2]);
   }
   std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache,

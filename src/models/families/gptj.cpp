@@ -38,17 +38,12 @@ struct GptJConfig {
     check_sizes({{"layers", layers}, {"embed", embed}, {"heads", heads}, {"positions", positions}});
     check_optional_sizes({{"hidden", hidden}});
     check_heads(embed, heads, true);
-    bora::check<ConfigError>(rotary >= 0 && rotary <= embed / heads && rotary % 2 == 0, "rotary: ", rotary,
-                             " numbers of a head cannot be turned in pairs; a head has ", embed / heads);
+    check_rotary(rotary, embed / heads);
     check_rates({{"dropout", dropout}, {"embed_dropout", embed_dropout}, {"attention_dropout", attention_dropout}});
     check_eps(eps);
     check_checkpoint(checkpoint);
   }
-  std::vector<AxisSize> axes() const {
-    return {{nn::kHeads, "model.heads", heads, "head"},
-            {nn::kMlp, "model.hidden", hidden_units(), "hidden unit"},
-            {nn::kEmbed, "model.embed", embed, "number", " of a vector"}};
-  }
+  std::vector<AxisSize> axes() const { return block_axes(heads, hidden_units(), embed); }
 };
 struct GptJBlock {
   nn::LayerNorm norm;
@@ -70,8 +65,7 @@ struct GptJBlock {
   NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key,
                         const std::optional<NamedArray>& positions) const {
     auto y = norm(x);
-    if (!key) return auto_sharded(x + attn(y, mask, positions) + mlp(y));
-    auto keys = random::split<3>(*key);
+    auto keys = split_keys<3>(key);
     return auto_sharded(x + dropout(attn(y, mask, positions, keys[0]), keys[1]) + dropout(mlp(y), keys[2]));
   }
   std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache,

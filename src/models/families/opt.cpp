@@ -1,12 +1,7 @@
 // OPT (Zhang et al. 2022): learned positions that count from 2, norms before or after each half of a block, tokens'
 // vectors of another size than the blocks'. The code mentions no mesh.
-#include <array>
-#include "bora/models/contract.h"
-#include "bora/nn/dropout.h"
-#include "bora/nn/embedding.h"
 #include "bora/nn/mlp.h"
 #include "bora/ops/nn.h"
-#include "bora/nn/norm.h"
 #include "models/lm/config_check.h"
 #include "models/lm/decoder.h"
 #include "models/hf/fields.h"
@@ -57,10 +52,9 @@ struct OptConfig {
     check_checkpoint(checkpoint);
   }
   std::vector<AxisSize> axes() const {
-    return {{nn::kHeads, "model.heads", heads, "head"},
-            {nn::kMlp, "model.hidden", hidden_units(), "hidden unit"},
-            {nn::kEmbed, "model.embed", embed, "number", " of a vector"},
-            {nn::kEmbed, "model.word_embed", word_size(), "number", " of a token's vector"}};
+    auto all = block_axes(heads, hidden_units(), embed);
+    all.push_back({nn::kEmbed, "model.word_embed", word_size(), "number", " of a token's vector"});
+    return all;
   }
 };
 }  // namespace
@@ -104,11 +98,7 @@ struct OptBlock {
     return norm_first ? y : norm(y);
   }
   NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key) const {
-    std::array<std::optional<Array>, 4> keys;
-    if (key) {
-      auto drawn = random::split<4>(*key);
-      for (std::size_t i = 0; i < 4; ++i) keys[i] = drawn[i];
-    }
+    auto keys = split_keys<4>(key);
     auto y = residual(x, norm_1, keys[0], [&](const NamedArray& v) { return attn(v, mask, none, keys[1]); });
     y = residual(y, norm_2, keys[2], [&](const NamedArray& v) { return mlp(v); });
     if (!key || layer_dropout == 0) return y;

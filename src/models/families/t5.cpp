@@ -1,18 +1,11 @@
 #include "models/families/t5.h"
 #include <cmath>
 #include "models/lm/config_check.h"
+#include "models/lm/decoder.h"
 
 namespace bora::models {
 namespace {
 using Key = std::optional<Array>;
-/// A key for each part of something; none of none.
-template <std::size_t N> std::array<Key, N> split(const Key& key) {
-  std::array<Key, N> r;
-  if (!key) return r;
-  auto keys = random::split<N>(*key);
-  for (std::size_t i = 0; i < N; ++i) r[i] = keys[i];
-  return r;
-}
 double fan_in(std::int64_t n) { return 1 / std::sqrt(static_cast<double>(n)); }
 nn::Attention attention(const T5Config& c, const Array& key) {
   auto in = nn::Init::normal(fan_in(c.embed)), q = in, out = nn::Init::normal(fan_in(c.heads * c.size_of_head()));
@@ -56,11 +49,7 @@ void T5Config::check() const {
   config::domain(decoder_start >= 0 && decoder_start < 1 << 30, "decoder_start", decoder_start, "a token");
   check_checkpoint(checkpoint);
 }
-std::vector<AxisSize> T5Config::axes() const {
-  return {{nn::kHeads, "model.heads", heads, "head"},
-          {nn::kMlp, "model.hidden", hidden_units(), "hidden unit"},
-          {nn::kEmbed, "model.embed", embed, "number", " of a vector"}};
-}
+std::vector<AxisSize> T5Config::axes() const { return block_axes(heads, hidden_units(), embed); }
 
 T5Block T5Block::init(const T5Config& c, bool decoder, const Array& key) {
   auto keys = random::split<4>(key);
@@ -81,16 +70,16 @@ T5Block T5Block::init(const T5Config& c, bool decoder, const Array& key) {
 }
 NamedArray T5Block::add_cross(const NamedArray& x, const nn::KeyValues& encoded, const nn::AttentionMask& mask,
                               const Key& key) const {
-  auto keys = split<2>(key);
+  auto keys = split_keys<2>(key);
   return auto_sharded(x + dropout.along((*cross)((*norm_2)(x), encoded, mask, keys[0]), nn::kPosition, keys[1]));
 }
 NamedArray T5Block::add_mlp(const NamedArray& x, const Key& key) const {
-  auto keys = split<2>(key);
+  auto keys = split_keys<2>(key);
   return auto_sharded(x + dropout.along(mlp(norm_3(x), keys[0]), nn::kPosition, keys[1]));
 }
 NamedArray T5Block::operator()(const NamedArray& x, const nn::AttentionMask& mask,
                                const std::optional<T5Encoded>& encoded, const Key& key) const {
-  auto keys = split<4>(key);
+  auto keys = split_keys<4>(key);
   auto seen = mask;
   if (bias) {
     auto places = arange(x.axis(nn::kPosition));
@@ -124,7 +113,7 @@ T5Stack T5Stack::init(const T5Config& c, bool decoder, const Array& key) {
 }
 NamedArray T5Stack::operator()(NamedArray x, nn::AttentionMask mask, const std::optional<T5Encoded>& encoded,
                                const Key& key, const remat::Policy& remat) const {
-  auto keys = split<3>(key);
+  auto keys = split_keys<3>(key);
   if (bias) {
     auto places = arange(x.axis(nn::kPosition));
     mask.bias = (*bias)(places, rename(places, {{nn::kPosition, nn::kKeyPosition}}));
@@ -166,7 +155,7 @@ T5Encoded T5::encode(const NamedArray& inputs, const std::optional<NamedArray>& 
 NamedArray T5::hidden(const training::Example& e, const Key& key, const nn::PipelineOptions& how) const {
   check<ValueError>(e.inputs.has_value(), "T5: the rows have no inputs for the encoder");
   check<ValueError>(!e.input_segments || e.segments, "T5: the inputs have segments, but the decoder's tokens none");
-  auto keys = split<2>(key);
+  auto keys = split_keys<2>(key);
   auto encoded = encode(*e.inputs, e.input_mask, e.input_segments, keys[0], how.checkpoint);
   if (e.input_segments) encoded.mask.segments = auto_sharded(*e.segments);
   nn::AttentionMask mask;

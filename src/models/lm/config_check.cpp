@@ -1,6 +1,7 @@
 #include "models/lm/config_check.h"
 #include "bora/config/config.h"
 #include "bora/fx/checkpoint.h"
+#include "bora/nn/axes.h"
 
 namespace bora::models {
 void check_sizes(NamedValues<std::int64_t> sizes) {
@@ -25,5 +26,15 @@ void check_checkpoint(const std::string& policy) {
 void check_heads(std::int64_t embed, std::int64_t heads, bool pairs) {
   check<ConfigError>(embed % heads == 0 && (!pairs || embed / heads % 2 == 0), "heads: model.embed ", embed,
                      " cannot be cut into ", heads, " equal heads", pairs ? " of an even size" : "");
+}
+void check_rotary(std::int64_t rotary, std::int64_t head_size) {
+  check<ConfigError>(rotary >= 0 && rotary <= head_size && rotary % 2 == 0, "rotary: ", rotary,
+                     " numbers of a head cannot be turned in pairs; a head has ", head_size);
+}
+std::vector<AxisSize> block_axes(std::int64_t heads, std::int64_t hidden, std::int64_t embed,
+                                 std::string_view hidden_key) {
+  return {{nn::kHeads, "model.heads", heads, "head"},
+          {nn::kMlp, hidden_key, hidden, "hidden unit"},
+          {nn::kEmbed, "model.embed", embed, "number", " of a vector"}};
 }
 }  // namespace bora::models

@@ -1,11 +1,19 @@
-// decoder.h -- decoders: blocks with an Attention `attn`, called one after another in training and in generation. Private.
+// decoder.h -- decoders: blocks with an Attention `attn`, called in turn in training and in generation. Private.
 #pragma once
+#include <algorithm>
+#include <array>
 #include "bora/models/contract.h"
 #include "bora/nn/dropout.h"
 #include "bora/nn/embedding.h"
 #include "bora/nn/norm.h"
 
 namespace bora::models {
+/// A key for each part of something; none of none.
+template <std::size_t N> std::array<std::optional<Array>, N> split_keys(const std::optional<Array>& key) {
+  std::array<std::optional<Array>, N> r;
+  if (key) std::ranges::copy(random::split<N>(*key), r.begin());
+  return r;
+}
 /// The example's vectors x through every block's (x, mask, key, more..): last(y), or with a loss that of last(y).
 template <class Block, class Last, class... More>
 NamedArray through_blocks(const nn::Stacked<Block>& blocks, const training::Example& e, const NamedArray& x,
@@ -54,12 +62,8 @@ template <class F> struct LayerNormDecoder {
   }
   NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const nn::PipelineOptions& how,
                     const nn::RowsLoss& loss) const {
-    std::optional<Array> first, layers;
-    if (key && draws) {
-      auto keys = random::split<2>(*key);
-      first = keys[0];
-      layers = random::split(keys[1], blocks.axis.size);
-    }
+    auto [first, layers] = split_keys<2>(draws ? key : none);
+    if (layers) layers = random::split(*layers, blocks.axis.size);
     auto x = auto_sharded(dropout(wte.embed(auto_sharded(e.tokens)), first));
     return through_blocks(blocks, e, x, layers, how, norm, loss, e.positions);
   }
