@@ -44,11 +44,6 @@ nn::Attention scaled(nn::Attention a, const std::optional<Array>& scale) {
   if (a.q.lora) a.q.lora->b = by_scale(a.q.lora->b);
   return a;
 }
-/// The rows of a table [position, embed] at these positions. Its axis gets another name, as keys have: a rule for
-/// `position` splits the positions that look rows up.
-NamedArray rows_at(const NamedArray& table, const NamedArray& places) {
-  return take(auto_sharded(rename(table, {{nn::kPosition, nn::kKeyPosition}})), nn::kKeyPosition, places);
-}
 }  // namespace
 NamedArray Gpt2Block::operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key,
                                  const std::optional<Array>& scale) const {

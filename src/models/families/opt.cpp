@@ -210,8 +210,7 @@ struct Opt {
     auto words = wte.embed(auto_sharded(tokens));
     if (padding) words = where(tokens == *padding, stop_gradient(words), words);
     if (project_in) words = (*project_in)(rename(words, {{nn::kEmbed, kWordEmbed}}));
-    auto table = auto_sharded(rename(wpe, {{nn::kPosition, nn::kKeyPosition}}));
-    return auto_sharded(words + take(table, nn::kKeyPosition, auto_sharded(places + kOffset)));
+    return auto_sharded(words + rows_at(wpe, auto_sharded(places + kOffset)));
   }
   auto before_head() const {
     return [this](const NamedArray& x) {

@@ -14,6 +14,11 @@ template <std::size_t N> std::array<std::optional<Array>, N> split_keys(const st
   if (key) std::ranges::copy(random::split<N>(*key), r.begin());
   return r;
 }
+/// The rows of a table [position, embed] at these positions. Its axis gets another name, as keys have: a rule for
+/// `position` splits the positions that look rows up.
+inline NamedArray rows_at(const NamedArray& table, const NamedArray& places) {
+  return take(auto_sharded(rename(table, {{nn::kPosition, nn::kKeyPosition}})), nn::kKeyPosition, places);
+}
 /// The example's vectors x through every block's (x, mask, key, more..): last(y), or with a loss that of last(y).
 template <class Block, class Last, class... More>
 NamedArray through_blocks(const nn::Stacked<Block>& blocks, const training::Example& e, const NamedArray& x,
