@@ -160,6 +160,7 @@ TEST(ElementViews, MasksChangeWhereTheyHold) {
   says<DtypeError>([&] { return masked_view(a, a).set(1); }, "the mask is boolean");
   auto whole = masked_view(array({1, 2}), array({true, false}));
   says<DtypeError>([&] { return whole.set(array(0.5)); }, "does not fit into");
+  says<DtypeError>([&] { return whole.set(0.5); }, "masked_view: the fraction 0.5 does not fit into");
   auto g = grad([](const Array& v) { return sum(masked_view(v, v > 1).multiply(3)); })(array({0.5, 2.}));
   EXPECT_EQ(g.to_vector<float>(), (std::vector<float>{1, 3}));
 }

@@ -21,28 +21,13 @@ Array index_view(const Array& x, const Array& positions);
 /// from the values, which throws TraceError inside transforms; there give {.size = n}.
 Array filter(const Array& x, const Array& condition, const SizeOptions& options = {});
 
-/// x where a mask holds, and x with only those elements changed.
-class [[nodiscard]] MaskedView {
+/// x where a mask holds, and x with only those elements changed, by an At's set, add, multiply, min and max. Their v is
+/// broadcast to x.
+class [[nodiscard]] MaskedView : public At {
  public:
   MaskedView(const Array& x, const Array& mask);
   /// x where the mask holds, `other` elsewhere.
   Array filled(Scalar other) const;
-  /// x with v (broadcast, of a dtype that fits into x's), x + v, x * v, the smaller and the larger of both where the
-  /// mask holds.
-  Array set(const Array& v) const;
-  Array add(const Array& v) const;
-  Array multiply(const Array& v) const;
-  Array min(const Array& v) const;
-  Array max(const Array& v) const;
-  Array set(Scalar v) const;
-  Array add(Scalar v) const;
-  Array multiply(Scalar v) const;
-  Array min(Scalar v) const;
-  Array max(Scalar v) const;
- private:
-  Array fitting(const Array& v) const;
-  Array number(Scalar v) const;
-  Array x_, mask_;
 };
 /// mask: boolean, broadcast to x. Throws ShapeError, DtypeError.
 MaskedView masked_view(const Array& x, const Array& mask);

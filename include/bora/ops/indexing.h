@@ -80,9 +80,11 @@ class [[nodiscard]] At {
   Array multiply(Scalar v) const;
   Array min(Scalar v) const;
   Array max(Scalar v) const;
+ protected:
+  Array x_;     // by value: keeping an At is safe
+  Array mask_;  // of x's shape, instead of slices: MaskedView's
  private:
   Array number(Scalar v) const;
-  Array x_;  // by value: keeping an At is safe
   Slices slices_;
 };
 template <class A, class... S>

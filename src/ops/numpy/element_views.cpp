@@ -63,27 +63,11 @@ Array filter(const Array& x, const Array& condition, const SizeOptions& options)
   return extract(condition, x, options);
 }
 
-MaskedView::MaskedView(const Array& x, const Array& mask) : x_(x) {
+MaskedView::MaskedView(const Array& x, const Array& mask) : At(x, Slices()) {
   check<DtypeError>(mask.dtype() == boolean, "masked_view: the mask is boolean, not ", mask.dtype());
   mask_ = broadcast_to(mask, x.shape());
 }
-Array MaskedView::fitting(const Array& v) const {
-  check<DtypeError>(promote(x_.dtype(), v.dtype()) == x_.dtype(), "masked_view: ", v.dtype(), " does not fit into ",
-                    x_.dtype(), "; use astype(", x_.dtype(), ")");
-  return broadcast_to(v.astype(x_.dtype()), x_.shape());
-}
-Array MaskedView::number(Scalar v) const { return constant(v, x_.dtype()); }
-Array MaskedView::filled(Scalar other) const { return where(mask_, x_, number(other)); }
-Array MaskedView::set(const Array& v) const { return where(mask_, fitting(v), x_); }
-Array MaskedView::add(const Array& v) const { return where(mask_, x_ + fitting(v), x_); }
-Array MaskedView::multiply(const Array& v) const { return where(mask_, x_ * fitting(v), x_); }
-Array MaskedView::min(const Array& v) const { return where(mask_, minimum(x_, fitting(v)), x_); }
-Array MaskedView::max(const Array& v) const { return where(mask_, maximum(x_, fitting(v)), x_); }
-Array MaskedView::set(Scalar v) const { return set(number(v)); }
-Array MaskedView::add(Scalar v) const { return add(number(v)); }
-Array MaskedView::multiply(Scalar v) const { return multiply(number(v)); }
-Array MaskedView::min(Scalar v) const { return min(number(v)); }
-Array MaskedView::max(Scalar v) const { return max(number(v)); }
+Array MaskedView::filled(Scalar other) const { return where(mask_, x_, constant(other, x_.dtype())); }
 MaskedView masked_view(const Array& x, const Array& mask) { return {x, mask}; }
 MaskedView filtration(const Array& x, const Array& condition) { return {x, condition}; }
 }  // namespace bora

@@ -216,9 +216,15 @@ Shape shape_of_view(const Box& b, const Gathering& g) {
   for (auto d = at(g.place); d < rest.size(); ++d) s.push_back(b.shape[at(rest[d])]);
   return s;
 }
-Array update(const Array& x, const Slices& slices, Array v, const Update& way, std::string_view what) {
+Array update(const Array& x, const Slices& slices, const Array& mask, Array v, const Update& way,
+             std::string_view what) {
+  if (mask.defined()) what = "masked_view";
   check<DtypeError>(ops::promoted(what, x.dtype(), v.dtype()) == x.dtype(), what, ": an update of ", v.dtype(),
                     " does not fit into ", x.dtype(), "; use astype()");
+  if (mask.defined()) {
+    v = broadcast_to(v.astype(x.dtype()), x.shape());
+    return where(mask, way.combine ? way.combine(x, v) : v, x);
+  }
   auto items = resolve(what, x, slices);
   auto box = box_of(x, items);
   auto g = gathering_of(what, items);
@@ -237,21 +243,21 @@ Array view_of(const Array& x, const Slices& slices) {
   auto y = read(x, box_of(x, items));
   return g.dims.empty() ? y : gathered(y, g);
 }
-Array At::set(const Array& v) const { return update(x_, slices_, v, {nullptr, scatter_set}, "at().set"); }
-Array At::add(const Array& v) const { return update(x_, slices_, v, {bora::add, scatter_add}, "at().add"); }
+Array At::set(const Array& v) const { return update(x_, slices_, mask_, v, {nullptr, scatter_set}, "at().set"); }
+Array At::add(const Array& v) const { return update(x_, slices_, mask_, v, {bora::add, scatter_add}, "at().add"); }
 Array At::multiply(const Array& v) const {
-  return update(x_, slices_, v, {bora::multiply, scatter_multiply}, "at().multiply");
+  return update(x_, slices_, mask_, v, {bora::multiply, scatter_multiply}, "at().multiply");
 }
-Array At::min(const Array& v) const { return update(x_, slices_, v, {minimum, scatter_min}, "at().min"); }
-Array At::max(const Array& v) const { return update(x_, slices_, v, {maximum, scatter_max}, "at().max"); }
+Array At::min(const Array& v) const { return update(x_, slices_, mask_, v, {minimum, scatter_min}, "at().min"); }
+Array At::max(const Array& v) const { return update(x_, slices_, mask_, v, {maximum, scatter_max}, "at().max"); }
 Array At::set(Scalar v) const { return set(number(v)); }
 Array At::add(Scalar v) const { return add(number(v)); }
 Array At::multiply(Scalar v) const { return multiply(number(v)); }
 Array At::min(Scalar v) const { return min(number(v)); }
 Array At::max(Scalar v) const { return max(number(v)); }
 Array At::number(Scalar v) const {
-  check<DtypeError>(is_inexact(x_.dtype()) || v.integral(), "at: the fraction ", v.value, " does not fit into ",
-                    x_.dtype(), "; use x.astype(f32)");
+  check<DtypeError>(is_inexact(x_.dtype()) || v.integral(), mask_.defined() ? "masked_view" : "at", ": the fraction ",
+                    v.value, " does not fit into ", x_.dtype(), "; use x.astype(f32)");
   return constant(v, x_.dtype());
 }
 }  // namespace bora
