@@ -239,7 +239,7 @@ Array binomial(const Array& k, const Parameter& n, const Parameter& p, const std
   one_key("binomial", k);
   floating("binomial", dtype);
   auto d = p.is_number || !is_float(p.array.dtype()) ? f32 : p.array.dtype();
-  check<DtypeError>(!is_half(d), "binomial: p must be f32 or f64, got ", d);
+  check<DtypeError>(!is_narrow(d), "binomial: p must be f32 or f64, got ", d);
   auto s = draw_shape("binomial", shape, {n, p});
   bool few = n.is_number && p.is_number &&
              BinomialLaw<float>{static_cast<float>(n.number.value), static_cast<float>(p.number.value)}.few();

@@ -21,7 +21,7 @@ Shape draw_shape(std::string_view what, const std::optional<Shape>& shape,
   return s;
 }
 Array contracted(const Array& a, const Array& b, const Array& c) {
-  return is_half(c.dtype()) ? a * b + c : fma(a, b, c);
+  return is_narrow(c.dtype()) ? a * b + c : fma(a, b, c);
 }
 namespace {
 /// The layout of a draw with one more dimension in front.

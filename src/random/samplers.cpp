@@ -56,7 +56,7 @@ Array unit(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& d
 }
 /// XLA contracts product and sum into one fma for f32 and f64; bf16 rounds each.
 Array stretched(const Array& u, const Array& span, const Array& minval) {
-  auto y = is_half(u.dtype()) ? u * span + minval : fma(u, span, minval);
+  auto y = is_narrow(u.dtype()) ? u * span + minval : fma(u, span, minval);
   return maximum(minval, y);
 }
 Array uniform_in(const Array& k, const Shape& shape, Dtype dtype, double minval, double maxval,

@@ -81,7 +81,7 @@ Sharded Shard::to_partial(const Sharded& x, const MeshAxes& axes) const {
   return y;
 }
 Array Shard::coded(const Array& x, const Wire& wire, const std::function<Array(const Array&, const Wire&)>& sum) {
-  check<DtypeError>(x.dtype() == Dtype::f32 || is_half(x.dtype()), "a sum of ", dtype_name(x.dtype()),
+  check<DtypeError>(x.dtype() == Dtype::f32 || is_narrow(x.dtype()), "a sum of ", dtype_name(x.dtype()),
                     " gradients cannot travel as ", word(wire), "; only those of f32, bf16 and f16 can: leave the wire "
                     "f32");
   if (x.dtype() == Dtype::f32) return sum(x, wire);

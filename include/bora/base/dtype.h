@@ -111,8 +111,8 @@ inline std::ostream& operator<<(std::ostream& o, Dtype d) { return o << dtype_na
 /// i8, i16, u16 compute as i32, f16 as f32. u64 computes as the bits of i64.
 constexpr Dtype computed_as(Dtype d) { return info(d).computed; }
 constexpr bool is_stored_only(Dtype d) { return computed_as(d) != d; }
-/// The floating dtypes of 16 bits.
-constexpr bool is_half(Dtype d) { return is_float(d) && dtype_size(d) == 2; }
+/// The floating dtypes of fewer than 32 bits.
+constexpr bool is_narrow(Dtype d) { return is_float(d) && dtype_size(d) < 4; }
 /// The dtype of a sum of numbers of this dtype: f32 for halves, which would lose more with each term; any other dtype
 /// is its own.
 constexpr Dtype accumulator(Dtype d) { return is_float(d) ? info(d).summed : d; }

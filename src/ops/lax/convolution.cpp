@@ -141,7 +141,7 @@ Array convolved(std::string_view what, const Array& x, const Array& w, const Con
     return call_one(p, {x.astype(computed), w.astype(computed)}).astype(dtype);
   }
   // Each channel on its own: sums of products of slices fuse.
-  if (auto dtype = promote(x.dtype(), w.dtype()); is_half(dtype))
+  if (auto dtype = promote(x.dtype(), w.dtype()); is_narrow(dtype))
     return convolved(what, x.astype(f32), w.astype(f32), o).astype(dtype);
   auto weights = reshape(w, {-1, groups, out / groups});
   Array y;
@@ -208,7 +208,7 @@ Array min_pool(const Array& x, const PoolOptions& o) {
 }
 Array sum_pool(const Array& x, const PoolOptions& o) {
   auto sums = [&](const Array& v) { return pooled("sum_pool", v, o, 0, [](auto& a, auto& b) { return a + b; }); };
-  return is_half(x.dtype()) ? in_f32(x, sums) : sums(x);
+  return is_narrow(x.dtype()) ? in_f32(x, sums) : sums(x);
 }
 Array avg_pool(const Array& x, const PoolOptions& o, bool count_padding) {
   auto floats = is_float(x.dtype()) ? x : x.astype(f32);

@@ -156,7 +156,7 @@ Array linspace(const Array& start, const Array& stop, std::int64_t n, const Lins
   auto common = promote(start.dtype(), stop.dtype());
   auto result = options.dtype.value_or(is_inexact(common) ? common : f32);
   bool whole = !is_inexact(result);  // rounded down, so every digit counts
-  auto computed = whole || is_half(result) ? promote(common, whole ? f64 : f32) : promote(common, result);
+  auto computed = promote(computed_as(common), whole ? f64 : is_narrow(result) ? f32 : result);
   auto shape = broadcast_shapes("linspace", start.shape(), stop.shape());
   auto nd = static_cast<std::int64_t>(shape.size());
   auto axis = normalize_axis("linspace", options.axis, nd + 1);

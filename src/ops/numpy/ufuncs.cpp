@@ -46,7 +46,7 @@ std::pair<Array, Array> real_fractions(std::string_view what, const Array& a, co
 /// Computes in f32 (or f64) and rounds once.
 template <class F> Array of_two(std::string_view what, const Array& a, const Array& b, F&& f) {
   auto [x, y] = real_fractions(what, a, b);
-  if (!is_half(x.dtype())) return f(x, y);
+  if (!is_narrow(x.dtype())) return f(x, y);
   return f(x.astype(f32), y.astype(f32)).astype(x.dtype());
 }
 }  // namespace
@@ -152,7 +152,7 @@ Array isclose(const Array& a, const Array& b, const CloseOptions& o) {
   check<ValueError>(o.rtol >= 0 && o.atol >= 0, "isclose: rtol = ", o.rtol, " and atol = ", o.atol,
                     " must not be negative");
   auto [x, y] = fractions("isclose", a, b);
-  if (is_half(x.dtype())) x = x.astype(f32), y = y.astype(f32);
+  if (is_narrow(x.dtype())) x = x.astype(f32), y = y.astype(f32);
   auto r = x == y || (abs(x - y) <= o.atol + o.rtol * abs(y) && abs(y) < kInf);
   return o.equal_nan ? r || (isnan(x) && isnan(y)) : r;
 }
@@ -207,7 +207,7 @@ Array spacing(const Array& x) {
 }
 Frexp frexp(const Array& x) {
   auto v = real_fraction("frexp", x);
-  if (is_half(v.dtype())) {
+  if (is_narrow(v.dtype())) {
     auto r = frexp(v.astype(f32));
     return {r.mantissa.astype(v.dtype()), r.exponent};
   }

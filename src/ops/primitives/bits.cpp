@@ -184,7 +184,7 @@ Array ldexp(const Array& x, const Array& n) {
 Array reduce_precision(const Array& x, std::int64_t exponent_bits, std::int64_t mantissa_bits) {
   auto v = real_fraction("reduce_precision", x);
   ReducePrecision p{exponent_bits, mantissa_bits};
-  if (is_half(v.dtype())) return call_one(p, {v.astype(f32)}).astype(v.dtype());
+  if (is_narrow(v.dtype())) return call_one(p, {v.astype(f32)}).astype(v.dtype());
   return call_one(p, {v});
 }
 }  // namespace bora

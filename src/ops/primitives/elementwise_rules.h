@@ -116,7 +116,7 @@ Array normal_cdf(A x);
 Array magnitude(A x);
 /// Computes in f32 (or f64) and rounds once: f gets x as f32 if it is bf16, an integer or a boolean.
 template <class F> Array in_f32(A x, F&& f) {
-  if (!is_half(x.dtype())) return f(inexact(x));
+  if (!is_narrow(x.dtype())) return f(inexact(x));
   return f(x.astype(f32)).astype(x.dtype());
 }
 }  // namespace bora::ops

@@ -68,7 +68,7 @@ Type Reduce::infer(const Types& in) const {
   return with_shape(x, pick(x.shape, others(x.ndim(), dims)));
 }
 std::vector<Dims> reduction_steps(const Type& x, const Dims& dims) {
-  if (is_half(x.dtype)) return {dims};
+  if (is_narrow(x.dtype)) return {dims};
   std::vector<Dims> r;
   auto runs = runs_of(x.shape, dims);
   for (auto k = runs.size(); k-- > 0;) {

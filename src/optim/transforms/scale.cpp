@@ -19,7 +19,7 @@ Transform scale(double factor) { return Transform(Scale{factor}); }
 Arrays apply_updates_flat(const Arrays& params, const Arrays& updates) {
   Arrays r;
   for (std::size_t i = 0; i < params.size(); ++i) {
-    auto narrow = is_half(params[i].dtype());  // rounded once, behind the sum
+    auto narrow = is_narrow(params[i].dtype());  // rounded once, behind the sum
     auto u = updates.at(i).astype(narrow ? f32 : params[i].dtype());
     r.push_back(narrow ? (params[i].astype(f32) + u).astype(params[i].dtype()) : params[i] + u);
   }
