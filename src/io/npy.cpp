@@ -81,7 +81,7 @@ Array array_of(std::string_view descr, const Shape& shape, const char* data, std
   auto kind = descr.substr(1);
   if (kind == "b1")  // a file may hold any byte
     return converted<std::uint8_t, bool>(shape, data, [](auto x) { return x != 0; });
-  if (dtype && info(*dtype).npy.substr(1) == kind) return from_bytes({shape, *dtype}, data);  // bf16: its bits
+  if (dtype && info(*dtype).npy.ends_with(kind)) return from_bytes({shape, *dtype}, data);  // bf16: its bits
   for (std::size_t k = 0; k < kDtypes; ++k) {
     auto d = static_cast<Dtype>(k);
     if (d != bf16 && !is_complex(d) && info(d).npy.size() == 3 && info(d).npy.substr(1) == kind)

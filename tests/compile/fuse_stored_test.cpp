@@ -45,7 +45,7 @@ ExecutableInfo agrees(const FlatFn& f, const Arrays& in) {
   for (std::size_t k = 0; k < want.size(); ++k) same(got[k], want[k], e->explain());
   return e->info();
 }
-/// Numbers of each dtype near its limits, and any bits: every NaN of f16, infinities, subnormal numbers.
+/// Numbers of each dtype near its limits, and any bits: every NaN, infinities, subnormal numbers.
 Array any_bits(const Shape& s, Dtype d, Random& g) {
   auto n = static_cast<std::size_t>(volume(s));
   std::vector<std::uint64_t> words(n * dtype_size(d) / 8 + 1);
@@ -59,8 +59,15 @@ Array any_bits(const Shape& s, Dtype d, Random& g) {
   for (auto& w : words) w = d == boolean ? g() & 0x0101010101010101u : g();
   return from_bytes({s, d}, words.data());
 }
-const std::vector<Dtype> kStored{i8, i16, u16, f16},
-    kAll{boolean, u8, i32, i64, u32, bf16, f32, f64, i8, i16, u16, f16};
+/// The dtypes that loops have.
+std::vector<Dtype> dtypes(bool stored) {
+  std::vector<Dtype> r;
+  for (std::size_t k = 0; k < kDtypes; ++k)
+    if (auto d = static_cast<Dtype>(k); d != Dtype::key && !is_complex(d) && d != u64)
+      if (!stored || is_stored_only(d)) r.push_back(d);
+  return r;
+}
+const std::vector<Dtype> kStored = dtypes(true), kAll = dtypes(false);
 
 TEST(FuseStored, EveryCastInALoop) {
   Random g(1);
@@ -75,7 +82,7 @@ TEST(FuseStored, EveryCastInALoop) {
         agrees(f, {any_bits(s, from, g)});
         ++cases;
       }
-  EXPECT_EQ(cases, 432);
+  EXPECT_GE(cases, 432);
 }
 TEST(FuseStored, ChainsAreOnePass) {
   Random g(2);
@@ -87,7 +94,7 @@ TEST(FuseStored, ChainsAreOnePass) {
     for (Shape s : {Shape{1, 5}, Shape{4, 64}, Shape{7, 333}, Shape{3, 5000}}) {
       Arrays in{any_bits(s, d, g), any_bits(s, d, g)};
       EXPECT_EQ(agrees(chain, in).kernels, 1u) << d;
-      if (d == f16) {
+      if (is_float(d)) {
         EXPECT_EQ(agrees(smooth, in).kernels, 1u);
       }
       agrees(bias, in);

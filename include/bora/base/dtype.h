@@ -60,7 +60,7 @@ inline constexpr auto boolean = Dtype::boolean, u8 = Dtype::u8, i32 = Dtype::i32
                       u64 = Dtype::u64, f16 = Dtype::f16;
 
 enum class Kind : std::uint8_t { boolean, unsigned_integer, integer, floating, key, complex };
-/// A row for a dtype. Sizes are in bytes; the last three fields are of floating dtypes.
+/// A row for a dtype. Sizes are in bytes; the last four fields are of floating dtypes.
 struct DtypeInfo {
   std::string_view name;
   std::size_t size;
@@ -72,6 +72,7 @@ struct DtypeInfo {
   std::string_view spellings;     // other names, with a space between
   int fraction = 0;               // bits behind the first one
   double least = 0, largest = 0;  // of the normal numbers above 0
+  bool infinities = true;
 };
 inline constexpr DtypeInfo dtype_table[kDtypes] = {
     {"bool", 1, Kind::boolean, boolean, i32, "BOOL", "|b1", "boolean"},

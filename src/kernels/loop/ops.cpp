@@ -8,13 +8,18 @@
 
 namespace bora::kernels {
 namespace {
-constexpr Format kFormatOf[] = {Format::mask32, Format::u8,   Format::i32, Format::i64,
-                                Format::u32,    Format::bf16, Format::f32, Format::f64};
+constexpr Format kFormatOf[kDtypes] = {
+    Format::mask32, Format::u8, Format::i32, Format::i64, Format::u32, Format::bf16, Format::f32, Format::f64,
+    {},             {},         {},          Format::i8,  Format::i16, Format::u16,  {},          Format::f16};
+/// A number of a class such as bfloat16 with these bits.
+template <class T, class Bits> float number_of(Bits bits) {
+  T x;
+  x.bits = bits;
+  return x;
+}
 /// As the processor converts: a NaN keeps its sign and payload and becomes quiet.
 float half_to_float(std::uint16_t bits) {
-  float16 x;
-  x.bits = static_cast<std::uint16_t>((bits & 0x7fffu) > 0x7c00u ? bits | 0x200u : bits);
-  return x;
+  return number_of<float16>(static_cast<std::uint16_t>((bits & 0x7fffu) > 0x7c00u ? bits | 0x200u : bits));
 }
 std::string list(const Dtype* in, int arity) {
   std::string s;
@@ -72,7 +77,6 @@ const KernelTable& kernel_table(Isa isa) {
 Format format_of(Dtype d, bool wide) {
   check<DtypeError>(!is_complex(d) && d != u64, "fused loop: it holds numbers that have kernels, not ", d);
   check<DtypeError>(d != Dtype::key, "fused loop: a key is not a value; read it with random_bits");
-  if (is_stored_only(d)) return d == i8 ? Format::i8 : d == i16 ? Format::i16 : d == u16 ? Format::u16 : Format::f16;
   const Format f = kFormatOf[static_cast<int>(d)];
   return f == Format::mask32 && wide ? Format::mask64 : f;
 }

@@ -3,15 +3,22 @@
 #include "bora/base/error.h"
 
 namespace bora {
+namespace {
+Dtype computing_dtype(std::string_view name) {
+  auto d = parse_dtype(name);
+  check<DtypeError>(is_float(d) && dtype_size(d) > 1, "models compute in floating dtypes of 16 bits or more, not in ",
+                    d);
+  return d;
+}
+}  // namespace
 Policy Policy::parse(std::string_view text) {
   Policy p;
   if (text.find('=') == std::string_view::npos) {
     try {
-      p.parameter = p.compute = p.output = parse_dtype(text);
+      p.parameter = p.compute = p.output = computing_dtype(text);
     } catch (const DtypeError& e) {
       fail<ConfigError>("policy '", text, "': ", e.text(), "; write f32, or p=f32,c=bf16,o=f32");
     }
-    check<ConfigError>(is_float(p.parameter), "policy '", text, "': not a floating dtype");
     return p;
   }
   std::set<const Dtype*> given;
@@ -24,9 +31,8 @@ Policy Policy::parse(std::string_view text) {
     auto name = item.substr(0, equals);
     Dtype d;
     try {
-      d = parse_dtype(item.substr(equals + 1));
+      d = computing_dtype(item.substr(equals + 1));
     } catch (const DtypeError& e) { fail<ConfigError>("policy: '", item, "': ", e.text()); }
-    check<ConfigError>(is_float(d), "policy: '", item, "': not a floating dtype");
     Dtype* part = name == "p" || name == "params" || name == "parameter" ? &p.parameter
                   : name == "c" || name == "compute"                       ? &p.compute
                   : name == "o" || name == "output"                        ? &p.output

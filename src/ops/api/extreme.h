@@ -4,11 +4,11 @@
 #include "bora/ops/creation.h"
 
 namespace bora::ops {
-/// A scalar: the least (greatest) number of the dtype, which is an infinity of floating ones.
+/// A scalar: the least (greatest) number of the dtype, which is an infinity where it has some.
 inline Array extreme(Dtype dtype, bool least) {
   if (is_float(dtype)) {
-    auto infinity = std::numeric_limits<double>::infinity();
-    return constant(least ? -infinity : infinity, dtype);
+    auto greatest = info(dtype).infinities ? std::numeric_limits<double>::infinity() : info(dtype).largest;
+    return constant(least ? -greatest : greatest, dtype);
   }
   if (dtype == boolean) return constant(!least, dtype);
   auto sign = std::uint64_t{1} << (8 * dtype_size(dtype) - 1);  // the highest bit; from_bytes reads the lower ones

@@ -25,45 +25,48 @@ template <class S, class In, class O> void spread(const Rows* in, Rows out, I ro
 struct ToFloat {
   using From = std::uint16_t;
   using To = float;
-  static void eight(const From* p, To* o) {
+  static constexpr I size = 8;
+  static void group(const From* p, To* o) {
     _mm256_storeu_ps(o, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
   }
 };
 struct ToHalf {
   using From = float;
   using To = std::uint16_t;
-  static void eight(const From* p, To* o) {
+  static constexpr I size = 8;
+  static void group(const From* p, To* o) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(o), _mm256_cvtps_ph(_mm256_loadu_ps(p), _MM_FROUND_TO_NEAREST_INT));
   }
 };
 struct RoundTrip {
   using From = float;
   using To = float;
-  static void eight(const From* p, To* o) {
+  static constexpr I size = 8;
+  static void group(const From* p, To* o) {
     _mm256_storeu_ps(o, _mm256_cvtph_ps(_mm256_cvtps_ph(_mm256_loadu_ps(p), _MM_FROUND_TO_NEAREST_INT)));
   }
 };
-template <class C> void halves(const Rows* in, Rows out, I rows, I n) {
+template <class C> void grouped(const Rows* in, Rows out, I rows, I n) {
   using From = typename C::From;
   using To = typename C::To;
   for (I r = 0; r < rows; ++r) {
     const From* p = static_cast<const From*>(in[0].at) + r * in[0].pitch;
     To* o = static_cast<To*>(out.at) + r * out.pitch;
     I i = 0;
-    for (; i + 8 <= n; i += 8) C::eight(p + i, o + i);
+    for (; i + C::size <= n; i += C::size) C::group(p + i, o + i);
     if (i == n) continue;
-    From a[8] = {};
-    To b[8];
+    From a[C::size] = {};
+    To b[C::size];
     for (I j = i; j < n; ++j) a[j - i] = p[j];
-    C::eight(a, b);
+    C::group(a, b);
     for (I j = i; j < n; ++j) o[j] = b[j - i];
   }
 }
-template <class C> void spread_half(const Rows* in, Rows out, I rows, I n) {
+template <class C> void spread_group(const Rows* in, Rows out, I rows, I n) {
   for (I r = 0; r < rows; ++r) {
-    typename C::From a[8] = {static_cast<const typename C::From*>(in[0].at)[r * in[0].pitch]};
-    typename C::To b[8], *o = static_cast<typename C::To*>(out.at) + r * out.pitch;
-    C::eight(a, b);
+    typename C::From a[C::size] = {static_cast<const typename C::From*>(in[0].at)[r * in[0].pitch]};
+    typename C::To b[C::size], *o = static_cast<typename C::To*>(out.at) + r * out.pitch;
+    C::group(a, b);
     for (I i = 0; i < n; ++i) o[i] = b[0];
   }
 }
@@ -73,11 +76,17 @@ template <class S, class In, class O> Kernel whole() {
   k.by_scalars[1] = spread<S, In, O>;
   return k;
 }
-template <class C> Kernel half() {
+template <class C> Kernel converts() {
   Kernel k;
-  k.by_scalars[0] = halves<C>;
-  k.by_scalars[1] = spread_half<C>;
+  k.by_scalars[0] = grouped<C>;
+  k.by_scalars[1] = spread_group<C>;
   return k;
+}
+template <class Load, class Store, class Round> void floating(KernelTable& t, Format format) {
+  const auto f = static_cast<int>(format);
+  t.load[f] = converts<Load>();
+  t.store[f] = converts<Store>();
+  t.cast[static_cast<int>(Format::f32)][f] = converts<Round>();
 }
 template <class S> void integer(KernelTable& t, Format format) {
   const auto f = static_cast<int>(format);
@@ -91,9 +100,6 @@ void add_stored(KernelTable& t) {
   integer<std::int8_t>(t, Format::i8);
   integer<std::int16_t>(t, Format::i16);
   integer<std::uint16_t>(t, Format::u16);
-  const auto f = static_cast<int>(Format::f16);
-  t.load[f] = half<ToFloat>();
-  t.store[f] = half<ToHalf>();
-  t.cast[static_cast<int>(Format::f32)][f] = half<RoundTrip>();
+  floating<ToFloat, ToHalf, RoundTrip>(t, Format::f16);
 }
 }  // namespace bora::kernels::BORA_ISA
