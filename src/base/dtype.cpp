@@ -29,6 +29,9 @@ Dtype promote(Dtype a, Dtype b) {
   if (a == b) return a;
   if (a == Dtype::key || b == Dtype::key)
     fail<DtypeError>("no common dtype of ", a, " and ", b, ": random keys take no part in arithmetic");
+  if (dtype_size(a) == 1 && is_float(a)) std::swap(a, b);
+  check<DtypeError>(!is_float(b) || dtype_size(b) > 1 || !is_inexact(a), "no common dtype of ", a, " and ", b,
+                    ": floats of 8 bits are converted by astype alone");
   if (is_complex(a) || is_complex(b)) return real_dtype(a) == f64 || real_dtype(b) == f64 ? complex128 : complex64;
   if (!is_float(a) && !is_float(b)) return promote_integers(a, b);
   if (!is_float(a) || !is_float(b)) return is_float(a) ? a : b;

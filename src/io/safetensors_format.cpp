@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::size_t kMostDims = 64;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // no disk has as many; times ranks no overflow
-constexpr std::string_view kOfOneByte[] = {"F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"};
+constexpr std::string_view kOfOneByte[] = {"F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"};
 /// The dtypes that both the format and the library have, and those of the format alone.
 const std::vector<StoredDtype>& stored_dtypes() {
   static const auto rows = [] {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes stored.txt: operations of JAX on i8, i16, u16, u64 and f16, which Bora stores and computes in wider dtypes.
+"""Writes stored.txt: operations of JAX on dtypes that Bora stores and computes in wider ones.
 
 Lines as laws/golden.h reads them. Numbers of u64 are two rows of u32: the upper and the lower halves.
 Made with JAX 0.10.2 on the CPU: python tests/golden/make_stored.py > tests/golden/stored.txt
@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 NAMES = {"int8": "i8", "int16": "i16", "uint16": "u16", "float16": "f16", "int32": "i32", "uint8": "u8",
-         "int64": "i64", "uint32": "u32", "float32": "f32", "float64": "f64", "bool": "bool"}
+         "int64": "i64", "uint32": "u32", "float32": "f32", "float64": "f64", "bool": "bool",
+         "float8_e4m3fn": "f8_e4m3fn"}
+F8 = jnp.float8_e4m3fn
 
 
 def write(case, role, x):
@@ -18,7 +20,7 @@ def write(case, role, x):
     if x.dtype == np.uint64:
         x = np.stack([x >> np.uint64(32), x & np.uint64(0xFFFFFFFF)]).astype(np.uint32)
     sizes = ",".join(map(str, x.shape)) or "-"
-    numbers = " ".join(repr(float(v)) if x.dtype.kind == "f" else str(int(v)) for v in x.reshape(-1))
+    numbers = " ".join(repr(float(v)) if x.dtype.kind in "fV" else str(int(v)) for v in x.reshape(-1))
     print(f"{case} {role} {NAMES[str(x.dtype)]} {sizes} : {numbers}")
 
 
@@ -76,3 +78,24 @@ for to in ("int8", "int16", "uint16", "float16", "uint64"):
     case(f"{t}/from_f32", lambda x: x.astype(to), x if to != "uint64" else np.abs(x))
     y = np.array([0, 1, -1, 300, -70000, 2**31 - 1, -(2**31), 77], np.int32)
     case(f"{t}/from_i32", lambda x: x.astype(to), y)
+
+
+a = np.array([0.1, -2.5, 448, 0.002, 3.25, -0.0, np.inf, 0.015, 30, -7.75, 240, 1], F8)
+b = np.array([3.0, 0.3125, 2, 1, -1.5, 4, 2, 0.03, 10, 0.25, 1, -448], F8)
+for name in ("add", "sub", "mul", "max", "min", "eq", "lt", "ge"):
+    case(f"f8_e4m3fn/{name}", BINARY[name], a, b)
+for name in ("neg", "abs", "sign"):
+    case(f"f8_e4m3fn/{name}", UNARY[name], a)
+for name in ("amax", "amin", "argmax", "sort", "argsort", "flip"):
+    case(f"f8_e4m3fn/{name}", WHOLE[name], a)
+every = np.arange(256, dtype=np.uint8).view(F8)
+case("f8_e4m3fn/as_f32", lambda x: x.astype(np.float32), every)
+# Every tie between two of its numbers and what lies beside it, the greatest and the least numbers, and others.
+few = np.unique(np.abs(every[:127].astype(np.float32)))
+ties = np.concatenate([(few[1:] + few[:-1]) / 2, few, np.array([464, 2.0**-10, 3e-39], np.float32)])
+x = np.concatenate([ties, np.nextafter(ties, np.float32(0)), np.nextafter(ties, np.float32(1e9)),
+                    np.array([np.inf, np.nan, 65504, 1e-30], np.float32),
+                    (rng.normal(size=300) * 2.0**rng.integers(-12, 9, 300)).astype(np.float32)])
+case("f8_e4m3fn/from_f32", lambda x: x.astype(F8), np.concatenate([x, -x]))
+case("f8_e4m3fn/from_f64", lambda x: x.astype(F8), x[:40].astype(np.float64))
+case("f8_e4m3fn/from_i32", lambda x: x.astype(F8), np.array([0, 1, -17, 19, 448, 464, -465, 77], np.int32))

@@ -34,10 +34,11 @@ std::uint64_t some_bits(Dtype d, Random& g) {
 Loop program(Random& g, bool bits = true) {
   const auto lanes = g() % 6;
   const bool wide = lanes < 2, mixed = lanes == 1;  // mixed: 32-bit values too, but in no comparison or reduction
-  const std::vector<Dtype> types = mixed  ? std::vector<Dtype>{f64, i64, boolean, f32, i32, u32, bf16, u8, i8, u16, f16}
+  const std::vector<Dtype> types = mixed  ? std::vector<Dtype>{f64,  i64, boolean, f32, i32, u32,
+                                                               bf16, u8,  i8,      u16, f16, f8_e4m3fn}
                                    : wide ? std::vector<Dtype>{f64, i64, boolean, f64}
                                           : std::vector<Dtype>{f32, f32, bf16, i32,  u32, u8,
-                                                             i8,  i16, u16,  f16, f16, boolean};
+                                                             i8,  i16, u16,  f16, f8_e4m3fn, boolean};
   Builder b;
   std::vector<int> values;
   std::vector<char> column;

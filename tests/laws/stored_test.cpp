@@ -1,10 +1,12 @@
 // Dtypes that are stored only: JAX's numbers, every primitive on them, what they promote to, and what survives files.
 #include <unistd.h>
 #include <filesystem>
+#include <numeric>
 #include "bora/base/parallel.h"
 #include "bora/ops/contractions.h"
 #include "laws/golden.h"
 #include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace bora::laws::stored_test {
 namespace {
@@ -169,12 +171,18 @@ TEST(Stored, PromotesAsJaxDoes) {
                                             {u16, i8, i32},    {u32, i8, i64},  {u32, u64, u64}, {u64, i64, f32},
                                             {u64, i8, f32},    {i64, f16, f16}, {u64, bf16, bf16}, {f16, bf16, f32},
                                             {f16, f32, f32},   {f16, f64, f64}, {f16, complex64, complex64},
-                                            {i16, complex128, complex128}}) {
+                                            {i16, complex128, complex128}, {boolean, f8_e4m3fn, f8_e4m3fn},
+                                            {i32, f8_e4m3fn, f8_e4m3fn}, {u64, f8_e4m3fn, f8_e4m3fn}}) {
     EXPECT_EQ(promote(a, b), both) << a << ' ' << b;
     EXPECT_EQ(promote(b, a), both) << b << ' ' << a;
     EXPECT_EQ((zeros({2}, a) + zeros({2}, b)).dtype(), both) << a << ' ' << b;
   }
+  for (auto other : {bf16, f16, f32, f64, complex64}) {
+    EXPECT_MESSAGE(DtypeError, promote(f8_e4m3fn, other), "no common dtype");
+    EXPECT_MESSAGE(DtypeError, promote(other, f8_e4m3fn), "no common dtype");
+  }
   EXPECT_EQ((zeros({2}, i8) + 1).dtype(), i8);
+  EXPECT_EQ((zeros({2}, f8_e4m3fn) * 2.5).dtype(), f8_e4m3fn);
   EXPECT_EQ((zeros({2}, f16) * 2.5).dtype(), f16);
   EXPECT_EQ((zeros({2}, u64) * 2.5).dtype(), f32);
 }
@@ -190,6 +198,25 @@ TEST(Stored, NumbersAtTheEdge) {
   EXPECT_EQ(array(65504., f16).item<float>(), 65504.F);
   EXPECT_EQ(array(65520., f16).item<float>(), HUGE_VALF);
   EXPECT_EQ(parse_dtype("float16"), f16);
+}
+/// The bits as the format is written down (Micikevicius et al. 2022), and the nearest number of every float between.
+TEST(Stored, BitsOfEightBitFloats) {
+  std::vector<std::uint8_t> codes(256);
+  std::iota(codes.begin(), codes.end(), 0);
+  auto x = bitcast(asarray(codes), f8_e4m3fn);
+  auto numbers = x.astype(f32).to_vector<float>();
+  for (int code = 0; code < 256; ++code) {
+    auto exponent = code >> 3 & 15, fraction = code & 7;
+    auto size = exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(8 + fraction, exponent - 10);
+    auto y = numbers[static_cast<std::size_t>(code)];
+    EXPECT_EQ(std::signbit(y), code >= 128) << code;
+    EXPECT_TRUE((code & 127) == 127 ? std::isnan(y) : std::abs(y) == size) << code << ' ' << y;
+  }
+  EXPECT_EQ(bitcast(x.astype(f32).astype(f8_e4m3fn), u8).to_vector<int>(), bitcast(x, u8).to_vector<int>());
+  EXPECT_EQ(array(464., f8_e4m3fn).item<float>(), 448);
+  EXPECT_TRUE(std::isnan(array(465., f8_e4m3fn).item<float>()));
+  EXPECT_TRUE(std::isnan(array(-HUGE_VAL, f8_e4m3fn).item<float>()));
+  EXPECT_EQ(amax(bitcast(asarray(std::vector<std::uint8_t>{0xfe, 0xfd}), f8_e4m3fn)).item<float>(), -416);
 }
 TEST(Stored, IndicesAndKeysOfTheirDtypes) {
   auto table = reshape(arange(20).astype(u16), {5, 4});

@@ -34,10 +34,9 @@ struct float16 {
     std::uint32_t r = 0;
     if (size > 0x7f800000u) r = 0x7e00u | ((size >> 13) & 0x1ffu);  // NaN
     else if (size >= 0x47800000u) r = 0x7c00u;
-    else if (size < 0x38800000u) {  // below the normal range: multiples of 2^-24, rounded by an addition
-      const auto sum = std::bit_cast<float>(size) + 0.5f;
-      r = std::bit_cast<std::uint32_t>(sum) - std::bit_cast<std::uint32_t>(0.5f);
-    } else r = (size - 0x38000000u + 0xfffu + ((size >> 13) & 1u)) >> 13;
+    else if (size < 0x38800000u)  // below the normal range: multiples of 2^-24, rounded by an addition
+      r = std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5f) - std::bit_cast<std::uint32_t>(0.5f);
+    else r = (size - 0x38000000u + 0xfffu + ((size >> 13) & 1u)) >> 13;
     bits = static_cast<std::uint16_t>(r | sign);
   }
   constexpr operator float() const {
@@ -48,16 +47,35 @@ struct float16 {
   }
 };
 
+/// Storage of a number of 8 bits, E4M3FN: 4 of exponent, 3 of fraction, no infinities. Numbers above 464 become NaN.
+struct float8_e4m3fn {
+  std::uint8_t bits = 0;
+  float8_e4m3fn() = default;
+  constexpr float8_e4m3fn(float x) {
+    const auto b = std::bit_cast<std::uint32_t>(x), size = b & 0x7fffffffu;
+    std::uint32_t r = 0x7f;  // NaN
+    if (size < 0x3c800000u)  // below the normal range: multiples of 2^-9, rounded by an addition
+      r = std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0x1p14f) - std::bit_cast<std::uint32_t>(0x1p14f);
+    else if (size <= 0x43e80000u) r = (size - 0x3c000000u + 0x7ffffu + ((size >> 20) & 1u)) >> 20;  // 464 is a tie
+    bits = static_cast<std::uint8_t>(r | (b >> 24 & 0x80u));
+  }
+  constexpr operator float() const {
+    const std::uint32_t sign = (bits & 0x80u) << 24, size = bits & 0x7fu;
+    if (size >= 8) return std::bit_cast<float>(sign | (size == 0x7f ? 0x7fc00000u : (size << 20) + 0x3c000000u));
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(size) * 0x1p-9f) | sign);
+  }
+};
+
 /// `key` holds one random key (two 32-bit words); no arithmetic is defined on it. Complex numbers are stored as
 /// std::complex does: the real part, then the imaginary part.
 enum class Dtype : std::uint8_t {
-  boolean, u8, i32, i64, u32, bf16, f32, f64, key, complex64, complex128, i8, i16, u16, u64, f16
+  boolean, u8, i32, i64, u32, bf16, f32, f64, key, complex64, complex128, i8, i16, u16, u64, f16, f8_e4m3fn
 };
-inline constexpr std::size_t kDtypes = 16;
+inline constexpr std::size_t kDtypes = 17;
 inline constexpr auto boolean = Dtype::boolean, u8 = Dtype::u8, i32 = Dtype::i32, i64 = Dtype::i64, u32 = Dtype::u32,
                       bf16 = Dtype::bf16, f32 = Dtype::f32, f64 = Dtype::f64, complex64 = Dtype::complex64,
                       complex128 = Dtype::complex128, i8 = Dtype::i8, i16 = Dtype::i16, u16 = Dtype::u16,
-                      u64 = Dtype::u64, f16 = Dtype::f16;
+                      u64 = Dtype::u64, f16 = Dtype::f16, f8_e4m3fn = Dtype::f8_e4m3fn;
 
 enum class Kind : std::uint8_t { boolean, unsigned_integer, integer, floating, key, complex };
 /// A row for a dtype. Sizes are in bytes; the last four fields are of floating dtypes.
@@ -90,7 +108,8 @@ inline constexpr DtypeInfo dtype_table[kDtypes] = {
     {"i16", 2, Kind::integer, i32, i32, "I16", "<i2", "int16"},
     {"u16", 2, Kind::unsigned_integer, i32, u32, "U16", "<u2", "uint16"},
     {"u64", 8, Kind::unsigned_integer, i64, u64, "U64", "<u8", "uint64"},
-    {"f16", 2, Kind::floating, f32, f32, "F16", "<f2", "float16 half fp16", 10, 0x1p-14, 65504}};
+    {"f16", 2, Kind::floating, f32, f32, "F16", "<f2", "float16 half fp16", 10, 0x1p-14, 65504},
+    {"f8_e4m3fn", 1, Kind::floating, f32, f32, "F8_E4M3", "|u1", "float8_e4m3fn", 3, 0x1p-6, 448, false}};
 constexpr const DtypeInfo& info(Dtype d) { return dtype_table[static_cast<std::size_t>(d)]; }
 constexpr std::string_view dtype_name(Dtype d) { return info(d).name; }
 constexpr std::size_t dtype_size(Dtype d) { return info(d).size; }
@@ -109,7 +128,7 @@ constexpr bool is_numeric(Dtype d) { return d != Dtype::key; }
 inline std::ostream& operator<<(std::ostream& o, Dtype d) { return o << dtype_name(d); }
 
 /// Values of some dtypes are stored; an operation on them is the one of a wider dtype, rounded or wrapped to theirs:
-/// i8, i16, u16 compute as i32, f16 as f32. u64 computes as the bits of i64.
+/// i8, i16, u16 compute as i32, f16 and f8_e4m3fn as f32. u64 computes as the bits of i64.
 constexpr Dtype computed_as(Dtype d) { return info(d).computed; }
 constexpr bool is_stored_only(Dtype d) { return computed_as(d) != d; }
 /// The floating dtypes of fewer than 32 bits.
@@ -122,7 +141,7 @@ constexpr Dtype signed_integer(std::size_t size) { return size == 1 ? i8 : size 
 
 /// JAX's promotion lattice: bool < u8 < u16 < u32 < u64, bool < i8 < i16 < i32 < i64, an unsigned with a signed integer
 /// gives the signed one that holds both (i64 < f32 for u64), integers < bf16, f16 < f32 < f64, bf16 with f16 gives f32;
-/// f32 < complex64 < complex128, and f64 with complex64 gives complex128. Throws DtypeError for keys.
+/// f32 < complex64 < complex128, f64 with complex64 gives complex128. DtypeError for keys and for f8 with fractions.
 Dtype promote(Dtype a, Dtype b);
 /// The dtype with this name ("f32", "bfloat16" and other common spellings are understood). Throws DtypeError.
 Dtype parse_dtype(std::string_view name);
@@ -142,6 +161,7 @@ template <> struct CppType<Dtype::i16> { using type = std::int16_t; };
 template <> struct CppType<Dtype::u16> { using type = std::uint16_t; };
 template <> struct CppType<Dtype::u64> { using type = std::uint64_t; };
 template <> struct CppType<Dtype::f16> { using type = float16; };
+template <> struct CppType<Dtype::f8_e4m3fn> { using type = float8_e4m3fn; };
 /// std::complex<float> and std::complex<double>, recognised without their header.
 template <class T> concept ComplexNumber = requires(const T& z) {
   typename T::value_type;
@@ -153,6 +173,7 @@ template <class T> consteval std::optional<Dtype> dtype_or_none() {
   if constexpr (std::is_same_v<T, bool>) return Dtype::boolean;
   else if constexpr (std::is_same_v<T, bfloat16>) return Dtype::bf16;
   else if constexpr (std::is_same_v<T, float16>) return Dtype::f16;
+  else if constexpr (std::is_same_v<T, float8_e4m3fn>) return Dtype::f8_e4m3fn;
   else if constexpr (std::is_same_v<T, float>) return Dtype::f32;
   else if constexpr (std::is_same_v<T, double>) return Dtype::f64;
   else if constexpr (ComplexNumber<T>) return complex_dtype(dtype_or_none<typename T::value_type>().value());
@@ -166,7 +187,7 @@ template <class T> consteval std::optional<Dtype> dtype_or_none() {
 /// The dtype that stores T.
 template <class T> inline constexpr Dtype dtype_of = dtype_or_none<T>().value();
 
-/// bfloat16, float16: classes of numbers, whose arithmetic goes through float.
+/// bfloat16, float16, float8_e4m3fn: classes of numbers, whose arithmetic goes through float.
 template <class T> inline constexpr bool is_float_class = [] {
   if constexpr (std::is_class_v<T> && dtype_or_none<T>().has_value()) return is_float(dtype_of<T>);
   else return false;
@@ -209,6 +230,7 @@ template <class F> decltype(auto) dispatch_real(Dtype d, std::string_view what, 
     case Dtype::u16: return f(std::uint16_t{});
     case Dtype::u64: return f(std::uint64_t{});
     case Dtype::f16: return f(float16{});
+    case Dtype::f8_e4m3fn: return f(float8_e4m3fn{});
     default: return dispatch(d, what, std::forward<F>(f));
   }
 }

@@ -8,14 +8,14 @@
 
 namespace bora {
 /// Writes x as a .npy file (format 1.0, row-major). bf16 is written as its bits, '<u2' ('uint16'), since NumPy has no
-/// name for it. Throws IoError; DtypeError for keys; TraceError inside transforms. A sharded array is gathered: every
-/// rank must call it.
+/// name for it, and f8_e4m3fn as '|u1'. Throws IoError; DtypeError for keys; TraceError inside transforms. A sharded
+/// array is gathered: every rank must call it.
 void save_npy(const std::filesystem::path& file, const Array& x);
-/// The array in a .npy file: bool, integers, f16, f32, f64, complex numbers; '<u2' as bf16 bits if `dtype` is bf16;
-/// big-endian numbers too. Fortran order is converted.
+/// The array in a .npy file: bool, integers, f16, f32, f64, complex numbers; '<u2' and '|u1' as bits if `dtype` has
+/// these; big-endian numbers too. Fortran order is converted.
 /// Throws IoError for a damaged file and DtypeError for elements without a dtype here.
 struct LoadNpyOptions {
-  std::optional<Dtype> dtype = none;  // convert to this; bf16 reads '<u2' as bits
+  std::optional<Dtype> dtype = none;  // convert to this; bf16 reads '<u2' as bits, f8_e4m3fn '|u1'
 };
 Array load_npy(const std::filesystem::path& file, const LoadNpyOptions& options = {});
 struct LoadNpzOptions {

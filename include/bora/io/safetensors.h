@@ -5,8 +5,8 @@
 //   model = load_safetensors(files, model);       // each leaf from the tensor with its path
 //   save_safetensors("llama-2", {{"embed", x}, {"head", y}}, {.shard_bytes = 5'000'000'000});
 //
-// Dtypes in files: F64 F32 F16 BF16 I64 I32 I16 I8 U64 U32 U16 U8 BOOL C64. Tensors of other dtypes (F8_E4M3 ..) are
-// listed, and refused by name when they are read.
+// Dtypes in files: F64 F32 F16 BF16 F8_E4M3 I64 I32 I16 I8 U64 U32 U16 U8 BOOL C64. Tensors of other dtypes
+// (F8_E5M2 ..) are listed, and refused by name when they are read.
 #pragma once
 #include <functional>
 #include <map>

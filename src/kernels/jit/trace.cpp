@@ -134,6 +134,7 @@ int cast_to_stored(Format to, int v) {
     case Format::i8: return (as_signed(U::of(v) << 24) >> 24).v;
     case Format::i16: return (as_signed(U::of(v) << 16) >> 16).v;
     case Format::u16: return (U::of(v) & U(0xffffu)).v;
+    case Format::f8: return of_f8(to_f8(F::of(v))).v;
     default: return put<F>(P::to_half, v).v;
   }
 }
@@ -210,6 +211,7 @@ int trace_loaded(Graph& g, Format f, int raw) {
   Recording recording(g);
   switch (f) {
     case Format::bf16: return (U::of(raw) << 16).v;
+    case Format::f8: return of_f8(U::of(raw)).v;
     case Format::mask32: return (U::of(raw) != U(0u)).m;
     case Format::mask64: return (L::of(raw) != L(0)).m;
     default: return raw;
@@ -220,6 +222,7 @@ int trace_to_memory(Graph& g, Format f, int v) {
   const bool low = g.isa == Isa::v4;  // stores cut lanes off; those of AVX2 saturate
   switch (f) {
     case Format::bf16: return (U::of(v) >> 16).v;
+    case Format::f8: return to_f8(F::of(v)).v;
     case Format::i8: return low ? v : (U::of(v) & U(0xffu)).v;
     case Format::i16:
     case Format::u16: return low ? v : (U::of(v) & U(0xffffu)).v;

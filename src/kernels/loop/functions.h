@@ -209,5 +209,19 @@ BORA_INLINE F round_to_bf16(F x) {
   U b = bits(x), r = b + U(0x7fffu) + ((b >> 16) & U(1u));
   return real(select(x == x, r, b | U(0x400000u)) & U(0xffff0000u));
 }
+/// f8_e4m3fn (base/dtype.h): the bits of the nearest number, and the number of such bits.
+BORA_INLINE U to_f8(F x) {
+  F size = absolute(x);
+  U b = bits(size), normal = (b - U(0x3c000000u) + U(0x7ffffu) + ((b >> 20) & U(1u))) >> 20;
+  U small = bits(size + F(0x1p14f)) - bits(F(0x1p14f));
+  U r = select(size <= F(464.f), select(size < F(0x1p-6f), small, normal), U(0x7fu));
+  return r | ((bits(x) >> 24) & U(0x80u));
+}
+BORA_INLINE F of_f8(U code) {
+  U size = code & U(0x7fu);
+  F small = to_float(as_signed(size)) * F(0x1p-9f), normal = real((size << 20) + U(0x3c000000u));
+  F x = select(size == U(0x7fu), F(kNan), select(small < F(0x1p-6f), small, normal));
+  return real(bits(x) | ((code & U(0x80u)) << 24));
+}
 }  // namespace
 }  // namespace bora::kernels::BORA_ISA

@@ -6,15 +6,15 @@
 #include "kernels/api/cpu.h"
 
 namespace bora::kernels {
-/// Representation of a value in a block: bf16 and f16 as f32, u8, i8, i16 and u16 in 32 bits, bool as all ones or 0 in
-/// the loop's lane width. i8, i16, u16 and f16 have no operations: they are loaded, stored, and cast from i32 or f32; a
-/// cast to those changes nothing in a block.
-enum class Format : std::uint8_t { f32, bf16, i32, u32, u8, mask32, i8, i16, u16, f16, f64, i64, mask64 };
-inline constexpr int kFormats = 13;
+/// Representation of a value in a block: bf16, f16 and f8 as f32, u8, i8, i16 and u16 in 32 bits, bool as all ones or 0
+/// in the loop's lane width. i8, i16, u16, f16 and f8 have no operations: they are loaded, stored, and cast from i32 or
+/// f32; a cast to those changes nothing in a block.
+enum class Format : std::uint8_t { f32, bf16, i32, u32, u8, mask32, i8, i16, u16, f16, f8, f64, i64, mask64 };
+inline constexpr int kFormats = 14;
 constexpr int width_of(Format f) { return f < Format::f64 ? 4 : 8; }
 constexpr bool is_mask(Format f) { return f == Format::mask32 || f == Format::mask64; }
 constexpr bool is_float(Format f) { return f == Format::f32 || f == Format::bf16 || f == Format::f64; }
-constexpr bool is_stored_format(Format f) { return f >= Format::i8 && f <= Format::f16; }
+constexpr bool is_stored_format(Format f) { return f >= Format::i8 && f <= Format::f8; }
 
 enum class Domain : std::uint8_t { number, floating, integer, logic, ordered, compare, test, choose };
 constexpr bool accepts(Domain d, Format f) {

@@ -10,7 +10,8 @@ namespace bora::kernels {
 namespace {
 constexpr Format kFormatOf[kDtypes] = {
     Format::mask32, Format::u8, Format::i32, Format::i64, Format::u32, Format::bf16, Format::f32, Format::f64,
-    {},             {},         {},          Format::i8,  Format::i16, Format::u16,  {},          Format::f16};
+    {},             {},         {},          Format::i8,  Format::i16, Format::u16,  {},          Format::f16,
+    Format::f8};
 /// A number of a class such as bfloat16 with these bits.
 template <class T, class Bits> float number_of(Bits bits) {
   T x;
@@ -108,6 +109,8 @@ std::uint64_t to_block(Dtype d, bool wide, std::uint64_t bits) {
     case Dtype::i16: return static_cast<std::uint32_t>(static_cast<std::int16_t>(bits));
     case Dtype::u16: return bits & 0xffff;
     case Dtype::f16: return std::bit_cast<std::uint32_t>(half_to_float(static_cast<std::uint16_t>(bits)));
+    case Dtype::f8_e4m3fn:
+      return std::bit_cast<std::uint32_t>(number_of<float8_e4m3fn>(static_cast<std::uint8_t>(bits)));
     default: return dtype_size(d) == 4 ? bits & 0xffffffffull : bits;
   }
 }
@@ -120,6 +123,7 @@ std::uint64_t from_block(Dtype d, std::uint64_t bits) {
     case Dtype::i16:
     case Dtype::u16: return bits & 0xffff;
     case Dtype::f16: return float16(std::bit_cast<float>(static_cast<std::uint32_t>(bits))).bits;
+    case Dtype::f8_e4m3fn: return float8_e4m3fn(std::bit_cast<float>(static_cast<std::uint32_t>(bits))).bits;
     default: return dtype_size(d) == 4 ? bits & 0xffffffffull : bits;
   }
 }

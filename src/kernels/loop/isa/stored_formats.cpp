@@ -1,5 +1,5 @@
 // stored_formats.cpp -- kernels of the block interpreter for dtypes that are stored only: i8, i16, u16 (in a block as
-// i32) and f16 (as f32). Stores wrap or round, so that a cast followed by a store is the store alone.
+// i32), f16 and f8 (as f32). Stores wrap or round, so that a cast followed by a store is the store alone.
 #include <immintrin.h>
 #include <type_traits>
 #include "kernels/loop/row_kernels.h"
@@ -45,6 +45,35 @@ struct RoundTrip {
   static void group(const From* p, To* o) {
     _mm256_storeu_ps(o, _mm256_cvtph_ps(_mm256_cvtps_ph(_mm256_loadu_ps(p), _MM_FROUND_TO_NEAREST_INT)));
   }
+};
+template <class From, class To> void copy_lanes(const From* p, To* o) {
+  for (int i = 0; i < F::size; ++i) o[i] = static_cast<To>(p[i]);
+}
+struct F8ToFloat {
+  using From = std::uint8_t;
+  using To = float;
+  static constexpr I size = F::size;
+  static void group(const From* p, To* o) {
+    std::uint32_t code[size];
+    copy_lanes(p, code);
+    Memory<F>::store(o, of_f8(Memory<U>::load(code)));
+  }
+};
+struct ToF8 {
+  using From = float;
+  using To = std::uint8_t;
+  static constexpr I size = F::size;
+  static void group(const From* p, To* o) {
+    std::uint32_t code[size];
+    Memory<U>::store(code, to_f8(Memory<F>::load(p)));
+    copy_lanes(code, o);
+  }
+};
+struct F8RoundTrip {
+  using From = float;
+  using To = float;
+  static constexpr I size = F::size;
+  static void group(const From* p, To* o) { Memory<F>::store(o, of_f8(to_f8(Memory<F>::load(p)))); }
 };
 template <class C> void grouped(const Rows* in, Rows out, I rows, I n) {
   using From = typename C::From;
@@ -101,5 +130,6 @@ void add_stored(KernelTable& t) {
   integer<std::int16_t>(t, Format::i16);
   integer<std::uint16_t>(t, Format::u16);
   floating<ToFloat, ToHalf, RoundTrip>(t, Format::f16);
+  floating<F8ToFloat, ToF8, F8RoundTrip>(t, Format::f8);
 }
 }  // namespace bora::kernels::BORA_ISA
