@@ -8,7 +8,7 @@ namespace rounded_test {
 using namespace bora;
 
 TEST(RoundedTerms, HaveTheBitsOfTheCodec) {
-  for (auto wire : {Wire::bf16(), Wire::int8(), Wire::int4(), Wire::int8({128}), Wire::int4({256})})
+  for (auto wire : {Wire::bf16(), Wire::f16(), Wire::int8(), Wire::int4(), Wire::int8({128}), Wire::int4({256})})
     for (std::int64_t n : {1, 63, 64, 65, 500, 4097})
       for (double scale : {1.0, 1e-3, 1e20, 1e-30, 1e-37}) {
         auto x = random::normal(random::key(n), {2, n}) * scale;

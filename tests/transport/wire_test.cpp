@@ -12,7 +12,7 @@
 namespace bora::transport::wire_test {
 namespace {
 using Numbers = std::vector<float>;
-const Wire kWires[] = {Wire::bf16(), Wire::int8(), Wire::int4(), Wire::int8({256})};
+const Wire kWires[] = {Wire::bf16(), Wire::f16(), Wire::int8(), Wire::int4(), Wire::int8({256})};
 
 Numbers input(int rank, std::int64_t n) {
   Numbers x(at(n));

@@ -8,9 +8,9 @@
 #include "bora/base/dtype.h"
 
 namespace bora {
-/// f32: as they are. bf16: rounded to it, half the bytes. int8, int4: blocks of integers with a scale each, about a
-/// quarter and an eighth of the bytes.
-enum class Codec : std::uint8_t { f32, bf16, int8, int4 };
+/// f32: as they are. bf16, f16: rounded to it, half the bytes; f16 has an error of an eighth, but sums above 65504 are
+/// infinite. int8, int4: blocks of integers with a scale each, about a quarter and an eighth of the bytes.
+enum class Codec : std::uint8_t { f32, bf16, int8, int4, f16 };
 /// A row for a codec; the transport has its kernels, train/levels.h its operations on Arrays.
 struct CodecInfo {
   std::string_view word;  // in settings, messages and traces
@@ -18,7 +18,7 @@ struct CodecInfo {
   Dtype dtype;            // without blocks: numbers are rounded to it
 };
 inline constexpr CodecInfo codec_table[] = {
-    {"f32", false, f32}, {"bf16", false, bf16}, {"int8", true, f32}, {"int4", true, f32}};
+    {"f32", false, f32}, {"bf16", false, bf16}, {"int8", true, f32}, {"int4", true, f32}, {"f16", false, f16}};
 inline constexpr std::size_t kCodecs = std::size(codec_table);
 /// A codec that there is not, as a damaged message may have it, has the word "?".
 constexpr CodecInfo info(Codec codec) {
@@ -40,6 +40,7 @@ struct Wire {
     std::uint16_t block = 64;
   };
   static constexpr Wire bf16() { return {Codec::bf16}; }
+  static constexpr Wire f16() { return {Codec::f16}; }
   static constexpr Wire int8(Blocks b = {64}) { return {Codec::int8, b.block}; }
   static constexpr Wire int4(Blocks b = {64}) { return {Codec::int4, b.block}; }
   constexpr bool exact() const { return codec == Codec::f32; }

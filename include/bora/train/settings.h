@@ -91,8 +91,8 @@ struct WireSettings {
   std::optional<std::int64_t> rank = {};
   static constexpr std::string_view named = "gradients";
   static constexpr config::Meaning meanings[] = {
-      {"gradients", "sums over replica and data travel as: f32, bf16, int8, int4; the last two in blocks with a scale; "
-                    "powersgd: as factors of matrices"},
+      {"gradients", "sums over replica and data travel as: f32, bf16, f16, int8, int4; the last two in blocks with a "
+                    "scale; powersgd: as factors of matrices"},
       {"block", "of int8 and int4: numbers that share a scale, a multiple of 64 up to 4096; 64"},
       {"error_feedback", "each rank adds what rounding took from its gradient to its next one; powersgd always does"},
       {"rank", "of powersgd: columns of a factor; 4"}};

@@ -1,5 +1,6 @@
 // The table of codecs, their plain kernels, and sums of what they encode.
 #include "schedule/codec.h"
+#include <immintrin.h>
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -12,25 +13,53 @@ namespace bora::transport {
 namespace {
 using block_codec::kMost;
 
-void encode_bf16(const float* in, std::int64_t n, std::int64_t, std::byte* out) {
+/// T: bfloat16 or float16.
+template <class T> void encode_halves(const float* in, std::int64_t n, std::int64_t, std::byte* out) {
   for (std::int64_t i = 0; i < n; ++i) {
-    bfloat16 x(in[i]);
+    T x(in[i]);
     std::memcpy(out + 2 * i, &x, sizeof x);
   }
 }
-float of_bf16(const std::byte* from) {
-  bfloat16 x;
+template <class T> float half_at(const std::byte* from) {
+  T x;
   std::memcpy(&x, from, sizeof x);
   return static_cast<float>(x);
 }
-void decode_bf16(const std::byte* in, std::int64_t n, std::int64_t, float* out) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = of_bf16(in + 2 * i);
+template <class T> void decode_halves(const std::byte* in, std::int64_t n, std::int64_t, float* out) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = half_at<T>(in + 2 * i);
 }
-void sum_bf16(EncodedParts parts, std::int64_t at, std::int64_t n, std::int64_t block, float* out) {
-  decode_bf16(parts[0] + at, n, block, out);
+template <class T>
+void sum_halves(EncodedParts parts, std::int64_t at, std::int64_t n, std::int64_t block, float* out) {
+  decode_halves<T>(parts[0] + at, n, block, out);
   for (auto* part : parts.subspan(1))
-    for (std::int64_t i = 0; i < n; ++i) out[i] += of_bf16(part + at + 2 * i);
+    for (std::int64_t i = 0; i < n; ++i) out[i] += half_at<T>(part + at + 2 * i);
 }
+#ifdef __F16C__
+__m256 eight_halves(const std::byte* from) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+}
+void encode_f16c(const float* in, std::int64_t n, std::int64_t block, std::byte* out) {
+  std::int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 2 * i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
+  encode_halves<float16>(in + i, n - i, block, out + 2 * i);
+}
+void decode_f16c(const std::byte* in, std::int64_t n, std::int64_t block, float* out) {
+  std::int64_t i = 0;
+  for (; i + 8 <= n; i += 8) _mm256_storeu_ps(out + i, eight_halves(in + 2 * i));
+  decode_halves<float16>(in + 2 * i, n - i, block, out + i);
+}
+void sum_f16c(EncodedParts parts, std::int64_t at, std::int64_t n, std::int64_t block, float* out) {
+  std::int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    auto sum = eight_halves(parts[0] + at + 2 * i);
+    for (auto* part : parts.subspan(1)) sum = _mm256_add_ps(sum, eight_halves(part + at + 2 * i));
+    _mm256_storeu_ps(out + i, sum);
+  }
+  sum_halves<float16>(parts, at + 2 * i, n - i, block, out + i);
+}
+#endif
 /// Whole blocks by `all`; numbers that do not fill the last one are followed by zeros.
 template <auto all, class Block>
 void encode_units(const float* in, std::int64_t n, std::int64_t block, std::byte* out) {
@@ -66,7 +95,13 @@ void sum_units(EncodedParts parts, std::int64_t at, std::int64_t n, std::int64_t
     one(parts.data(), parts.size(), at + more, b, to);
   });
 }
-constexpr CodecKernels kBf16[] = {{"plain", encode_bf16, decode_bf16, sum_bf16}};
+template <class T> constexpr CodecKernels kHalves = {"plain", encode_halves<T>, decode_halves<T>, sum_halves<T>};
+constexpr CodecKernels kBf16[] = {kHalves<bfloat16>};
+constexpr CodecKernels kF16[] = {kHalves<float16>,
+#ifdef __F16C__
+                                 {"f16c", encode_f16c, decode_f16c, sum_f16c}
+#endif
+};
 template <class Block> constexpr CodecKernels kKernels[] = {
     {"plain", encode_units<encode_one_by_one<Block>, Block>, decode_units<block_codec::decode_plain<Block>, Block>,
      sum_units<block_codec::sum_plain<Block>, Block>},
@@ -79,11 +114,12 @@ using block_codec::Int4, block_codec::Int8;
 template <class Block> constexpr CodecRow row_of(Codec codec) {
   return {codec, Block::gap, [](std::int64_t block) { return block; }, Block::bytes, kKernels<Block>};
 }
-constexpr CodecRow kRows[] = {
-    {Codec::bf16, 0, [](std::int64_t) { return std::int64_t{1}; }, [](std::int64_t) { return std::int64_t{2}; }, kBf16},
-    row_of<Int8>(Codec::int8),
-    row_of<Int4>(Codec::int4),
-};
+constexpr CodecRow row_of_halves(Codec codec, std::span<const CodecKernels> kernels) {
+  return {codec, 0, [](std::int64_t) { return std::int64_t{1}; }, [](std::int64_t) { return std::int64_t{2}; },
+          kernels};
+}
+constexpr CodecRow kRows[] = {row_of_halves(Codec::bf16, kBf16), row_of<Int8>(Codec::int8), row_of<Int4>(Codec::int4),
+                              row_of_halves(Codec::f16, kF16)};
 static_assert(std::size(kRows) + 1 == kCodecs, "codec_table has all of them, and f32");
 }  // namespace
 
