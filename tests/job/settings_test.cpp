@@ -200,6 +200,9 @@ TEST(Settings, DomainsAreChecked) {
   for (auto bad : {"policy=f31", "policy=p=f31"})  // nor does it quote a line of Bora's or of a caller's
     EXPECT_EQ(check_error(bad).find(".cpp:"), std::string::npos) << check_error(bad);
   EXPECT_EQ(check_error("trackers=[jsonl, tensorboard]"), "no error");
+  EXPECT_EQ(check_error("eval.metric=code/loss"),
+            "eval.metric: nothing watches 'code/loss'; set eval.patience or checkpoint.best, or leave it out");
+  EXPECT_EQ(check_error({"eval.metric=code/loss", "eval.every=5", "eval.patience=2"}), "no error");
   EXPECT_EQ(check_error("trackers=[jsonl, tensorboard, jsonl]"), "trackers: jsonl is given twice");
   EXPECT_EQ(check_error("data="), "data: no text given; set data=FILE, or a folder of text files");
   EXPECT_EQ(check_error("join_timeout=0"), "transport.join_timeout: must be above 0 seconds, got 0");

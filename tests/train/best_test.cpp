@@ -67,4 +67,23 @@ TEST_F(TrainerTest, KeepsTheBestCheckpoint) {
   EXPECT_EQ(steps_in(settings.out + "/best"), (std::vector<std::int64_t>{3 * best}));
   EXPECT_EQ(steps_in(settings.out + "/checkpoints").back(), 24);
 }
+TEST_F(TrainerTest, WatchesTheNumberThatIsNamed) {
+  settings.steps = 9;
+  settings.eval.every = 3;
+  settings.eval.metric = "code/loss";
+  settings.checkpoint.best = true;
+  data.sets = {{.rows = data.held_out, .name = "prose"}, {.rows = data.train.parts()[0].rows, .name = "code"}};
+  run(settings, 2);
+  auto evaluations = losses(settings.out, "eval/code/loss");
+  ASSERT_EQ(evaluations.size(), 4U);
+  auto best = std::min_element(evaluations.begin() + 1, evaluations.end()) - evaluations.begin();
+  EXPECT_EQ(steps_in(settings.out + "/best"), (std::vector<std::int64_t>{3 * best}));
+  auto checkpoint = io::list_checkpoints(settings.out + "/best")[0].folder;
+  EXPECT_NE(printed.find("best: " + checkpoint), std::string::npos) << printed;
+  // Before the first step.
+  settings.out = folder + "/misspelt";
+  settings.eval.metric = "cod/loss";
+  EXPECT_THROW(run(settings, 1), ConfigError);
+  (void)testing::internal::GetCapturedStdout();
+}
 }  // namespace best_test

@@ -114,12 +114,14 @@ struct CheckpointSettings {
 struct EvalSettings {
   std::int64_t every = 0, rows = 1024, patience = 0;
   double min_delta = 0;
+  std::string metric = "loss";
   static constexpr std::string_view named = "every";
   static constexpr config::Meaning meanings[] = {
       {"every", "steps; 0: only before the first and after the last"},
       {"rows", "held-out rows in an evaluation; 0: all; before a new run at most 4 batches"},
       {"patience", "evaluations in a row without a lower loss that end the run; 0: none do"},
-      {"min_delta", "a loss is lower if it is so by more than this"}};
+      {"min_delta", "a loss is lower if it is so by more than this"},
+      {"metric", "of an evaluation, that patience and checkpoint.best watch: loss, macro_loss, or SET/loss"}};
   void check() const;
 };
 struct LogSettings {

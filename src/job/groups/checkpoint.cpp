@@ -1,10 +1,13 @@
-// Rules of checkpoints, and of elastic jobs, which continue from them.
+// Rules of checkpoints with evaluations, and of elastic jobs, which continue from them.
 #include "job/facts.h"
 
 namespace bora::job {
 void check_group(const bora::training::CheckpointSettings& checkpoint, const Facts& facts) {
   check<ConfigError>(!checkpoint.best || facts.all.eval.every > 0,
                      "checkpoint.best: the validation loss is known only where it is evaluated; set eval.every");
+  auto& eval = facts.all.eval;
+  check<ConfigError>(eval.metric == "loss" || checkpoint.best || eval.patience > 0, "eval.metric: nothing watches '",
+                     eval.metric, "'; set eval.patience or checkpoint.best, or leave it out");
 }
 void check_group(const ElasticSettings& elastic, const Facts& facts) {
   auto& s = facts.all;

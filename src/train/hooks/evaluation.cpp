@@ -108,6 +108,16 @@ track::Values measured(Trainable& model, const data::Datasets& data, const LoopS
   }
   return values;
 }
+/// Throws ConfigError: the evaluation has no such number.
+double value_of(const track::Values& values, const std::string& metric) {
+  std::string names;
+  for (auto& [name, x] : values) {
+    auto word = name.substr(name.find('/') + 1);  // behind "eval/"
+    if (word == metric) return x;
+    names += (names.empty() ? "" : ", ") + word;
+  }
+  fail<ConfigError>("eval.metric: an evaluation has no '", metric, "'; it has ", names);
+}
 class Evaluation final : public LoopHook {
  public:
   /// A new run makes a small one. A continued run makes up for one that a signal kept it from; else it has this step's
@@ -142,7 +152,8 @@ class Evaluation final : public LoopHook {
   }
 
  private:
-  std::string last_;  // the loss of step at_
+  std::string last_;    // the loss of step at_
+  double watched_ = 0;  // its number that is to become lower
   std::int64_t at_ = -1;
   /// True if the run was lost after it had recorded this step's evaluation, and before its next checkpoint or its end:
   /// the ranks measure again, as they know nothing of the numbers, but their row stands there.
@@ -154,21 +165,23 @@ class Evaluation final : public LoopHook {
     at_ = run.done;
     run.unevaluated = false;
     // Between two meetings of replicas their model stays as it is, which is no sign that they learn no more.
-    if (run.moved) run.is_best = run.best.see(std::stod(last_), run.done, run.settings.eval.min_delta);
+    if (run.moved) run.is_best = run.best.see(watched_, run.done, run.settings.eval.min_delta);
     run.moved = !run.model.notes(run.done).contains("local.every");
   }
   static void end_if_due(Run& run) {
-    auto patience = run.settings.eval.patience;
-    if (patience == 0 || run.best.since < patience) return;
-    run.say("no lower validation loss in " + std::to_string(run.best.since) + " evaluations since step " +
-            std::to_string(run.best.step) + " (" + number_text(run.best.loss) + "): the run ends");
+    auto& eval = run.settings.eval;
+    if (eval.patience == 0 || run.best.since < eval.patience) return;
+    run.say("no lower " + (eval.metric == "loss" ? "validation loss" : eval.metric) + " in " +
+            std::to_string(run.best.since) + " evaluations since step " + std::to_string(run.best.step) + " (" +
+            number_text(run.best.loss) + "): the run ends");
     run.wants_stop = true;
   }
-  static std::string measure(Run& run, bool recorded, std::int64_t most = kAll) {
+  std::string measure(Run& run, bool recorded, std::int64_t most = kAll) {
     run.watchdog.at("the evaluation after step " + std::to_string(run.done));
     auto begin = Clock::now();
     auto values = rounded(measured(run.model, run.data, run.settings, run.mesh, most));
     auto loss = values[0].second;
+    watched_ = std::stod(number_text(value_of(values, run.settings.eval.metric)));
     values.insert(values.begin() + 1, {"eval/seconds", seconds_since(begin)});
     if (recorded) run.record(values);
     return number_text(loss);
