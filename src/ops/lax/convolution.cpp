@@ -1,6 +1,7 @@
 // Convolutions and pooling by slices.
 #include "bora/ops/contractions.h"
 #include "bora/ops/convolution.h"
+#include "ops/api/extreme.h"
 #include "ops/numpy/support.h"
 #include "ops/primitives/elementwise_rules.h"
 #include "ops/primitives/convolution.h"
@@ -171,7 +172,7 @@ template <class F> Array pooled(std::string_view what, const Array& x, const Poo
 }
 /// No number of its dtype is less.
 Scalar least(const Array& x) {
-  if (is_float(x.dtype())) return -kInf;
+  if (is_float(x.dtype())) return -greatest(x.dtype());
   if (info(x.dtype()).kind != Kind::integer) return 0;
   return std::numeric_limits<std::int64_t>::min() >> (64 - 8 * dtype_size(x.dtype()));
 }
@@ -204,7 +205,7 @@ Array max_pool(const Array& x, const PoolOptions& o) {
 }
 Array min_pool(const Array& x, const PoolOptions& o) {
   if (is_integer(x.dtype())) return ~max_pool(~x, o);  // the order of all bits is reversed
-  return pooled("min_pool", x, o, kInf, [](auto& a, auto& b) { return minimum(a, b); });
+  return pooled("min_pool", x, o, greatest(x.dtype()), [](auto& a, auto& b) { return minimum(a, b); });
 }
 Array sum_pool(const Array& x, const PoolOptions& o) {
   auto sums = [&](const Array& v) { return pooled("sum_pool", v, o, 0, [](auto& a, auto& b) { return a + b; }); };

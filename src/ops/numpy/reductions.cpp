@@ -5,6 +5,7 @@
 #include "bora/ops/complex.h"
 #include "bora/ops/indexing.h"
 #include "bora/ops/statistics.h"
+#include "ops/api/extreme.h"
 #include "ops/numpy/support.h"
 
 namespace bora {
@@ -104,12 +105,12 @@ Array nan_extreme(std::string_view what, const Array& x, const Dimensions& axes,
   for (auto d : dims)
     check<ShapeError>(x.shape(d) > 0, what, ": dimension ", d, " of ", x.shape(),
                       " is empty, and the extreme of nothing does not exist");
-  auto y = without_nan(x, largest ? -kInf : kInf);
+  auto y = without_nan(x, largest ? -greatest(x.dtype()) : greatest(x.dtype()));
   y = largest ? amax(y, dims, o) : amin(y, dims, o);
   return is_float(x.dtype()) ? where(all(isnan(x), dims, {.keepdims = o.keepdims}), kNan, y) : y;
 }
 Array nan_position(const Array& x, std::int64_t axis, bool largest) {
-  auto y = without_nan(x, largest ? -kInf : kInf);
+  auto y = without_nan(x, largest ? -greatest(x.dtype()) : greatest(x.dtype()));
   auto r = largest ? argmax(y, axis) : argmin(y, axis);
   return is_float(x.dtype()) ? where(all(isnan(x), axis), -1, r) : r;
 }
