@@ -5,7 +5,7 @@
 #include "array/api/call_stored.h"
 #include "base/api/complex.h"
 #include "array/api/nans.h"
-#include "bora/array/primitive.h"
+#include "bora/array/primitive_base.h"
 #include "array/api/source.h"
 #include "bora/base/denormals.h"
 #include "kernels/api/memory.h"

@@ -1,4 +1,5 @@
 #include "bora/array/params.h"
+#include "bora/base/wire.h"
 
 namespace bora::param_rules {
 void no_bytes() { fail<ValueError>("it holds a function of this program, which cannot be written to a file"); }

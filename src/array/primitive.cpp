@@ -1,5 +1,5 @@
 // Primitives by their rules, what holds where a rule is missing, and the registry.
-#include "bora/array/primitive.h"
+#include "bora/array/primitive_base.h"
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -7,6 +7,7 @@
 #include <sstream>
 #include "bora/base/denormals.h"
 #include "kernels/api/loop.h"
+#include "bora/array/primitive.h"
 
 namespace bora {
 Primitive::Primitive(const Rules& rules) : traits(rules.traits), rules_(rules) {}

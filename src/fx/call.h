@@ -1,7 +1,5 @@
 // call.h -- shared by the rules of control primitives. Private.
 #pragma once
-#include "bora/ops/ufuncs.h"
-#include "ops/api/support.h"
 #include "fx/retrace.h"
 
 namespace bora::fx {

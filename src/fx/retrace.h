@@ -1,7 +1,12 @@
 // retrace.h -- a Program under one more interpreter: run again, result staged. Private to fx and shard.
 #pragma once
-#include "compile/api/control.h"
+#include <string>
+#include <vector>
 #include "bora/fx/core.h"
+
+namespace bora::ops {
+struct Scan;
+}  // namespace bora::ops
 
 namespace bora::fx {
 /// fwd: inputs -> outputs, residuals.  bwd: residuals, cotangents of float outputs -> gradients of the differentiated

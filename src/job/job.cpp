@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+#include <tuple>
 #include "bora/base/parallel.h"
 #include "bora/job/settings.h"
 #include "bora/shard/mesh.h"

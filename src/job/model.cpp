@@ -3,7 +3,7 @@
 #include "bora/job/settings.h"
 #include "bora/models/lm.h"
 #include "bora/optim/kind.h"
-#include "bora/optim/optim.h"
+#include "bora/optim/optimizers.h"
 #include "bora/shard/mesh.h"
 #include "bora/text/tokenizer.h"
 #include "bora/train/local_settings.h"

@@ -1,6 +1,7 @@
 #include "bora/job/plan_run.h"
 #include <algorithm>
 #include <cstdlib>
+#include <tuple>
 #include "bora/base/parallel.h"
 #include "bora/data/data.h"
 #include "bora/job/host_table.h"
@@ -15,6 +16,7 @@
 #include "bora/train/trainable.h"
 #include "compile/api/executable.h"
 #include "kernels/api/gemm.h"
+#include "bora/tree/node.h"
 
 namespace bora::job {
 HostModel host_of(const Settings& s) {

@@ -7,12 +7,13 @@
 #include "bora/job/settings.h"
 #include "bora/job/trained_run.h"
 #include "bora/models/model.h"
-#include "bora/named/named.h"
+#include "bora/named/operations.h"
 #include "bora/nn/axes.h"
 #include "bora/ops/creation.h"
 #include "bora/shard/mesh.h"
 #include "bora/text/tokenizer.h"
 #include "bora/train/example.h"
+#include "bora/tree/tree.h"
 
 namespace bora::job {
 namespace {

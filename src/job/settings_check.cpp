@@ -1,3 +1,4 @@
+#include <tuple>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>

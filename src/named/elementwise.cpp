@@ -11,6 +11,7 @@
 #include "bora/ops/ufuncs.h"
 #include "named/api/registry.h"
 #include "named/api/support.h"
+#include "bora/ops/nn.h"
 
 // name, and the range and dtype of its samples
 // clang-format off
@@ -79,6 +80,7 @@ NamedArray operator!(const NamedArray& x) { return by_name("!", operator!, x); }
 NamedArray operator~(const NamedArray& x) { return by_name("~", operator~, x); }
 
 NamedArray i0(const NamedArray& x) { return by_name("i0", special::i0, x); }
+NamedArray gelu(const NamedArray& x) { return gelu(x, GeluOptions()); }
 NamedArray gelu(const NamedArray& x, const GeluOptions& options) { return by_name("gelu", gelu, x, options); }
 NamedArray around(const NamedArray& x, int decimals) {
   return made(around(x.array(), decimals), x.axes());

@@ -1,6 +1,10 @@
 #include "named/index_plan.h"
 #include <limits>
 #include "bora/ops/creation.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/named/elementwise.h"
+#include "bora/ops/indexing.h"
+#include "bora/named/by_name.h"
 
 namespace bora::named_index {
 namespace {

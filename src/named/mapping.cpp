@@ -3,6 +3,7 @@
 #include <map>
 #include "bora/array/communicator.h"
 #include "bora/ops/sharding.h"
+#include "bora/named/by_name.h"
 
 namespace bora {
 namespace {

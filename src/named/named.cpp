@@ -1,9 +1,12 @@
-#include "bora/named/named.h"
+#include "bora/named/operations.h"
 #include "bora/named/axes.h"
 #include "bora/named/contract.h"
 #include "bora/ops/contractions.h"
 #include "bora/ops/creation.h"
 #include "named/api/support.h"
+#include "bora/named/by_name.h"
+#include "bora/named/elementwise.h"
+#include "bora/ops/nn.h"
 
 namespace bora {
 std::string to_string(const std::vector<Axis>& axes) {

@@ -3,6 +3,8 @@
 #include "bora/ops/creation.h"
 #include "bora/random/random.h"
 #include "named/api/support.h"
+#include "bora/named/by_name.h"
+#include "bora/named/index.h"
 
 namespace bora::random {
 namespace {

@@ -14,6 +14,7 @@
 #include "named/api/registry.h"
 #include "named/api/support.h"
 #include "ops/api/extreme.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora {
 using ops::extreme;

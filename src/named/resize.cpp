@@ -4,6 +4,8 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/reductions.h"
 #include "named/api/support.h"
+#include "bora/tree/node.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora {
 NamedArray resize_axis(const NamedArray& x, const AxisNames::One& axis, std::int64_t n,

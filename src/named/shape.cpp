@@ -10,6 +10,7 @@
 #include "bora/ops/reductions.h"
 #include "bora/ops/sorting.h"
 #include "named/api/support.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora {
 namespace {

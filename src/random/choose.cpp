@@ -3,6 +3,12 @@
 #include "bora/ops/creation.h"
 #include "bora/ops/sorting.h"
 #include "random/draw.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/array/primitive_base.h"
+#include "ops/api/primitives.h"
 
 namespace bora::random {
 namespace {

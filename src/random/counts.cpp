@@ -8,6 +8,12 @@
 #include "bora/ops/sharding.h"
 #include "random/draw.h"
 #include "random/scalar.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/transform.h"
 
 namespace bora::random {
 namespace {

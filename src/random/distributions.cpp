@@ -6,6 +6,10 @@
 #include "bora/ops/creation.h"
 #include "bora/ops/nn.h"
 #include "random/draw.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/transform.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::random {
 Array value_of(const Parameter& p, Dtype dtype) {

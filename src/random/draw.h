@@ -1,11 +1,5 @@
 // draw.h -- helpers shared by samplers. Private.
 #pragma once
-#include "bora/ops/indexing.h"
-#include "bora/ops/manipulation.h"
-#include "bora/ops/reductions.h"
-#include "bora/ops/ufuncs.h"
-#include "ops/api/primitives.h"
-#include "bora/ops/transform.h"
 #include "bora/random/random.h"
 #include "ops/api/support.h"
 

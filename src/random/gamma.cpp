@@ -6,6 +6,10 @@
 #include "ops/api/one_type.h"
 #include "random/draw.h"
 #include "random/scalar.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::random {
 namespace {

@@ -5,6 +5,9 @@
 #include "bora/ops/creation.h"
 #include "random/draw.h"
 #include "random/scalar.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
 
 namespace bora::random {
 namespace {

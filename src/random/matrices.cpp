@@ -4,6 +4,7 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/sharding.h"
 #include "random/draw.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::random {
 namespace {

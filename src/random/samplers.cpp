@@ -5,6 +5,10 @@
 #include "base/api/complex.h"
 #include "bora/ops/creation.h"
 #include "random/draw.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/ops/manipulation.h"
+#include "bora/array/primitive_base.h"
+#include "ops/api/primitives.h"
 
 namespace bora::random {
 void floating(std::string_view what, Dtype dtype) {

@@ -5,6 +5,8 @@
 #include "bora/ops/creation.h"
 #include "bora/ops/sharding.h"
 #include "random/draw.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::random {
 namespace {

@@ -4,6 +4,7 @@
 #include "array/api/splits.h"
 #include "bora/shard/abstract.h"
 #include "shard/interpreter.h"
+#include "bora/array/primitive_base.h"
 
 namespace bora {
 namespace {

@@ -1,7 +1,7 @@
 // abstract.h -- what stands under the Shard of an abstract mesh: an interpreter that knows types alone. Private.
 #pragma once
 #include "bora/array/communicator.h"
-#include "bora/array/primitive.h"
+#include "bora/array/array.h"
 
 namespace bora {
 /// Gives every operation's results as types without numbers.

@@ -1,12 +1,18 @@
 // interpreter.h -- Shard: the interpreter whose values are blocks. A value that is not split is simply a plain value
 // one level out. Private.
 #pragma once
+#include <functional>
 #include <map>
-#include "compile/api/program.h"
-#include "ops/api/primitives.h"
+#include <optional>
+#include <vector>
 #include "shard/agreement.h"
+#include "bora/base/wire.h"
+#include "bora/array/rules.h"
 
 namespace bora {
+namespace ops {
+struct BroadcastInDim;
+}  // namespace ops
 class Shard final : public Interpreter, public ShardRules {
  public:
   /// `eager`: its operations run at once, one after the other, and are not part of a Program.

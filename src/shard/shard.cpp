@@ -12,6 +12,7 @@
 #include "ops/api/blocks.h"
 #include "shard/interpreter.h"
 #include "shard/replication.h"
+#include "ops/api/primitives.h"
 
 namespace bora {
 namespace {

@@ -4,7 +4,7 @@
 #include <numeric>
 #include "bora/array/communicator.h"
 #include "bora/base/error.h"
-#include "bora/named/named.h"
+#include "bora/named/operations.h"
 #include "bora/nn/axes.h"
 #include "bora/ops/contractions.h"
 #include "bora/ops/creation.h"

@@ -4,6 +4,11 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/transform.h"
 #include "train/levels.h"
+#include "bora/named/index.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::local {
 namespace detail {

@@ -19,6 +19,7 @@
 #include "bora/transport/transport.h"
 #include "compile/api/executable.h"
 #include "train/api/memory_checkpoint.h"
+#include "compile/api/program.h"
 
 namespace bora {
 namespace {

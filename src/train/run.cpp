@@ -6,9 +6,11 @@
 #include <sstream>
 #include "base/api/json.h"
 #include "bora/base/text.h"
-#include "bora/optim/optim.h"
+#include "bora/optim/optimizers.h"
 #include "bora/track/metrics.h"
 #include "bora/transport/transport.h"
+#include "bora/named/index.h"
+#include "bora/ops/indexing.h"
 
 namespace bora::training {
 bool Best::see(double now, std::int64_t at, double min_delta) {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include "bora/io/tree.h"
+#include "bora/tree/node.h"
 #include "bora/shard/mesh.h"
 #include "bora/train/loop.h"
 #include "bora/train/membership.h"

@@ -1,5 +1,6 @@
 // Laws of data, over the registries of data, sources and tasks: rows do not depend on hosts or threads, a run resumes
 // at any step, a pass has every document once, and nothing is learnt that the task does not say.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <filesystem>

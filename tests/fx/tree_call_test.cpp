@@ -16,6 +16,7 @@
 #include "fx/forms.h"
 #include "fx/retrace.h"
 #include "support/throws.h"
+#include "compile/api/control.h"
 
 namespace tree_call_test {
 namespace {

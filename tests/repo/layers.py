@@ -146,7 +146,7 @@ for layer, headers in OPEN.items():
         problems.append(f"{layer} includes {header} no more: take it out of OPEN of tests/repo/layers.py")
 if typed > TYPED:
     problems.append(f"{typed} times as<ops::P> in {' '.join(PASSES)}; the limit is {TYPED}: give the primitive a trait "
-                    "(include/bora/array/primitive.h)")
+                    "(include/bora/array/primitive_base.h)")
 if typed < TYPED:
     problems.append(f"{typed} times as<ops::P> in {' '.join(PASSES)}: set TYPED of tests/repo/layers.py to it")
 

@@ -11,6 +11,7 @@
 #include <vector>
 #include "bora/array/communicator.h"
 #include "bora/base/parallel.h"
+#include "bora/base/error.h"
 
 namespace measure_test {
 using namespace bora;

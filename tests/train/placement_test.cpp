@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <sstream>
+#include <tuple>
 #include "bora/nn/axes.h"
 #include "support/throws.h"
 

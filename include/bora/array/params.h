@@ -7,9 +7,15 @@
 #include <concepts>
 #include <ostream>
 #include <span>
+#include "bora/array/array.h"
+#include "bora/array/mesh.h"
 #include "bora/array/param_bytes.h"
-#include "bora/array/rules.h"
 #include "bora/base/fields.h"
+
+namespace bora {
+enum class Reduction : std::uint8_t;
+struct Wire;
+}  // namespace bora
 
 namespace bora::param_rules {
 template <class T> concept Range = requires(const T& x) {

@@ -7,10 +7,11 @@
 #include <vector>
 #include "bora/array/array.h"
 #include "bora/array/mesh.h"
-#include "bora/base/collective.h"
+#include "bora/base/reduction.h"
 
 namespace bora {
 struct Program;
+struct Wire;
 using ProgramPtr = std::shared_ptr<const Program>;
 // ---- derivatives ----------------------------------------------------------------------------------------------------
 /// An empty ct is zero; rules return an empty Array for a zero gradient. needs: inputs whose gradient is wanted.

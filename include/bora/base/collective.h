@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 #include "bora/base/dtype.h"
+#include "bora/base/reduction.h"
 #include "bora/base/wire.h"
 
 namespace bora {
@@ -22,10 +23,8 @@ enum class CollectiveKind : std::uint8_t {
   send_recv,
   barrier
 };
-/// How numbers are combined: of an axis of an array, or over ranks. all, any: of booleans. max and min take NaN.
-enum class Reduction : std::uint8_t { sum, max, min, prod, all, any, mean };
 
-/// As messages and traces write them. A switch without default: the compiler asks for a new value's word.
+/// As messages and traces write it. A switch without default: the compiler asks for a new value's word.
 constexpr std::string_view word(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::all_reduce: return "all_reduce";
@@ -38,18 +37,6 @@ constexpr std::string_view word(CollectiveKind kind) {
     case CollectiveKind::permute: return "permute";
     case CollectiveKind::send_recv: return "send_recv";
     case CollectiveKind::barrier: return "barrier";
-  }
-  return "?";
-}
-constexpr std::string_view word(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::sum: return "sum";
-    case Reduction::max: return "max";
-    case Reduction::min: return "min";
-    case Reduction::prod: return "prod";
-    case Reduction::all: return "all";
-    case Reduction::any: return "any";
-    case Reduction::mean: return "mean";
   }
   return "?";
 }

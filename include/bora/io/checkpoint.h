@@ -14,7 +14,8 @@
 #include <optional>
 #include <string>
 #include <vector>
-#include "bora/array/rules.h"
+#include "bora/array/array.h"
+#include "bora/array/mesh.h"
 
 namespace bora::io {
 /// One leaf of a tree on one rank: `data` is this rank's block of `type` under `spec`, contiguous, row-major.

@@ -31,6 +31,9 @@
 #include "bora/ops/creation.h"
 #include "bora/train/example.h"
 #include "bora/tree/any.h"
+#include "bora/named/elementwise.h"
+#include "bora/named/operations.h"
+#include "bora/named/random.h"
 
 namespace bora::models {
 /// The example as this mesh computes it: unchanged, or if the mapping splits `position` by the mesh axis `context`, in

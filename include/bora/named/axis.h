@@ -1,7 +1,13 @@
 // axis.h -- named axes, and argument types that refer to them.
 #pragma once
-#include "bora/ops/indexing.h"
-#include "bora/tree/tree.h"
+#include <initializer_list>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+#include "bora/ops/slice.h"
+#include "bora/tree/leaf.h"
 
 namespace bora {
 /// A name and a size. Arrays that share a name share the size.

@@ -2,7 +2,7 @@
 // parallelism and both at once change two mappings (how parameters are stored, how computations are split) and the
 // mesh, never the model.
 #pragma once
-#include "bora/array/rules.h"
+#include "bora/array/mesh.h"
 #include "bora/named/axis.h"
 #include "bora/ops/sharding.h"
 

@@ -8,7 +8,7 @@
 // size). "..." stands for all axes that are not named. Names that are no words stand in quotes: "'my axis'". Errors are
 // AxisErrors, or ValueErrors that quote the text and the column.
 #pragma once
-#include "bora/named/named.h"
+#include "bora/named/operations.h"
 
 namespace bora {
 NamedArray einsum(std::string_view equation, const std::vector<NamedArray>& xs, const AxisBindings& bindings = {});

@@ -4,10 +4,9 @@
 // Errors are AxisErrors that name the axes of both operands.
 #pragma once
 #include "bora/named/array.h"
-#include "bora/ops/nn.h"
-#include "bora/ops/ufuncs.h"
 
 namespace bora {
+struct GeluOptions;
 // ---- one operand ----------------------------------------------------------------------------------------------------
 NamedArray negative(const NamedArray& x);
 NamedArray exp(const NamedArray& x);
@@ -69,7 +68,8 @@ NamedArray softplus(const NamedArray& x);
 NamedArray stop_gradient(const NamedArray& x);
 NamedArray i0(const NamedArray& x);                      // special::i0
 NamedArray around(const NamedArray& x, int decimals = 0);  // round(x 10^decimals) / 10^decimals
-NamedArray gelu(const NamedArray& x, const GeluOptions& options = {});
+NamedArray gelu(const NamedArray& x);
+NamedArray gelu(const NamedArray& x, const GeluOptions& options);  // ops/nn.h
 struct NamedNanToNum {
   double nan = 0;
   std::optional<double> posinf = none, neginf = none;  // default: the largest and smallest finite numbers of the dtype

@@ -1,8 +1,9 @@
 // random.h -- the samplers of random/random.h for named axes. On a mesh the current mapping splits a draw: each rank
 // draws its own block, and the numbers are those of the unsplit draw.
 #pragma once
-#include "bora/named/named.h"
+#include "bora/named/operations.h"
 #include "bora/random/random.h"
+#include "bora/named/index.h"
 
 namespace bora::random {
 NamedArray bits(const Array& key, const Axes& axes, Dtype dtype = u32);

@@ -1,6 +1,7 @@
 // resize.h -- named arrays whose axes have other sizes: vocabularies that grow, tables that are cut.
 #pragma once
 #include "bora/named/array.h"
+#include "bora/tree/tree.h"
 
 namespace bora {
 /// x with `n` positions along an axis: the first n, or all and new ones, whose numbers are drawn from a normal

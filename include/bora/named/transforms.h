@@ -5,7 +5,7 @@
 #include "bora/fx/checkpoint.h"
 #include "bora/fx/control.h"
 #include "bora/fx/vmap.h"
-#include "bora/named/named.h"
+#include "bora/named/operations.h"
 
 namespace bora {
 /// Whether the leaf of xs with this path is sliced. Empty: every NamedArray that has the axis.

@@ -1,8 +1,10 @@
 // adapters.h -- LoRA (Hu et al. 2021): trained products of low rank beside the fixed weights of linear layers, in any
 // tree, whose own code does not know of them.
 #pragma once
+#include <tuple>
 #include "bora/nn/adapter_options.h"
 #include "bora/nn/linear.h"
+#include "bora/tree/tree.h"
 
 namespace bora::nn {
 /// Gives the layer an adapter whose product is zero: b begins with zeros. Its axes are the weight's, and so is its

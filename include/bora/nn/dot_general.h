@@ -3,7 +3,7 @@
 // these products are slower than those that they stand for, and take no less memory.
 #pragma once
 #include <variant>
-#include "bora/named/named.h"
+#include "bora/named/array.h"
 
 namespace bora::nn {
 /// Formats of 8 bits (Micikevicius et al. 2022, arXiv:2209.05433): e4m3fn has 3 bits of mantissa and numbers from 2^-9

@@ -2,6 +2,10 @@
 // masks.
 #pragma once
 #include "bora/named/random.h"
+#include "bora/named/index.h"
+#include "bora/named/elementwise.h"
+#include "bora/named/reduce.h"
+#include "bora/ops/nn.h"
 
 namespace bora::nn {
 // ---- activations: ops/nn.h by name ----

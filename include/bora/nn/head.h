@@ -1,6 +1,6 @@
 // head.h -- the output layer of a language model.
 #pragma once
-#include "bora/named/named.h"
+#include "bora/named/array.h"
 #include "bora/nn/axes.h"
 
 namespace bora::nn {

@@ -1,7 +1,7 @@
 // identity.h -- layers without parameters: x itself, and any function of x.
 #pragma once
 #include <type_traits>
-#include "bora/named/named.h"
+#include "bora/named/array.h"
 
 namespace bora::nn {
 /// x itself: a place where a model may have a layer.

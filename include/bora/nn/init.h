@@ -3,7 +3,7 @@
 // (relative) for normal ones.
 #pragma once
 #include <optional>
-#include "bora/named/random.h"
+#include "bora/named/array.h"
 #include "bora/ops/arguments.h"
 
 namespace bora::nn {

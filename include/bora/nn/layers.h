@@ -23,3 +23,4 @@
 #include "bora/nn/sequential.h"
 #include "bora/nn/spectral_norm.h"
 #include "bora/nn/weight_norm.h"
+#include "bora/named/named.h"

@@ -1,6 +1,6 @@
 // norm.h -- normalization: of each vector, of groups of channels, by the statistics of a batch.
 #pragma once
-#include "bora/named/named.h"
+#include "bora/named/array.h"
 
 namespace bora::nn {
 /// (x - mean) / sqrt(var + eps) * weight + bias over the axes of weight, computed in f32 and rounded once (Ba, Kiros,

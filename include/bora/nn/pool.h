@@ -1,6 +1,6 @@
 // pool.h -- the largest number and the mean of windows along named axes, of a given size or number.
 #pragma once
-#include "bora/named/named.h"
+#include "bora/named/array.h"
 #include "bora/nn/conv.h"
 
 namespace bora::nn {

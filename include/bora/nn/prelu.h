@@ -1,6 +1,6 @@
 // prelu.h -- the rectifier whose slope is learned.
 #pragma once
-#include "bora/named/named.h"
+#include "bora/named/array.h"
 
 namespace bora::nn {
 /// x where it is positive, weight * x elsewhere (He et al. 2015). One slope for all of x, or one along axes of x.

@@ -8,6 +8,7 @@
 // Products in int8 have no state: they need the first line only.
 #pragma once
 #include "bora/nn/adapters.h"
+#include "bora/random/random.h"
 
 namespace bora::nn {
 enum class Quantization : std::uint8_t { fp8, int8 };

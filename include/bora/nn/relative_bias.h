@@ -1,6 +1,6 @@
 // relative_bias.h -- numbers that attention adds to its scores, by the distance from the query to the key.
 #pragma once
-#include "bora/named/named.h"
+#include "bora/named/array.h"
 #include "bora/nn/axes.h"
 
 namespace bora::nn {

@@ -1,7 +1,7 @@
 // ring_attention.h -- attention over sequences that are split over ranks: context parallelism.
 #pragma once
 #include <vector>
-#include "bora/named/named.h"
+#include "bora/named/array.h"
 #include "bora/nn/axes.h"
 
 namespace bora::nn {

@@ -1,6 +1,6 @@
 // rotary.h -- rotary position embedding.
 #pragma once
-#include "bora/named/named.h"
+#include "bora/named/array.h"
 
 namespace bora::nn {
 /// Frequencies for more positions than pre-training had.

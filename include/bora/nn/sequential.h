@@ -2,6 +2,7 @@
 #pragma once
 #include <tuple>
 #include "bora/named/random.h"
+#include "bora/ops/indexing.h"
 
 namespace bora::nn {
 namespace detail {

@@ -1,6 +1,6 @@
 // weight_norm.h -- a layer whose weight is a direction and a length.
 #pragma once
-#include "bora/named/named.h"
+#include "bora/named/array.h"
 
 namespace bora::nn {
 /// direction / |direction| * length, norms over the axes that `length` lacks, computed in f32 and rounded once; the

@@ -9,7 +9,7 @@
 // conjugation. So the gradient of a real loss is the conjugate of the direction of steepest ascent: descend along
 // conj(g).
 #pragma once
-#include "bora/ops/ufuncs.h"
+#include "bora/array/array.h"
 
 namespace bora {
 /// re + i im: complex128 if either is f64, else complex64. Throws DtypeError for a complex operand.

@@ -8,7 +8,7 @@
 #include <functional>
 #include <tuple>
 #include <vector>
-#include "bora/array/primitive.h"
+#include "bora/array/array.h"
 
 namespace bora {
 /// Conversion of a host function's parameter or result type from an Array, and back. <bora/xtensor.h> and

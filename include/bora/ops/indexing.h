@@ -8,47 +8,10 @@
 #include <type_traits>
 #include <vector>
 #include "bora/ops/arguments.h"
+#include "bora/ops/slice.h"
 
 namespace bora {
 // ---- slices ---------------------------------------------------------------------------------------------------------
-struct All {};
-struct NewAxis {};
-struct Ellipsis {};
-struct Range {
-  std::optional<std::int64_t> start, stop, step;
-};
-/// The whole dimension.
-inline All all() { return {}; }
-/// A new dimension of size 1.
-inline NewAxis newaxis() { return {}; }
-/// As many all() as are missing.
-inline Ellipsis ellipsis() { return {}; }
-/// start, start + step, .. before stop, as Python's start:stop:step: negative positions count from the end, none is an
-/// open end, a negative step goes backwards, and positions outside are cut off.
-inline Range range(std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
-                   std::optional<std::int64_t> step = none) {
-  return {start, stop, step};
-}
-__attribute__((unavailable("write range(0, stop), or range(start, none) for an open end"))) Range
-range(std::optional<std::int64_t> one);
-
-/// The index of one dimension. An integer drops it (negative: from the end). An integer Array gathers.
-struct Slice {
-  enum class Kind : std::uint8_t { number, all, newaxis, ellipsis, range, array };
-  Kind kind;
-  std::int64_t number = 0;
-  Range range = {};
-  Array array = {};  // plain members: for a variant g++ 12 warns in users' code of uninitialized use
-  template <std::integral T>
-  requires(!std::same_as<T, bool>) Slice(T i) : kind(Kind::number), number(static_cast<std::int64_t>(i)) {}
-  Slice(All) : kind(Kind::all) {}
-  Slice(NewAxis) : kind(Kind::newaxis) {}
-  Slice(Ellipsis) : kind(Kind::ellipsis) {}
-  Slice(Range r) : kind(Kind::range), range(r) {}
-  Slice(const Array& a) : kind(Kind::array), array(a) {}
-};
-using Slices = std::vector<Slice>;
-
 /// Part of x; dimensions without a slice are whole. One index Array replaces its dimension by its own dimensions;
 /// several broadcast against each other, and their dimensions stand where the first one stood if they are neighbours,
 /// else in front (NumPy's rules; plain integers count as index Arrays where there is one). An index Array that points

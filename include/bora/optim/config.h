@@ -3,7 +3,8 @@
 // program names stands in the source of its transformation (src/optim/optimizers/sgd.cpp: SgdConfig).
 #pragma once
 #include "bora/optim/kind.h"
-#include "bora/optim/optim.h"
+#include "bora/optim/optimizers.h"
+#include "bora/optim/updates.h"
 
 namespace bora::optim {
 struct AdamWConfig {

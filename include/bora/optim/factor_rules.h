@@ -3,7 +3,7 @@
 #pragma once
 #include <map>
 #include <string>
-#include "bora/optim/transform.h"
+#include "bora/optim/transform_base.h"
 
 namespace bora::optim {
 /// none: the parameter is not factored; batch: equal parameters are stacked along the axis, never averaged over.

@@ -2,7 +2,7 @@
 #pragma once
 #include "bora/config/choice.h"
 #include "bora/optim/schedule.h"
-#include "bora/optim/transform.h"
+#include "bora/optim/transform_base.h"
 
 namespace bora::optim {
 /// The learning rate over the steps of a run, as a group of settings.

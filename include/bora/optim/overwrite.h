@@ -2,8 +2,10 @@
 // `static constexpr bool overwrite_with_gradient = true` (nn::Fp8DotGeneralOp) holds such leaves. They are split from
 // gradients before an optimizer sees these. Haliax's OverwriteWithGradient.
 #pragma once
-#include "bora/optim/optim.h"
+#include "bora/optim/optimizers.h"
 #include "bora/tree/tree.h"
+#include "bora/optim/transform.h"
+#include "bora/optim/updates.h"
 
 namespace bora::optim {
 template <class T> concept OverwriteWithGradient = requires {

@@ -13,7 +13,7 @@
 #pragma once
 #include <array>
 #include <optional>
-#include "bora/array/rules.h"
+#include "bora/array/mesh.h"
 #include "bora/ops/arguments.h"
 
 namespace bora::random {

@@ -4,8 +4,10 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 #include "bora/array/communicator.h"
-#include "bora/array/rules.h"
+#include "bora/array/array.h"
 
 namespace bora {
 namespace transport {

@@ -11,7 +11,9 @@
 #include "bora/ops/creation.h"
 #include "bora/ops/sharding.h"
 #include "bora/ops/ufuncs.h"
-#include "bora/optim/optim.h"
+#include "bora/optim/optimizers.h"
+#include "bora/optim/transform.h"
+#include "bora/optim/updates.h"
 
 namespace bora::local {
 /// A meeting's result from x, the parameters of the last one, and x_m, those of replica m:

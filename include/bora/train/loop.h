@@ -6,6 +6,7 @@
 #include "bora/track/tracker.h"
 #include "bora/train/placement.h"
 #include "bora/train/settings.h"
+#include "bora/tree/node.h"
 
 namespace bora {
 class Mesh;

@@ -15,12 +15,14 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/sharding.h"
 #include "bora/ops/transform.h"
-#include "bora/optim/optim.h"
+#include "bora/optim/optimizers.h"
 #include "bora/random/random.h"
 #include "bora/train/compression.h"
 #include "bora/train/example.h"
 #include "bora/train/local.h"
 #include "bora/train/reproducible.h"
+#include "bora/optim/transform.h"
+#include "bora/optim/updates.h"
 
 namespace bora {
 /// A model to train on examples: any tree of named arrays with the axis batch.

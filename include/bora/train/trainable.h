@@ -1,7 +1,9 @@
 // trainable.h -- a model in training, without its type: state, staged steps and evaluations.
 #pragma once
 #include <map>
+#include "bora/array/rules.h"
 #include "bora/named/axis.h"
+#include "bora/tree/node.h"
 
 namespace bora {
 struct Batch;

@@ -4,3 +4,4 @@
 #include "bora/nn/loss.h"
 #include "bora/train/loop.h"
 #include "bora/train/task.h"
+#include "bora/optim/optim.h"

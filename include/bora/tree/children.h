@@ -5,29 +5,10 @@
 #include <map>
 #include <tuple>
 #include <variant>
+#include "bora/tree/node.h"
 #include "bora/tree/statics.h"
 
 namespace bora::tree {
-/// The name of a field, element or entry inside its owner.
-struct Name {
-  enum class Kind : std::uint8_t { none, field, index, key } kind = Kind::none;
-  std::string_view text = {};
-  std::size_t index = 0;
-  std::optional<bool> decays = {};  // the answer of the struct that owns the field, if it gives one
-};
-
-/// A type whose data is one Array: how to read the Array, and how to make a copy of a value around a new Array (which
-/// may be empty). A specialization may also have `key(const T&, Key&)` and `text(const T&)` for the rest of its
-/// structure, and `positional = false` if a leading axis cannot be added or removed without a name.
-template <class T> struct Leaf;
-template <> struct Leaf<Array> {
-  static const Array& array(const Array& a) { return a; }
-  static Array rebuild(const Array&, Array a) { return a; }
-};
-template <class T> concept IsLeaf = requires(const T& x) {
-  { Leaf<T>::array(x) } -> std::convertible_to<const Array&>;
-};
-
 /// The parts of a container: each(x, f) calls f(name, part) in order. length(x): the number of parts, where it varies;
 /// chosen(x): which alternative x holds.
 template <class T> struct Children { static constexpr bool known = false; };

@@ -1,4 +1,5 @@
 // The data of a configuration, as a run would see them: sources, rows, examples, and who reads what.
+#include <algorithm>
 #include <cstdio>
 #include "app/commands.h"
 #include "bora/base/text.h"

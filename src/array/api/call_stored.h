@@ -1,6 +1,6 @@
 // call_stored.h -- operations on dtypes that are stored only (dtype.h).
 #pragma once
-#include "bora/array/primitive.h"
+#include "bora/array/primitive_base.h"
 
 namespace bora {
 /// Does the primitive's kernel compute with numbers of a dtype that has none?

@@ -1,7 +1,7 @@
 // executable.h -- a Program compiled to run: passes flatten, prune, hoist, coalesce, fuse, schedule, plan; then a flat
 // list of kernels and collectives with fixed offsets in one leased slab.
 #pragma once
-#include "compile/api/program.h"
+#include "bora/array/rules.h"
 
 namespace bora {
 /// Memory and work of one run, for plans and reports. Bytes are of this rank. Counts both branches of a cond and one

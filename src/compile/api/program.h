@@ -5,7 +5,7 @@
 #include <map>
 #include <mutex>
 #include <unordered_map>
-#include "bora/array/primitive.h"
+#include "bora/array/primitive_base.h"
 #include "array/api/source.h"
 #include "bora/compile/stage.h"
 

@@ -1,10 +1,18 @@
 // graph.h -- one straight-line block between a Program and its steps: which instructions run together, in which order,
 // on which memory.
 #pragma once
-#include "compile/api/control.h"
-#include "ops/api/primitives.h"
+#include <map>
+#include <optional>
+#include <vector>
 #include "compile/program/idx.h"
 #include "kernels/api/loop.h"
+#include "compile/api/program.h"
+
+namespace bora::ops {
+struct BroadcastInDim;
+struct Reduce;
+struct Scan;
+}  // namespace bora::ops
 
 namespace bora::exec {
 /// A fused loop before it has addresses.
@@ -84,9 +92,9 @@ struct Graph {
 };
 
 /// The parameters of a reduction or a broadcast; null for other instructions.
-inline const ops::Reduce* reduction(const Instruction& i) { return as<ops::Reduce>(i.primitive); }
-inline bool is_constant(const Instruction& i) { return as<ops::Constant>(i.primitive) != nullptr; }
-inline const ops::BroadcastInDim* broadcast(const Instruction& i) { return as<ops::BroadcastInDim>(i.primitive); }
+const ops::Reduce* reduction(const Instruction& i);
+const ops::BroadcastInDim* broadcast(const Instruction& i);
+bool is_constant(const Instruction& i);
 
 /// Appends the instructions of `from` to `to`, held calls inlined; its inputs are the variables `in`. Returns the
 /// variables of its outputs.

@@ -73,6 +73,9 @@ bool store_in_loop(Graph& g, int v, int copy) {
 }
 }  // namespace
 
+const ops::Reduce* reduction(const Instruction& i) { return as<ops::Reduce>(i.primitive); }
+const ops::BroadcastInDim* broadcast(const Instruction& i) { return as<ops::BroadcastInDim>(i.primitive); }
+bool is_constant(const Instruction& i) { return as<ops::Constant>(i.primitive) != nullptr; }
 Graph lower(const Program& p, bool nested, bool fused, const std::vector<std::size_t>& sections) {
   Graph g;
   g.vars = p.vars;

@@ -1,4 +1,5 @@
 #include "compile/passes/pass_list.h"
+#include "bora/compile/stage.h"
 
 namespace bora::exec {
 namespace {

@@ -7,6 +7,7 @@
 #include "compile/api/executable.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/manipulation.h"
+#include "bora/array/primitive.h"
 
 namespace bora::ops {
 namespace {

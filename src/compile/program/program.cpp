@@ -4,6 +4,7 @@
 #include <sstream>
 #include "ops/api/primitives.h"
 #include "compile/program/idx.h"
+#include "bora/array/params.h"
 
 namespace bora {
 Types Program::in_types() const {

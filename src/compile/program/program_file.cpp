@@ -4,6 +4,7 @@
 #include "base/api/file.h"
 #include "compile/api/program.h"
 #include "compile/program/idx.h"
+#include "bora/array/param_bytes.h"
 
 namespace bora {
 namespace {

@@ -8,6 +8,7 @@
 #include "kernels/api/gemm.h"
 #include "compile/passes/graph.h"
 #include "kernels/api/loop.h"
+#include "compile/api/control.h"
 
 namespace bora::exec {
 struct Place {

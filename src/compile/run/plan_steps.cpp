@@ -5,6 +5,7 @@
 #include "ops/api/collective_primitives.h"
 #include "ops/api/product.h"
 #include "compile/passes/loops/loop_sums.h"
+#include "ops/api/primitives.h"
 
 namespace bora::exec {
 namespace {

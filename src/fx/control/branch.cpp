@@ -5,6 +5,8 @@
 #include "bora/ops/reductions.h"
 #include "bora/ops/transform.h"
 #include "fx/call.h"
+#include "ops/api/support.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::fx {
 Arrays cond_flat(const Array& pred, const FlatFn& t, const FlatFn& f, const Arrays& operands) {

@@ -5,6 +5,8 @@
 #include "ops/api/primitives.h"
 #include "fx/call.h"
 #include "fx/retrace.h"
+#include "bora/ops/ufuncs.h"
+#include "ops/api/support.h"
 
 namespace bora::fx {
 ProgramPtr rewired(const ProgramPtr& p, const std::vector<int>& order, const Types& extra) {

@@ -3,6 +3,8 @@
 #include "bora/array/communicator.h"
 #include "bora/ops/manipulation.h"
 #include "ops/api/support.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/creation.h"
 
 namespace bora {
 namespace ops {

@@ -9,6 +9,8 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/print.h"
 #include "ops/api/support.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/creation.h"
 
 namespace bora {
 namespace fx {

@@ -8,6 +8,9 @@
 #include "bora/ops/sharding.h"
 #include "bora/ops/transform.h"
 #include "fx/call.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/ufuncs.h"
+#include "ops/api/support.h"
 
 namespace bora::fx {
 Arrays scan_flat(const FlatFn& body, const Arrays& init, const Arrays& xs, std::int64_t length, bool reverse,

@@ -5,6 +5,7 @@
 #include "bora/ops/transform.h"
 #include "fx/call.h"
 #include "fx/retrace.h"
+#include "ops/api/support.h"
 
 namespace bora::fx {
 namespace {

@@ -3,6 +3,8 @@
 #include "models/lm/config_check.h"
 #include "models/lm/decoder.h"
 #include "models/hf/fields.h"
+#include "bora/named/index.h"
+#include "bora/ops/indexing.h"
 
 namespace bora::models {
 namespace {

@@ -6,6 +6,10 @@
 #include "models/lm/decoder.h"
 #include "models/hf/fields.h"
 #include "models/hf/layers.h"
+#include "bora/named/index.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/transform.h"
+#include "bora/named/elementwise.h"
 
 namespace bora::models {
 namespace {

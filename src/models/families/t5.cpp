@@ -2,6 +2,8 @@
 #include <cmath>
 #include "models/lm/config_check.h"
 #include "models/lm/decoder.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/named/elementwise.h"
 
 namespace bora::models {
 namespace {

@@ -1,6 +1,7 @@
 // T5 in Hugging Face's folders.
 #include "models/hf/fields.h"
 #include "models/families/t5.h"
+#include "bora/ops/nn.h"
 
 namespace bora::models {
 namespace {

@@ -13,6 +13,9 @@
 #include "bora/ops/sharding.h"
 #include "models/hf/tensors.h"
 #include "shard/api/agree.h"
+#include "bora/ops/contractions.h"
+#include "bora/named/elementwise.h"
+#include "bora/named/operations.h"
 
 namespace bora::models {
 namespace {

@@ -6,6 +6,7 @@
 #include "bora/nn/dropout.h"
 #include "bora/nn/embedding.h"
 #include "bora/nn/norm.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::models {
 /// A key for each part of something; none of none.

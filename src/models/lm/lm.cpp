@@ -1,6 +1,7 @@
 // Training, generation and scoring of any model: one compilation for all of them.
 #include "bora/models/lm.h"
 #include "bora/ops/accumulator.h"
+#include "bora/ops/indexing.h"
 
 namespace bora::models {
 namespace {

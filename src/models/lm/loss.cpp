@@ -1,6 +1,8 @@
 #include "bora/models/loss.h"
-#include "bora/named/named.h"
+#include "bora/named/operations.h"
 #include "bora/nn/axes.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/named/elementwise.h"
 
 namespace bora::models {
 void LossSettings::check() const {

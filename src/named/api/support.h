@@ -1,8 +1,9 @@
 // support.h -- helpers shared by the files of this layer and of nn. Private.
 #pragma once
 #include <algorithm>
-#include "bora/named/named.h"
+#include "bora/named/operations.h"
 #include "bora/ops/manipulation.h"
+#include "bora/named/by_name.h"
 
 namespace bora {
 using NamedLeaf = tree::Leaf<NamedArray>;

@@ -1,5 +1,8 @@
 #include "bora/nn/activation.h"
 #include "bora/nn/functions.h"
+#include "bora/named/elementwise.h"
+#include "bora/ops/nn.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::nn {
 namespace {

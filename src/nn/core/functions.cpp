@@ -9,6 +9,7 @@
 #include "bora/ops/nn.h"
 #include "named/api/registry.h"
 #include "nn/core/attention_dims.h"
+#include "bora/named/index.h"
 
 namespace bora::nn {
 // name, and the range of its samples

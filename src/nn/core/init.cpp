@@ -6,6 +6,9 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/ufuncs.h"
 #include "bora/random/random.h"
+#include "bora/named/operations.h"
+#include "bora/named/random.h"
+#include "bora/named/elementwise.h"
 
 namespace bora::nn {
 namespace {

@@ -1,7 +1,9 @@
 // position_parts.h -- positions cut where the ranks of the current mapping are, for work along a rank's own. Private.
 #pragma once
-#include "bora/named/mapping.h"
+#include "bora/named/sharded.h"
 #include "bora/nn/axes.h"
+#include "bora/array/communicator.h"
+#include "bora/named/operations.h"
 
 namespace bora::nn {
 inline constexpr const char* kWithin = "within";  // a rank's own positions

@@ -1,6 +1,7 @@
 #include "nn/core/samples.h"
 #include <cmath>
 #include "bora/ops/creation.h"
+#include "bora/named/operations.h"
 
 namespace bora::nn {
 std::vector<LayerRow>& layer_rows() {

@@ -3,8 +3,8 @@
 #pragma once
 #include <algorithm>
 #include <functional>
-#include "bora/named/mapping.h"
-#include "bora/named/random.h"
+#include "bora/named/sharded.h"
+#include "bora/random/random.h"
 #include "bora/nn/axes.h"
 
 namespace bora::nn {

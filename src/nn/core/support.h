@@ -1,7 +1,7 @@
 // support.h -- helpers shared by the layers. Private.
 #pragma once
 #include "bora/array/communicator.h"
-#include "bora/named/mapping.h"
+#include "bora/named/sharded.h"
 #include "bora/ops/accumulator.h"
 #include "bora/ops/sharding.h"
 #include "named/api/support.h"

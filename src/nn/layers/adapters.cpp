@@ -1,6 +1,9 @@
 #include "bora/nn/adapters.h"
 #include <cmath>
 #include "nn/layers/linear_stack.h"
+#include "bora/named/random.h"
+#include "bora/named/elementwise.h"
+#include "bora/named/operations.h"
 
 namespace bora::nn {
 double AdapterOptions::scale() const {

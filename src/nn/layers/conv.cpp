@@ -2,6 +2,8 @@
 #include "bora/ops/manipulation.h"
 #include "nn/core/support.h"
 #include "nn/layers/windows.h"
+#include "bora/named/elementwise.h"
+#include "bora/named/operations.h"
 
 namespace bora::nn {
 namespace {

@@ -1,6 +1,8 @@
 #include "bora/nn/dropout.h"
 #include "bora/named/axes.h"
 #include "nn/core/support.h"
+#include "bora/named/elementwise.h"
+#include "bora/named/operations.h"
 
 namespace bora::nn {
 NamedArray Dropout::operator()(const NamedArray& x, const std::optional<Array>& key) const {

@@ -1,6 +1,10 @@
 #include "bora/nn/embedding.h"
 #include "bora/named/resize.h"
 #include "nn/core/support.h"
+#include "bora/named/index.h"
+#include "bora/ops/indexing.h"
+#include "bora/named/elementwise.h"
+#include "bora/named/operations.h"
 
 namespace bora::nn {
 Embedding Embedding::init(const Axis& vocab, const Axis& embed, const Array& key, const Init& weight) {

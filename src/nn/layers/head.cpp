@@ -1,6 +1,8 @@
 #include "bora/nn/head.h"
 #include "bora/named/random.h"
 #include "nn/core/support.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/named/elementwise.h"
 
 namespace bora::nn {
 NamedArray Head::operator()(const NamedArray& input) const {

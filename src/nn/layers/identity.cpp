@@ -1,5 +1,7 @@
 #include "bora/nn/identity.h"
 #include "nn/core/support.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/named/elementwise.h"
 
 namespace bora::nn {
 template <> std::vector<LayerSample> samples<"Identity">() {

@@ -2,6 +2,9 @@
 #include <algorithm>
 #include "bora/named/axes.h"
 #include "nn/core/support.h"
+#include "bora/named/elementwise.h"
+#include "bora/named/operations.h"
+#include "bora/named/random.h"
 
 namespace bora::nn {
 Linear Linear::init(const Axes& in, const Axes& out, const Array& key, const LinearOptions& o) {

@@ -1,6 +1,9 @@
 #include "bora/nn/mlp.h"
 #include "bora/ops/manipulation.h"
 #include "nn/core/support.h"
+#include "bora/ops/indexing.h"
+#include "bora/named/elementwise.h"
+#include "bora/named/operations.h"
 
 namespace bora::nn {
 Mlp Mlp::init(const Axis& embed, const Axis& hidden, const Array& key, const LinearOptions& up,

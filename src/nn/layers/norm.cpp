@@ -1,6 +1,8 @@
 #include "bora/nn/norm.h"
 #include "bora/ops/nn.h"
 #include "nn/core/support.h"
+#include "bora/ops/transform.h"
+#include "bora/named/elementwise.h"
 
 namespace bora::nn {
 LayerNorm LayerNorm::init(const Axes& embed, float eps) { return {ones(embed), zeros(embed), eps}; }

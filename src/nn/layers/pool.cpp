@@ -3,6 +3,10 @@
 #include "bora/ops/creation.h"
 #include "nn/core/support.h"
 #include "nn/layers/windows.h"
+#include "bora/named/index.h"
+#include "bora/ops/indexing.h"
+#include "bora/named/elementwise.h"
+#include "bora/named/operations.h"
 
 namespace bora::nn {
 namespace {

@@ -1,5 +1,9 @@
 #include "bora/nn/prelu.h"
 #include "nn/core/support.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/named/elementwise.h"
+#include "bora/named/operations.h"
+#include "bora/named/random.h"
 
 namespace bora::nn {
 Prelu Prelu::init(const Axes& channels, double slope) { return {full(channels, slope, f32)}; }

@@ -3,6 +3,12 @@
 #include <cmath>
 #include "bora/ops/creation.h"
 #include "nn/core/support.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/named/elementwise.h"
+#include "bora/named/index.h"
+#include "bora/ops/indexing.h"
+#include "bora/named/operations.h"
+#include "bora/named/random.h"
 
 namespace bora::nn {
 std::int64_t relative_bucket(std::int64_t distance, const RelativeBiasOptions& o) {

@@ -4,6 +4,8 @@
 #include <numbers>
 #include "bora/ops/creation.h"
 #include "nn/core/support.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/named/elementwise.h"
 
 namespace bora::nn {
 namespace {

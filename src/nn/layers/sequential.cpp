@@ -3,6 +3,8 @@
 #include "bora/nn/identity.h"
 #include "bora/nn/linear.h"
 #include "nn/core/support.h"
+#include "bora/ops/nn.h"
+#include "bora/named/elementwise.h"
 
 namespace bora::nn {
 template <> std::vector<LayerSample> samples<"Sequential">() {

@@ -4,6 +4,9 @@
 #include "bora/nn/conv.h"
 #include "bora/nn/linear.h"
 #include "nn/core/support.h"
+#include "bora/named/elementwise.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/ops/transform.h"
 
 namespace bora::nn {
 namespace {

@@ -3,6 +3,8 @@
 #include "bora/nn/conv.h"
 #include "bora/nn/linear.h"
 #include "nn/core/support.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/named/elementwise.h"
 
 namespace bora::nn {
 NamedArray norms_of(const NamedArray& weight, const Axes& kept) {

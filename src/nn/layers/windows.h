@@ -1,6 +1,6 @@
 // windows.h -- positional functions of windows, [batch.., spatial.., channels], for named axes. Private.
 #pragma once
-#include "bora/named/named.h"
+#include "bora/named/operations.h"
 
 namespace bora::nn {
 /// f of x's array with the window's axes behind the others and `last` at the end, then in x's order again; `last`

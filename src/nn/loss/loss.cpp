@@ -11,6 +11,9 @@
 #include "bora/ops/nn.h"
 #include "bora/ops/sharding.h"
 #include "nn/core/position_parts.h"
+#include "bora/ops/transform.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/named/elementwise.h"
 
 namespace bora::nn {
 NamedArray cross_entropy(const NamedArray& scores, const AxisNames::One& vocab, const NamedArray& targets) {

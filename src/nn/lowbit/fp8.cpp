@@ -6,6 +6,8 @@
 #include "bora/ops/transform.h"
 #include "bora/ops/ufuncs.h"
 #include "nn/core/support.h"
+#include "bora/named/elementwise.h"
+#include "bora/named/operations.h"
 
 namespace bora::nn {
 namespace {

@@ -4,6 +4,8 @@
 #include "bora/named/random.h"
 #include "bora/nn/dot_general.h"
 #include "nn/core/support.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/named/elementwise.h"
 
 namespace bora::nn {
 namespace {

@@ -2,6 +2,8 @@
 #include "bora/nn/linear.h"
 #include "bora/ops/manipulation.h"
 #include "nn/core/support.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/named/elementwise.h"
 
 namespace bora::nn {
 namespace detail {

@@ -10,6 +10,9 @@
 #include "ops/api/primitives.h"
 #include "nn/core/position_parts.h"
 #include "nn/core/support.h"
+#include "bora/named/elementwise.h"
+#include "bora/named/operations.h"
+#include "bora/named/reduce.h"
 
 namespace bora::nn {
 namespace {

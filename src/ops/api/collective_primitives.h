@@ -2,7 +2,7 @@
 // operand. For rules and passes.
 #pragma once
 #include "bora/array/communicator.h"
-#include "bora/array/primitive.h"
+#include "bora/array/primitive_base.h"
 
 namespace bora::ops {
 /// sizes: each member's part of dimension dim, in part order. of: the global shape if Shard calls, for the fingerprint.

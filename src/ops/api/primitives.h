@@ -2,7 +2,7 @@
 // public functions; `as<Transpose>(primitive)` gives the parameters. Elementwise operations are recognised by
 // Primitive::element().
 #pragma once
-#include "bora/array/primitive.h"
+#include "bora/array/primitive_base.h"
 #include "kernels/api/index.h"
 
 namespace bora::ops {

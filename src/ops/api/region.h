@@ -3,9 +3,14 @@
 #pragma once
 #include <optional>
 #include <vector>
-#include "ops/api/primitives.h"
+#include "bora/array/array.h"
 
 namespace bora::ops {
+struct Concatenate;
+struct Pad;
+struct Rev;
+struct StaticSlice;
+struct Take;
 /// Positions begin, begin + step, .. of one dimension.
 struct Span {
   std::int64_t begin = 0, count = 0, step = 1;
@@ -39,5 +44,5 @@ struct Movement {
 };
 Movement movement(const Primitive&);
 /// The reversal of dimensions that this primitive is, or null.
-inline const Rev* flip_of(const Primitive& p) { return as<Rev>(p); }
+const Rev* flip_of(const Primitive& p);
 }  // namespace bora::ops

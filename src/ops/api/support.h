@@ -7,11 +7,7 @@
 #include <limits>
 #include <numbers>
 #include <vector>
-#include "bora/array/primitive.h"
-#include "bora/ops/accumulator.h"
-#include "bora/ops/creation.h"
-#include "ops/api/primitives.h"
-#include "bora/ops/transform.h"
+#include "bora/array/rules.h"
 
 namespace bora::ops {
 using Index = std::int64_t;

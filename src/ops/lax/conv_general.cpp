@@ -2,6 +2,8 @@
 #include "bora/ops/contractions.h"
 #include "bora/ops/lax.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/manipulation.h"
 
 namespace bora::lax {
 using namespace ops;

@@ -5,6 +5,10 @@
 #include "ops/numpy/support.h"
 #include "ops/primitives/elementwise_rules.h"
 #include "ops/primitives/convolution.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/ops/indexing.h"
 
 namespace bora {
 using namespace ops;

@@ -3,6 +3,10 @@
 #include "bora/ops/lax.h"
 #include "ops/numpy/support.h"
 #include "ops/primitives/indexing.h"
+#include "bora/ops/creation.h"
+#include "ops/api/primitives.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::lax {
 using namespace ops;

@@ -4,6 +4,10 @@
 #include "bora/ops/sorting.h"
 #include "bora/ops/statistics.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/ops/reductions.h"
 
 namespace bora::lax {
 using namespace ops;

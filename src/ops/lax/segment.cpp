@@ -4,6 +4,9 @@
 #include "bora/ops/creation.h"
 #include "ops/numpy/support.h"
 #include "ops/api/extreme.h"
+#include "kernels/api/index.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/ops/manipulation.h"
 
 namespace bora {
 using namespace ops;

@@ -4,6 +4,9 @@
 #include "bora/ops/linalg.h"
 #include "ops/linalg/algorithms/matrix.h"
 #include "ops/linalg/algorithms/schur_form.h"
+#include "bora/array/primitive.h"
+#include "ops/linalg/adjoint.h"
+#include "bora/ops/reductions.h"
 
 namespace bora {
 namespace ops {

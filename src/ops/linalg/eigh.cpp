@@ -3,6 +3,8 @@
 #include "ops/linalg/algorithms/complex_reduction.h"
 #include "ops/linalg/algorithms/matrix.h"
 #include "ops/linalg/algorithms/tridiagonal.h"
+#include "bora/array/primitive.h"
+#include "ops/linalg/adjoint.h"
 
 namespace bora {
 namespace ops {

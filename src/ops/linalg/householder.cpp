@@ -5,6 +5,8 @@
 #include "ops/linalg/algorithms/hessenberg.h"
 #include "ops/linalg/algorithms/matrix.h"
 #include "ops/linalg/algorithms/reflections.h"
+#include "bora/array/primitive.h"
+#include "ops/linalg/adjoint.h"
 
 namespace bora {
 namespace ops {

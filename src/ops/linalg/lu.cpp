@@ -7,6 +7,10 @@
 #include "bora/ops/nn.h"
 #include "bora/ops/sorting.h"
 #include "ops/linalg/systems.h"
+#include "bora/array/primitive.h"
+#include "ops/linalg/adjoint.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/indexing.h"
 
 namespace bora {
 namespace ops {

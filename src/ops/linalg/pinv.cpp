@@ -2,6 +2,9 @@
 #include "bora/ops/contractions.h"
 #include "bora/ops/linalg.h"
 #include "ops/linalg/algorithms/matrix.h"
+#include "bora/array/primitive.h"
+#include "ops/linalg/adjoint.h"
+#include "bora/ops/reductions.h"
 
 namespace bora {
 namespace ops {

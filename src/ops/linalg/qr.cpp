@@ -2,6 +2,9 @@
 #include "bora/ops/contractions.h"
 #include "ops/linalg/algorithms/matrix.h"
 #include "ops/linalg/algorithms/reflections.h"
+#include "bora/array/primitive.h"
+#include "ops/linalg/adjoint.h"
+#include "bora/ops/linalg.h"
 
 namespace bora {
 namespace ops {

@@ -5,6 +5,8 @@
 #include "bora/ops/linalg.h"
 #include "ops/linalg/algorithms/general.h"
 #include "ops/linalg/algorithms/schur_form.h"
+#include "bora/array/primitive.h"
+#include "ops/linalg/adjoint.h"
 
 namespace bora {
 namespace ops {

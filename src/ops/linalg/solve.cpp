@@ -4,6 +4,8 @@
 #include "bora/ops/contractions.h"
 #include "ops/linalg/algorithms/small.h"
 #include "ops/linalg/systems.h"
+#include "bora/array/primitive.h"
+#include "ops/linalg/adjoint.h"
 
 namespace bora {
 namespace ops {

@@ -2,6 +2,10 @@
 #include "bora/ops/contractions.h"
 #include "ops/linalg/algorithms/small.h"
 #include "ops/linalg/systems.h"
+#include "bora/array/primitive.h"
+#include "ops/linalg/adjoint.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/linalg.h"
 
 namespace bora {
 namespace ops {

@@ -4,6 +4,8 @@
 #include "bora/ops/nn.h"
 #include "ops/numpy/support.h"
 #include "ops/primitives/dtype_checks.h"
+#include "bora/ops/transform.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora {
 using namespace ops;

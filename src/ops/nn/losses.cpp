@@ -5,6 +5,9 @@
 #include "bora/ops/nn.h"
 #include "bora/ops/sharding.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora {
 using namespace ops;

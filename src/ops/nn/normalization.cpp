@@ -1,6 +1,9 @@
 // Numbers with mean 0 and deviation 1, or with root mean square 1.
 #include "bora/ops/nn.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/accumulator.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora {
 using namespace ops;

@@ -2,6 +2,11 @@
 #include "bora/ops/nn.h"
 #include "bora/ops/special.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/transform.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora {
 using namespace ops;

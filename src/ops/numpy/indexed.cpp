@@ -3,6 +3,9 @@
 #include "bora/ops/sets.h"
 #include "ops/numpy/support.h"
 #include "ops/primitives/indexing.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/ops/manipulation.h"
 
 namespace bora::indexed {
 using namespace ops;

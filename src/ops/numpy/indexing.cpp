@@ -4,6 +4,12 @@
 #include "bora/ops/sets.h"
 #include "ops/numpy/support.h"
 #include "ops/primitives/indexing.h"
+#include "bora/ops/creation.h"
+#include "bora/array/primitive_base.h"
+#include "kernels/api/index.h"
+#include "ops/api/primitives.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/ops/reductions.h"
 
 namespace bora {
 using namespace ops;

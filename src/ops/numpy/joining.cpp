@@ -2,6 +2,7 @@
 #include <set>
 #include "bora/ops/manipulation.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
 
 namespace bora {
 using namespace ops;

@@ -6,6 +6,9 @@
 #include "bora/ops/manipulation.h"
 #include "ops/linalg/algorithms/matrix.h"
 #include "ops/numpy/support.h"
+#include "ops/linalg/adjoint.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/slice.h"
 
 namespace bora::linalg {
 using namespace ops;

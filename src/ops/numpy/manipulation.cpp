@@ -5,6 +5,9 @@
 #include "bora/ops/sorting.h"
 #include "bora/ops/statistics.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora {
 namespace ops {
@@ -20,6 +23,12 @@ void check_lengths(std::string_view what, std::string_view these, const Dims& a,
                    const Dims& b) {
   check<ValueError>(a.size() == b.size(), what, ": ", these, " ", a, " and ", those, " ", b,
                     " must be equally many");
+}
+Array known_numbers(const Array& x) {
+  return x.defined() && x.get()->primal_value() ? stop_gradient(x).concrete() : x.concrete();
+}
+Array part(const Array& x, std::int64_t axis, std::int64_t start, std::int64_t limit) {
+  return slice_in_dim(x, axis, start, limit);
 }
 }  // namespace ops
 using namespace ops;

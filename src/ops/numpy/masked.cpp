@@ -2,6 +2,10 @@
 #include "bora/ops/reductions.h"
 #include "bora/ops/accumulator.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/indexing.h"
 
 namespace bora::masked {
 using namespace ops;

@@ -5,6 +5,8 @@
 #include "bora/ops/complex.h"
 #include "ops/numpy/support.h"
 #include "ops/linalg/algorithms/checks.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::linalg {
 using namespace ops;

@@ -2,6 +2,9 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/statistics.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora {
 using namespace ops;

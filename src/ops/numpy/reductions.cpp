@@ -7,6 +7,13 @@
 #include "bora/ops/statistics.h"
 #include "ops/api/extreme.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/accumulator.h"
+#include "bora/array/primitive_base.h"
+#include "ops/api/primitives.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora {
 using namespace ops;

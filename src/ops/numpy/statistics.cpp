@@ -5,6 +5,12 @@
 #include "bora/ops/statistics.h"
 #include "ops/numpy/support.h"
 #include "ops/primitives/dtype_checks.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/transform.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora {
 using namespace ops;

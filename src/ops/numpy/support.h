@@ -1,11 +1,9 @@
 // support.h -- shared by the operations with NumPy's names, which are written with other operations. Private.
 #pragma once
-#include "bora/ops/indexing.h"
-#include "bora/ops/manipulation.h"
-#include "bora/ops/reductions.h"
-#include "bora/ops/ufuncs.h"
 #include "ops/primitives/dims.h"
-#include "ops/primitives/elementwise_rules.h"
+#include "ops/primitives/inexact.h"
+#include "bora/ops/transform.h"
+#include "bora/ops/arguments.h"
 
 namespace bora::ops {
 inline const ReduceOptions kKeep{.keepdims = true};
@@ -13,9 +11,7 @@ inline void check_vector(std::string_view what, std::string_view name, const Arr
   check<ShapeError>(x.ndim() == 1, what, ": ", name, " must be a vector, got ", x.type());
 }
 /// x's numbers, even under a derivative, for results that have none. Throws TraceError where they are not known.
-inline Array known_numbers(const Array& x) {
-  return x.defined() && x.get()->primal_value() ? stop_gradient(x).concrete() : x.concrete();
-}
+Array known_numbers(const Array& x);
 /// The same as a vector. Throws TraceError with the advice.
 template <class T> std::vector<T> known(const Array& x, std::string_view what, std::string_view advice) {
   try {
@@ -30,7 +26,5 @@ Dims distinct_axes(std::string_view what, Dims axes, std::int64_t ndim);
 void check_lengths(std::string_view what, std::string_view these, const Dims& a, std::string_view those,
                    const Dims& b);
 /// x[.., start:limit, ..] along axis.
-inline Array part(const Array& x, std::int64_t axis, std::int64_t start, std::int64_t limit) {
-  return slice_in_dim(x, axis, start, limit);
-}
+Array part(const Array& x, std::int64_t axis, std::int64_t start, std::int64_t limit);
 }  // namespace bora::ops

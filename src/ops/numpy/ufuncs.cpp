@@ -6,6 +6,10 @@
 #include "bora/ops/ufuncs.h"
 #include "ops/numpy/support.h"
 #include "ops/primitives/dtype_checks.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/transform.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/manipulation.h"
 
 namespace bora {
 using namespace ops;

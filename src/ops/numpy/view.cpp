@@ -5,6 +5,8 @@
 #include "ops/primitives/dims.h"
 #include "ops/primitives/indexing.h"
 #include "ops/primitives/dtype_checks.h"
+#include "bora/ops/creation.h"
+#include "kernels/api/index.h"
 
 namespace bora {
 namespace {

@@ -4,6 +4,8 @@
 #include "bora/ops/indexing.h"
 #include "bora/ops/special.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora {
 using namespace ops;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include "ops/primitives/by_element.h"
 #include "ops/primitives/complex_arcs.h"
+#include "bora/array/primitive.h"
 
 namespace bora::ops {
 namespace {

@@ -7,6 +7,8 @@
 #include "bora/ops/reductions.h"
 #include "bora/ops/ufuncs.h"
 #include "ops/primitives/attention_inputs.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/accumulator.h"
 
 namespace bora::ops {
 namespace {

@@ -5,6 +5,7 @@
 #include "bora/base/parallel.h"
 #include "bora/ops/ufuncs.h"
 #include "ops/primitives/by_element.h"
+#include "bora/array/primitive.h"
 
 namespace bora::ops {
 namespace {

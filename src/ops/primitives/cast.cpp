@@ -7,6 +7,8 @@
 #include "bora/ops/ufuncs.h"
 #include "kernels/api/cast_stored.h"
 #include "ops/primitives/elementwise_rules.h"
+#include "bora/array/primitive.h"
+#include "ops/api/primitives.h"
 
 namespace bora::ops {
 namespace {

@@ -3,7 +3,6 @@
 #include "ops/api/collective_primitives.h"
 #include <algorithm>
 #include <numeric>
-#include "bora/array/communicator.h"
 #include "kernels/api/memory.h"
 #include "bora/ops/indexing.h"
 #include "bora/ops/manipulation.h"
@@ -11,6 +10,7 @@
 #include "bora/ops/ufuncs.h"
 #include "ops/primitives/packing.h"
 #include "bora/ops/creation.h"
+#include "bora/array/primitive.h"
 
 namespace bora::ops {
 namespace {

@@ -4,6 +4,9 @@
 #include "kernels/api/complex.h"
 #include "bora/ops/indexing.h"
 #include "ops/primitives/elementwise_rules.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::ops {
 namespace {

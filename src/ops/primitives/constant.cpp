@@ -6,6 +6,8 @@
 #include "kernels/api/move.h"
 #include "bora/ops/manipulation.h"
 #include "ops/api/support.h"
+#include "bora/array/primitive.h"
+#include "ops/api/primitives.h"
 
 namespace bora::ops {
 namespace {

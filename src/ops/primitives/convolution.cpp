@@ -6,6 +6,7 @@
 #include "kernels/api/patches.h"
 #include "bora/ops/manipulation.h"
 #include "bora/ops/ufuncs.h"
+#include "bora/array/primitive.h"
 
 namespace bora::ops {
 namespace {

@@ -1,6 +1,7 @@
 // convolution.h -- the two primitives of convolutions, each the derivative of the other. Private.
 #pragma once
 #include "ops/primitives/dims.h"
+#include "bora/array/primitive_base.h"
 
 namespace bora::ops {
 /// How windows lie on the spatial dimensions, a number for each: window p has its tap u on element

@@ -3,6 +3,7 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/ufuncs.h"
 #include "ops/api/support.h"
+#include "bora/array/primitive.h"
 
 namespace bora {
 namespace ops {

@@ -9,6 +9,7 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/ufuncs.h"
 #include "ops/primitives/dims.h"
+#include "bora/array/primitive.h"
 
 namespace bora::ops {
 namespace {

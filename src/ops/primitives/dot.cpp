@@ -6,6 +6,8 @@
 #include "bora/ops/ufuncs.h"
 #include "ops/api/product.h"
 #include "ops/primitives/dims.h"
+#include "bora/array/primitive.h"
+#include "ops/api/primitives.h"
 
 namespace bora::ops {
 Dims DotGeneral::free_a(std::int64_t ndim) const { return others(ndim, joined(batch_a, contract_a)); }

@@ -6,6 +6,8 @@
 #include "bora/ops/ufuncs.h"
 #include "ops/primitives/indexing.h"
 #include "ops/primitives/dtype_checks.h"
+#include "bora/array/primitive.h"
+#include "ops/api/primitives.h"
 
 namespace bora::ops {
 namespace {

@@ -10,6 +10,8 @@
 #include "ops/primitives/elementwise_rules.h"
 #include "ops/primitives/complex_arcs.h"
 #include "ops/primitives/dtype_checks.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/creation.h"
 
 namespace bora::ops {
 Type infer_elementwise(kernels::OpId op, std::string_view name, const Types& in) {

@@ -4,6 +4,8 @@
 #include "bora/ops/ufuncs.h"
 #include "ops/primitives/elementwise_rules.h"
 #include "ops/primitives/dtype_checks.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/creation.h"
 
 namespace bora::ops {
 namespace {

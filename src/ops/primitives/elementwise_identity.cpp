@@ -1,6 +1,9 @@
 // Identity operations that act on transforms and passes.
 #include "kernels/api/move.h"
 #include "ops/api/support.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/transform.h"
+#include "ops/api/primitives.h"
 
 namespace bora::ops {
 namespace {

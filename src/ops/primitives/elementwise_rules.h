@@ -4,8 +4,10 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include "bora/array/primitive.h"
 #include "kernels/api/loop.h"
 #include "ops/api/support.h"
+#include "ops/primitives/inexact.h"
 
 namespace bora::ops {
 /// Checks operands (equal types; the first may be a condition) and gives the result's type.
@@ -26,7 +28,6 @@ class OneOpKernels {
 void run_flat(const kernels::LoopKernel&, std::int64_t n, Inputs in, const OutputView& out);
 
 enum class LinearIn : std::uint8_t { nothing, first, each, all, branches };  // branches: select's two values together
-using A = const Array&;
 
 /// A tag's defaults.
 struct Defaults {
@@ -99,24 +100,5 @@ template <class F, class... X> Array apply(const X&... x) {
     if (Array y = at_once(Elementwise<F>::op(), Elementwise<F>::kernels(), in); y.defined()) return y;
   }
   return call(the<F>(), {x...}).front();
-}
-
-/// The dtype of an operation between an Array and a weak number.
-Dtype weak_dtype(Dtype array, Scalar number);
-/// x in a floating or complex dtype: integers and booleans become f32.
-inline Array inexact(A x) { return is_inexact(x.dtype()) ? x : x.astype(f32); }
-/// The same of real numbers. Throws DtypeError naming `what` for others.
-inline Array real_fraction(std::string_view what, const Array& x) {
-  check<DtypeError>(!is_complex(x.dtype()) && x.dtype() != Dtype::key, what, ": takes real numbers, got ", x.type());
-  return inexact(x);
-}
-/// The distribution function of the normal distribution, to the last digits on both sides.
-Array normal_cdf(A x);
-/// |x| of complex x, real.
-Array magnitude(A x);
-/// Computes in f32 (or f64) and rounds once: f gets x as f32 if it is bf16, an integer or a boolean.
-template <class F> Array in_f32(A x, F&& f) {
-  if (!is_narrow(x.dtype())) return f(inexact(x));
-  return f(x.astype(f32)).astype(x.dtype());
 }
 }  // namespace bora::ops

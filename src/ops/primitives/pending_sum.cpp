@@ -6,6 +6,8 @@
 #include "bora/array/communicator.h"
 #include "bora/base/error.h"
 #include "ops/api/support.h"
+#include "bora/array/primitive.h"
+#include "ops/api/primitives.h"
 
 namespace bora {
 namespace ops {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include "kernels/api/ragged.h"
 #include "ops/primitives/dims.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/creation.h"
 
 namespace bora::ops {
 namespace {

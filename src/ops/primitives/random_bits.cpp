@@ -3,6 +3,9 @@
 #include "kernels/api/loop.h"
 #include "ops/api/collective_primitives.h"
 #include "ops/primitives/dims.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/creation.h"
+#include "ops/api/primitives.h"
 
 namespace bora::ops {
 Type RandomBits::infer(const Types& in) const {

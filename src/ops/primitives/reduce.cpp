@@ -7,6 +7,10 @@
 #include "bora/ops/ufuncs.h"
 #include "ops/api/reduction_steps.h"
 #include "ops/primitives/dims.h"
+#include "bora/array/primitive.h"
+#include "ops/api/primitives.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/accumulator.h"
 
 namespace bora::ops {
 namespace {

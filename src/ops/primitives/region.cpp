@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include "ops/api/support.h"
+#include "ops/api/primitives.h"
 
 namespace bora::ops {
 namespace {
@@ -132,6 +133,7 @@ PrimitivePtr region_of(const PrimitivePtr& p, const Types& in, const Region& reg
   if (auto* pad = as<Pad>(p)) return primitive(padded(*pad, in, region));
   return p;
 }
+const Rev* flip_of(const Primitive& p) { return as<Rev>(p); }
 Movement movement(const Primitive& p) { return {as<StaticSlice>(p), as<Pad>(p), as<Concatenate>(p), as<Rev>(p)}; }
 bool selects(const Primitive& p) { return as<StaticSlice>(p) || as<Take>(p); }
 const Take* simple_take(const Primitive& p) {

@@ -8,6 +8,8 @@
 #include "ops/api/collective_primitives.h"
 #include "ops/primitives/indexing.h"
 #include "ops/primitives/dtype_checks.h"
+#include "bora/array/primitive.h"
+#include "ops/api/primitives.h"
 
 namespace bora::ops {
 namespace {

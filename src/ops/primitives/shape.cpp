@@ -6,6 +6,8 @@
 #include "bora/ops/reductions.h"
 #include "ops/primitives/dims.h"
 #include "bora/ops/arguments.h"
+#include "bora/array/primitive.h"
+#include "ops/api/primitives.h"
 
 namespace bora::ops {
 Dims checked_permutation(std::string_view what, Dims perm, std::int64_t ndim) {

@@ -8,6 +8,7 @@
 #include "kernels/api/loop.h"
 #include "ops/api/blocks.h"
 #include "ops/primitives/elementwise_rules.h"
+#include "bora/array/primitive.h"
 
 namespace bora {
 namespace ops {

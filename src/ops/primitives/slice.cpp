@@ -6,6 +6,8 @@
 #include "bora/ops/manipulation.h"
 #include "ops/primitives/dims.h"
 #include "ops/primitives/dtype_checks.h"
+#include "bora/array/primitive.h"
+#include "ops/api/primitives.h"
 
 namespace bora::ops {
 // ---- slice ----------------------------------------------------------------------------------------------------------

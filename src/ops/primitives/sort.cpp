@@ -4,6 +4,10 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/sorting.h"
 #include "ops/primitives/dims.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/creation.h"
+#include "kernels/api/index.h"
+#include "ops/api/primitives.h"
 
 namespace bora::ops {
 namespace {

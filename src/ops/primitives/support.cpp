@@ -5,6 +5,7 @@
 #include "bora/ops/manipulation.h"
 #include "ops/api/one_type.h"
 #include "ops/primitives/dtype_checks.h"
+#include "bora/ops/creation.h"
 
 namespace bora {
 Array BatchRules::front(const Mapped& m) const {

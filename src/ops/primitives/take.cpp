@@ -7,6 +7,9 @@
 #include "bora/ops/ufuncs.h"
 #include "ops/api/collective_primitives.h"
 #include "ops/primitives/indexing.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/creation.h"
+#include "ops/api/primitives.h"
 
 namespace bora::ops {
 Shape taken_shape(const Shape& x, const Shape& indices, std::int64_t axis, std::int64_t batch_dims) {

@@ -3,6 +3,10 @@
 #include <numbers>
 #include "bora/ops/complex.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/accumulator.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::fft {
 using namespace ops;

@@ -2,6 +2,11 @@
 #include "bora/ops/contractions.h"
 #include "bora/ops/ndimage.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/reductions.h"
 
 namespace bora::image {
 using namespace ops;

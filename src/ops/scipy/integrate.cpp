@@ -2,6 +2,10 @@
 #include "bora/ops/calculus.h"
 #include "bora/ops/integrate.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/ops/reductions.h"
 
 namespace bora::integrate {
 using namespace ops;

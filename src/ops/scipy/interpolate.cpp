@@ -5,6 +5,11 @@
 #include "bora/ops/sorting.h"
 #include "bora/ops/statistics.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/transform.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/ops/indexing.h"
 
 namespace bora::interpolate {
 using namespace ops;

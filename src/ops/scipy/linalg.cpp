@@ -8,6 +8,9 @@
 #include "ops/linalg/algorithms/matrix.h"
 #include "ops/linalg/systems.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/transform.h"
+#include "ops/linalg/adjoint.h"
+#include "bora/ops/reductions.h"
 
 namespace bora::linalg {
 using namespace ops;

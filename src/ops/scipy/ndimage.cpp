@@ -1,6 +1,11 @@
 // Values between the elements of an array.
 #include "bora/ops/ndimage.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/transform.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/manipulation.h"
 
 namespace bora::ndimage {
 using namespace ops;

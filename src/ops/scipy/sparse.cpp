@@ -5,6 +5,10 @@
 #include "bora/ops/sorting.h"
 #include "bora/ops/statistics.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::sparse {
 using namespace ops;

@@ -8,6 +8,8 @@
 #include "bora/ops/manipulation.h"
 #include "ops/linalg/algorithms/matrix.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::linalg {
 using namespace ops;

@@ -4,6 +4,10 @@
 #include <set>
 #include <sstream>
 #include "optim/optimizers/settings.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/named/elementwise.h"
+#include "bora/named/reduce.h"
+#include "bora/ops/reductions.h"
 
 namespace bora::optim {
 namespace settings {

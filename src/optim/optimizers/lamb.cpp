@@ -1,7 +1,7 @@
 #include "bora/ops/accumulator.h"
 #include "bora/ops/reductions.h"
 #include "bora/ops/ufuncs.h"
-#include "bora/optim/optim.h"
+#include "bora/optim/optimizers.h"
 #include "optim/optimizers/settings.h"
 #include "optim/transforms/moments.h"
 

@@ -1,4 +1,4 @@
-#include "bora/optim/optim.h"
+#include "bora/optim/optimizers.h"
 #include "optim/optimizers/settings.h"
 
 namespace bora::optim {

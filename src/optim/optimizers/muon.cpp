@@ -4,7 +4,7 @@
 #include "bora/ops/contractions.h"
 #include "bora/ops/manipulation.h"
 #include "bora/ops/reductions.h"
-#include "bora/optim/optim.h"
+#include "bora/optim/optimizers.h"
 #include "optim/optimizers/settings.h"
 #include "optim/transforms/moments.h"
 

@@ -1,7 +1,7 @@
 // settings.h -- the parts that optimizers share as settings.
 #pragma once
 #include "bora/optim/kind.h"
-#include "bora/optim/optim.h"
+#include "bora/optim/optimizers.h"
 
 namespace bora::optim::settings {
 inline constexpr std::string_view kLr = "largest learning rate", kBeta1 = "decay of the mean of gradients",

@@ -1,6 +1,6 @@
 #include "bora/ops/reductions.h"
 #include "bora/ops/ufuncs.h"
-#include "bora/optim/optim.h"
+#include "bora/optim/transforms.h"
 
 namespace bora::optim {
 namespace {

@@ -1,5 +1,5 @@
 // Transformations that keep parameters where they are, or where they may be.
-#include "bora/optim/optim.h"
+#include "bora/optim/transforms.h"
 #include "optim/transforms/moments.h"
 
 namespace bora::optim {

@@ -1,5 +1,7 @@
-#include "bora/optim/optim.h"
+#include "bora/optim/transforms.h"
 #include "optim/transforms/moments.h"
+#include "bora/optim/optimizers.h"
+#include "bora/optim/updates.h"
 
 namespace bora::optim {
 namespace {

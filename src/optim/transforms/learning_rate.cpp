@@ -1,5 +1,7 @@
-#include "bora/optim/optim.h"
+#include "bora/optim/transforms.h"
 #include "optim/transforms/moments.h"
+#include "bora/named/index.h"
+#include "bora/ops/indexing.h"
 
 namespace bora::optim {
 namespace {

@@ -1,5 +1,6 @@
-#include "bora/optim/optim.h"
+#include "bora/optim/transforms.h"
 #include "optim/transforms/moments.h"
+#include "bora/optim/optimizers.h"
 
 namespace bora::optim {
 namespace {

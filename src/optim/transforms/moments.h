@@ -6,7 +6,7 @@
 #include "bora/ops/reductions.h"
 #include "bora/ops/sharding.h"
 #include "bora/ops/ufuncs.h"
-#include "bora/optim/optim.h"
+#include "bora/optim/transforms.h"
 
 namespace bora::optim {
 /// Zeros laid out as the parameters.

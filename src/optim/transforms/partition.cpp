@@ -1,5 +1,5 @@
 #include "bora/ops/creation.h"
-#include "bora/optim/optim.h"
+#include "bora/optim/transforms.h"
 
 namespace bora::optim {
 namespace {

@@ -1,4 +1,4 @@
-#include "bora/optim/optim.h"
+#include "bora/optim/transforms.h"
 #include "optim/transforms/moments.h"
 
 namespace bora::optim {

@@ -1,6 +1,6 @@
 #include "bora/ops/creation.h"
 #include "bora/ops/reductions.h"
-#include "bora/optim/optim.h"
+#include "bora/optim/transforms.h"
 #include "optim/transforms/moments.h"
 
 namespace bora::optim {

@@ -2,6 +2,8 @@
 #include "base/api/bytes.h"
 #include "bora/base/text.h"
 #include "train/hooks.h"
+#include "bora/io/checkpoint.h"
+#include "bora/io/tree.h"
 
 namespace bora::training {
 namespace {

@@ -1,6 +1,7 @@
 #include "base/api/bytes.h"
 #include "train/hooks.h"
 #include "train/api/memory_checkpoint.h"
+#include "bora/ops/indexing.h"
 
 namespace bora::training {
 namespace {

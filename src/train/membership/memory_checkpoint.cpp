@@ -14,6 +14,7 @@
 #include "io/api/parts.h"
 #include "shard/api/agree.h"
 #include "train/api/resume.h"
+#include "bora/ops/indexing.h"
 
 namespace bora::training {
 namespace {

@@ -14,6 +14,7 @@
 #include <utility>
 #include "ops/api/collective_primitives.h"
 #include "compile/passes/graph.h"
+#include "compile/api/control.h"
 
 namespace bora::exec {
 namespace {

@@ -7,6 +7,7 @@
 #include "ops/api/collective_primitives.h"
 #include "compile/passes/loops/into_scan.h"
 #include "compile/passes/pass_list.h"
+#include "compile/api/control.h"
 
 namespace bora::exec {
 namespace {

@@ -6,6 +6,7 @@
 #include "ops/api/region.h"
 #include "ops/api/support.h"
 #include "compile/passes/fuse/fuse_group.h"
+#include "bora/ops/creation.h"
 
 namespace bora::exec {
 namespace {

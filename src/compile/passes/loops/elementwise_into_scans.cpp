@@ -4,6 +4,8 @@
 // element is computed by the same operations as before, so the bits stay.
 #include "compile/passes/loops/into_scan.h"
 #include "compile/passes/pass_list.h"
+#include "ops/api/primitives.h"
+#include "compile/api/control.h"
 
 namespace bora::exec {
 namespace {

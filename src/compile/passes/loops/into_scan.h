@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 #include "compile/passes/graph.h"
+#include "compile/api/control.h"
+#include "ops/api/primitives.h"
 
 namespace bora::exec {
 class IntoScan {

@@ -16,6 +16,7 @@
 #include "compile/passes/graph.h"
 #include "kernels/api/loop.h"
 #include "ops/api/region.h"
+#include "ops/api/primitives.h"
 
 namespace bora::exec {
 namespace {

@@ -1,7 +1,7 @@
 // computed.h -- a primitive and its operands, by which passes find a value that is there already.
 #pragma once
 #include <vector>
-#include "bora/array/primitive.h"
+#include "bora/array/primitive_base.h"
 
 namespace bora {
 struct Computed {

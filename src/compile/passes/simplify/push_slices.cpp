@@ -11,6 +11,7 @@
 #include "compile/passes/graph.h"
 #include "ops/api/region.h"
 #include "compile/passes/pass_list.h"
+#include "ops/api/primitives.h"
 
 namespace bora::exec {
 namespace {

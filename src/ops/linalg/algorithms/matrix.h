@@ -5,15 +5,8 @@
 #include <atomic>
 #include <complex>
 #include <limits>
-#include "bora/array/primitive.h"
+#include "bora/array/views.h"
 #include "bora/base/parallel.h"
-#include "bora/ops/complex.h"
-#include "bora/ops/creation.h"
-#include "bora/ops/indexing.h"
-#include "bora/ops/linalg.h"
-#include "bora/ops/manipulation.h"
-#include "bora/ops/reductions.h"
-#include "bora/ops/ufuncs.h"
 #include "ops/linalg/algorithms/blocked.h"
 #include "ops/linalg/algorithms/checks.h"
 
@@ -78,12 +71,4 @@ template <class From, class To> bool convert_finite(Reads<From> from, Block<To> 
 template <class From, class To> void convert(Block<From> from, Block<To> to) {
   each_in_tiles(to.rows, to.columns, [&](Index i, Index j) { to(i, j) = static_cast<To>(from(i, j)); });
 }
-inline Array t(const Array& x) { return swapaxes(x, -1, -2); }
-/// Derivatives of complex numbers are transposed without conjugation (bora/ops/complex.h): rules in terms of adjoints
-/// take conjugated cotangents and give conjugated results.
-inline Array adjoint(const Array& x) { return conj(t(x)); }
-inline Array conj_if_any(const Array& x) { return x.defined() ? conj(x) : x; }
-inline Array hermitian(const Array& a) { return (a + adjoint(a)) * 0.5; }
-/// The derivative by the entries that are read: each of those below the diagonal stands for two.
-inline Array of_lower_half(const Array& both) { return tril(both) * (1 - 0.5 * eye(both.shape(-1), both.dtype())); }
 }  // namespace bora::linalg

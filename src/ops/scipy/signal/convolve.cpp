@@ -5,6 +5,9 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/signal.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::signal {
 using namespace ops;

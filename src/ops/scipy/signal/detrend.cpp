@@ -3,6 +3,10 @@
 #include "bora/ops/fft.h"
 #include "bora/ops/signal.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::signal {
 using namespace ops;

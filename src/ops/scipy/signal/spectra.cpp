@@ -8,6 +8,10 @@
 #include "bora/ops/signal.h"
 #include "bora/ops/statistics.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/indexing.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 
 namespace bora::signal {
 using namespace ops;

@@ -3,6 +3,8 @@
 #include "bora/ops/special.h"
 #include "bora/ops/ufuncs.h"
 #include "ops/numpy/support.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/manipulation.h"
 
 namespace bora::signal::windows {
 using namespace ops;

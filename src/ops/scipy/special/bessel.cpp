@@ -3,6 +3,10 @@
 #include "ops/primitives/by_element.h"
 #include "ops/numpy/support.h"
 #include "ops/scipy/special/scalar.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/transform.h"
+#include "bora/ops/manipulation.h"
 
 namespace bora::ops {
 namespace {

@@ -4,6 +4,9 @@
 #include "ops/numpy/support.h"
 #include "ops/primitives/by_element.h"
 #include "ops/scipy/special/scalar.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/transform.h"
 
 namespace bora::ops {
 namespace {

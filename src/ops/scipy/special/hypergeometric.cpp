@@ -4,6 +4,9 @@
 #include "bora/ops/special.h"
 #include "ops/primitives/by_element.h"
 #include "ops/scipy/special/scalar.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/accumulator.h"
 
 namespace bora::ops {
 namespace {

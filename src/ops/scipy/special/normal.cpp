@@ -3,6 +3,7 @@
 #include "ops/primitives/by_element.h"
 #include "ops/numpy/support.h"
 #include "ops/scipy/special/scalar.h"
+#include "bora/array/primitive.h"
 
 namespace bora::ops {
 namespace {

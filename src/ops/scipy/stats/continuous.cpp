@@ -1,6 +1,9 @@
 // Distributions of real numbers with heavy tails, of positive numbers and of angles.
 #include "bora/ops/nn.h"
 #include "ops/scipy/stats/distribution.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/manipulation.h"
 
 namespace bora::stats {
 namespace cauchy {

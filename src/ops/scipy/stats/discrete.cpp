@@ -1,6 +1,8 @@
 // Distributions of whole numbers.
 #include "bora/ops/reductions.h"
 #include "ops/scipy/stats/distribution.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/accumulator.h"
 
 namespace bora::stats {
 namespace {

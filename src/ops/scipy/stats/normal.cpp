@@ -4,6 +4,8 @@
 #include "bora/ops/nn.h"
 #include "bora/ops/reductions.h"
 #include "ops/scipy/stats/distribution.h"
+#include "bora/array/primitive.h"
+#include "bora/ops/creation.h"
 
 namespace bora::stats {
 namespace {

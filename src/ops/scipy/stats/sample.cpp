@@ -1,6 +1,12 @@
 // Statistics of samples: ranks, modes, the error of the mean.
 #include "bora/ops/sorting.h"
 #include "ops/scipy/stats/distribution.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/transform.h"
+#include "bora/ops/accumulator.h"
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/indexing.h"
 
 namespace bora::stats {
 namespace {

@@ -1,0 +1,19 @@
+// views.h -- operands and results as a kernel gets them: a type, and memory that is row-major.
+#pragma once
+#include <span>
+#include "bora/array/array.h"
+
+namespace bora {
+struct InputView {
+  const Type& type;
+  const void* data;
+  template <class T> const T* as() const { return static_cast<const T*>(data); }
+};
+struct OutputView {
+  const Type& type;
+  void* data;
+  template <class T> T* as() const { return static_cast<T*>(data); }
+};
+using Inputs = std::span<const InputView>;
+using Outputs = std::span<const OutputView>;
+}  // namespace bora
