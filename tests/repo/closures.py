@@ -8,11 +8,11 @@ import statistics
 import sys
 
 # As they are, rounded up. The numbers may fall: the goal of the median is 1,500 lines.
-MEDIAN = 3200
-LAYERS = {"app": 2200, "array": 1050, "base": 250, "compile": 3450, "config": 1150, "data": 1400, "fx": 3900, "io":
-          1500, "job": 4800, "json": 300, "kernels": 950, "launch": 500, "models": 8050, "named": 4800, "nn":
-          5850, "ops": 4250, "optim": 5300, "random": 4300, "shard": 3250, "text": 500, "track": 850,
-          "train": 5100, "transport": 1000, "tree": 2650}
+MEDIAN = 2300
+LAYERS = {"app": 2200, "array": 950, "base": 250, "compile": 2350, "config": 1150, "data": 1400, "fx": 3050, "io":
+          1350, "job": 3700, "json": 300, "kernels": 950, "launch": 500, "models": 7700, "named": 3000, "nn":
+          4900, "ops": 2650, "optim": 3600, "random": 3050, "shard": 1750, "text": 500, "track": 850,
+          "train": 4100, "transport": 1000, "tree": 2450}
 APP_HEADERS = 40
 
 root = pathlib.Path(sys.argv[1]).resolve()
