@@ -141,11 +141,12 @@ TEST(Rejoin, ARankDoesNotTakeThePlaceOfOneThatHasGone) {
   int port = free_port(), go[2];
   ASSERT_EQ(::pipe2(go, O_CLOEXEC), 0);
   std::vector<std::string> meets{"meet"};
-  Process later(2, 3, port, meets, {}, [&] {
+  std::vector<std::pair<std::string, std::string>> soon_over{{"BORA_JOIN_TIMEOUT", "20"}};
+  Process later(2, 3, port, meets, soon_over, [&] {
     char byte;
     [[maybe_unused]] auto n = ::read(go[0], &byte, 1);
   });
-  Process gone(1, 3, port, meets);
+  Process gone(1, 3, port, meets, soon_over);
   std::atomic<bool> looks{false}, waits{false};
   std::string error;
   std::thread root([&] {
@@ -166,7 +167,7 @@ TEST(Rejoin, ARankDoesNotTakeThePlaceOfOneThatHasGone) {
   std::this_thread::sleep_for(300ms);
   looks = true;
   std::this_thread::sleep_for(100ms);
-  Process again(1, 3, port, meets);
+  Process again(1, 3, port, meets, soon_over);
   EXPECT_EQ(later.finish(), 0) << later.output();
   EXPECT_EQ(again.finish(), 0) << again.output();
   root.join();
