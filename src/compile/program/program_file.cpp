@@ -4,7 +4,7 @@
 #include "base/api/file.h"
 #include "compile/api/program.h"
 #include "compile/program/idx.h"
-#include "bora/array/param_bytes.h"
+#include "bora/array/params.h"
 
 namespace bora {
 namespace {

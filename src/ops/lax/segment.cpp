@@ -7,6 +7,7 @@
 #include "kernels/api/index.h"
 #include "bora/ops/ufuncs.h"
 #include "bora/ops/manipulation.h"
+#include "bora/ops/indexing.h"
 
 namespace bora {
 using namespace ops;

@@ -5,6 +5,7 @@
 #include "ops/linalg/algorithms/tridiagonal.h"
 #include "bora/array/primitive.h"
 #include "ops/linalg/adjoint.h"
+#include "bora/ops/linalg.h"
 
 namespace bora {
 namespace ops {

@@ -6,6 +6,7 @@
 #include "ops/linalg/algorithms/reflections.h"
 #include "bora/array/primitive.h"
 #include "ops/linalg/adjoint.h"
+#include "bora/ops/linalg.h"
 
 namespace bora {
 namespace ops {
