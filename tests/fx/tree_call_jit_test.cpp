@@ -11,6 +11,7 @@
 #include "bora/ops/transform.h"
 #include "bora/ops/ufuncs.h"
 #include "support/throws.h"
+#include "compile/api/program.h"
 
 namespace tree_call_jit_test {
 namespace {

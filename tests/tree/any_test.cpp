@@ -10,6 +10,7 @@
 #include "bora/tree/functions.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
+#include "bora/named/elementwise.h"
 
 namespace any_test {
 namespace {
