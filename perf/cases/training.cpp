@@ -1,6 +1,7 @@
 // training.cpp -- whole training steps of GPT-2, on one rank and on the ranks of a job, and what compiling one costs.
 #include <cstdlib>
 #include <memory>
+#include "compile/api/program.h"
 #include "bora/bora.h"
 #include "compile/api/executable.h"
 #include "bora/models/gpt2.h"
