@@ -13,6 +13,14 @@ AxisName::AxisName(std::string_view s) {
   std::lock_guard l(m);
   name_ = &*names->emplace(s).first;
 }
+namespace {
+const AxisName& open_axis() {
+  static const AxisName open("?");
+  return open;
+}
+}  // namespace
+MeshAxes::MeshAxes(Unconstrained) : v_{open_axis()} {}
+bool MeshAxes::open() const { return v_.size() == 1 && v_[0] == open_axis(); }
 bool MeshAxes::has(AxisName a) const { return std::find(v_.begin(), v_.end(), a) != v_.end(); }
 void MeshAxes::remove(AxisName a) { v_.erase(std::remove(v_.begin(), v_.end(), a), v_.end()); }
 std::string to_string(const MeshAxes& m) {
@@ -27,6 +35,9 @@ std::size_t hash_value(const MeshAxes& m) {
 }
 bool Spec::trivial() const {
   return std::all_of(begin(), end(), [](auto& a) { return a.empty(); });
+}
+bool Spec::open() const {
+  return std::any_of(begin(), end(), [](auto& a) { return a.open(); });
 }
 bool Spec::uses(AxisName a) const {
   return std::any_of(begin(), end(), [&](auto& d) { return d.has(a); });
@@ -52,6 +63,8 @@ bool MeshShape::has(AxisName a) const {
 }
 namespace {
 [[noreturn]] void no_axis(const MeshShape& m, AxisName a) {
+  check<ShardError>(!MeshAxes(std::vector{a}).open(), "`unconstrained` says nothing about a dimension, so that it is "
+                    "no place for an array: only with_sharding_constraint takes it; use none or mesh axes here");
   fail<ShardError>("no mesh axis named '", a.str(), "'; the mesh is ", m.axes.empty() ? "empty" : to_string(m));
 }
 }  // namespace

@@ -34,6 +34,17 @@ std::vector<std::int64_t> SplitLog::sizes(const MeshShape& mesh, int rank) const
   }
   return r;
 }
+Factors batch_factors(const Types& in, const Types& out, std::size_t batch) {
+  auto labels = [&](const Types& types) {
+    std::vector<Dims> r;
+    for (auto& t : types) {
+      r.emplace_back(t.shape.size(), kNone);
+      for (std::size_t d = 0; d < batch; ++d) r.back()[d] = static_cast<std::int64_t>(d);
+    }
+    return r;
+  };
+  return {labels(in), labels(out)};
+}
 std::string describe(const Sharded& x) {
   auto r = to_string(x.type);
   if (!x.spec.trivial() || !x.partial.empty()) r += to_string(x.spec);

@@ -1,4 +1,5 @@
 #include "bora/named/transforms.h"
+#include "bora/named/axis_mapping.h"
 #include "named/api/support.h"
 
 namespace bora::fx {
@@ -39,7 +40,7 @@ void align_axes(tree::Node t, tree::Node like, std::string_view what) {
   }
 }
 Arrays named_vmap(const FlatFn& f, const Arrays& in, const Dims& positions, const Axis& axis) {
-  VmapFlat how{{}, {0}, axis.size, axis.name};
+  VmapFlat how{{}, {0}, axis.size, axis.name, {spec_for({axis}, current_mapping())[0], false}};
   for (auto p : positions) how.in.push_back(p < 0 ? std::nullopt : std::optional(p));
   return vmap_flat(f, in, how);
 }

@@ -19,9 +19,10 @@ struct TypeValue final : Value {
 
 Arrays TypesOnly::process(const PrimitivePtr& p, const Arrays& in) {
   Arrays out;
-  for (auto& t : p->infer(types_of(in))) out.emplace_back(std::make_shared<TypeValue>(t, id));
+  for (auto& t : p->infer(types_of(in))) out.push_back(value(t));
   return out;
 }
+Array TypesOnly::value(const Type& t) const { return Array(std::make_shared<TypeValue>(t, id)); }
 std::shared_ptr<Communicator::Handle> NoOthers::start(const MeshAxes& axes, const CollectiveCall& c) {
   fail<ShardError>("a collective over ", axes, " (", [&] { return c.describe ? c.describe() : std::string("?"); },
                    "): the mesh is abstract, so that there are no other ranks to talk to");

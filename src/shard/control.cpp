@@ -6,6 +6,7 @@
 #include "compile/api/control.h"
 #include "shard/agreement.h"
 #include "shard/interpreter.h"
+#include "shard/propagate.h"
 
 namespace bora::fx {
 namespace {
@@ -53,42 +54,58 @@ OriginPtr agree(const ProgramPtr& global, const ShardedProgram& made, const std:
 }
 }  // namespace
 
+namespace {
+ShardedProgram partitioned(const Program& p, const std::vector<Sharded>& in, const Shard& outer, const Forced& force) {
+  Stage stage(current(), true, p.compile);
+  Shard s(&stage, outer.mesh(), outer.rank());
+  ShardedProgram r;
+  std::vector<Sharded> values(p.vars.size());
+  Arrays x, out;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    auto y = in[i];
+    y.symbolic = {};
+    y.local = stage.input({s.local_shape(y.type.shape, y.spec), y.type.dtype},
+                          i < p.labels.size() ? p.labels[i] : std::string());
+    x.push_back(s.wrap(y));
+  }
+  {
+    Within w(&s);
+    out = interpret(p, x, [&](int v, const Array& a) {
+      auto& seen = values[static_cast<std::size_t>(v)] = without_local(s.view(a));
+      if (seen.symbolic) seen.symbolic = std::make_shared<const Symbolic>(Symbolic{{}, {}, seen.symbolic->size});
+    });
+  }
+  Within w(&stage);
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    auto v = s.real(s.view(out[k]));
+    if (k < force.size() && force[k]) {
+      auto& f = *force[k];
+      v = s.reshard(v, f.spec, f.partial);
+      if (v.partial != f.partial) v = s.to_partial(s.resolve(v), f.partial);
+    }
+    out[k] = v.local;
+    r.out.push_back(without_local(v));
+  }
+  r.values = std::make_shared<const std::vector<Sharded>>(std::move(values));
+  r.program = stage.finish(out);
+  check<TraceError>(stage.captures.empty(), "a sharding rule made a concrete array while a Program was partitioned");
+  return r;
+}
+}  // namespace
+
 ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in, const Shard& outer,
-                             const Forced& force) {
-  std::string key = "shard " + std::to_string(outer.rank()) + " " + to_string(outer.mesh());
+                             const Forced& force, bool draft) {
+  std::string key = (draft ? "draft " : "shard ") + std::to_string(outer.rank()) + " " + to_string(outer.mesh());
   for (auto& x : in) key += ' ' + describe(x);
   for (auto& f : force) key += " >" + (f ? describe(*f) : std::string());
   auto r = p->memo.get<ShardedProgram>(key, [&] {
-    Stage stage(current(), true, p->compile);
-    Shard s(&stage, outer.mesh(), outer.rank());
-    Arrays x, out;
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      auto y = in[i];
-      y.fill = {};
-      y.fill_dims = {};
-      y.local = stage.input({s.local_shape(y.type.shape, y.spec), y.type.dtype},
-                            i < p->labels.size() ? p->labels[i] : std::string());
-      x.push_back(s.wrap(y));
-    }
-    {
-      Within w(&s);
-      out = interpret(*p, x);
-    }
-    ShardedProgram r;
-    Within w(&stage);
-    for (std::size_t k = 0; k < out.size(); ++k) {
-      auto v = s.real(s.view(out[k]));
-      if (k < force.size() && force[k]) {
-        auto& f = *force[k];
-        v = s.reshard(v, f.spec, f.partial);
-        if (v.partial != f.partial) v = s.to_partial(s.resolve(v), f.partial);
-      }
-      out[k] = v.local;
-      r.out.push_back(without_local(v));
-    }
-    r.program = stage.finish(out);
-    check<TraceError>(stage.captures.empty(), "a sharding rule made a concrete array while a Program was partitioned");
-    return r;
+    auto first = partitioned(*p, in, outer, force);
+    if (draft) return first;
+    auto q = propagate(p, *first.values, outer, force);
+    if (q == p) return first;
+    auto second = partitioned(*q, in, outer, force);
+    second.values = first.values;
+    return second;
   });
   // With the ranks of this mesh: another one of its shape, or an abstract one, has compared nothing with them.
   if (current() == eval_interpreter())
@@ -114,7 +131,7 @@ std::pair<ShardedProgram, std::vector<Sharded>> shard_loop(const ProgramPtr& bod
   for (std::size_t round = 0; round < rounds; ++round) {
     std::vector<Sharded> in;
     for (auto& v : x) in.push_back(without_local(v));
-    auto q = shard_program(body, in, s);
+    auto q = shard_program(body, in, s, {}, true);
     bool changed = false;
     for (std::size_t i = 0; i < n; ++i) {
       auto& c = x[first + i];
@@ -188,7 +205,7 @@ std::vector<Sharded> Scan::shard(const std::vector<Sharded>& in, ShardRules& rul
     auto spec = in[i].spec;
     if (i >= N + K) spec[0] = {};
     bool carry = i >= N && i < N + K;
-    x.push_back(carry && in[i].fill.defined() ? in[i] : s.reshard(in[i], spec));
+    x.push_back(carry && in[i].symbolic ? in[i] : s.reshard(in[i], spec));
     if (i >= N + K) {
       x[i].type.shape.erase(0);
       x[i].spec.erase(0);
@@ -231,7 +248,7 @@ std::vector<Sharded> While::shard(const std::vector<Sharded>& in, ShardRules& ru
   auto& s = shard_of(rules);
   std::vector<Sharded> x;
   auto cc = static_cast<std::size_t>(cond_consts), bc = static_cast<std::size_t>(body_consts);
-  for (auto& v : in) x.push_back(x.size() >= cc + bc && v.fill.defined() ? v : s.resolve(v));
+  for (auto& v : in) x.push_back(x.size() >= cc + bc && v.symbolic ? v : s.resolve(v));
   std::vector<Sharded> b(x.begin() + cond_consts, x.end()), c(x.begin(), x.begin() + cond_consts);
   auto [q, ready] = shard_loop(body, b, bc, body->out.size(), s);
   s.note(q.agreed);

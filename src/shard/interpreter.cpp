@@ -12,6 +12,7 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/ufuncs.h"
 #include "ops/api/primitives.h"
+#include "shard/splits.h"
 
 namespace bora {
 namespace {
@@ -54,20 +55,8 @@ OriginPtr Shard::origin(const Array& a) const {
   return owns(a) ? static_cast<const ShardValue*>(a.get())->origin : nullptr;
 }
 Array Shard::wrap(const Sharded& x, OriginPtr origin) const {
-  if (x.spec.trivial() && x.partial.empty() && !x.fill.defined()) return x.local;
+  if (x.spec.trivial() && x.partial.empty() && !x.symbolic) return x.local;
   return Array(std::make_shared<ShardValue>(x, this, std::move(origin)));
-}
-Sharded Shard::real(const Sharded& x) const {
-  if (!x.fill.defined()) return x;
-  auto fill = view(x.fill);
-  Spec want;  // stretched dimensions have nothing to split
-  for (std::size_t i = 0; i < x.fill_dims.size(); ++i) {
-    auto d = static_cast<std::size_t>(x.fill_dims[i]);
-    want.push_back(fill.type.shape[i] == x.type.shape[d] ? x.spec[d] : MeshAxes{});
-  }
-  auto local =
-      call_one(ops::BroadcastInDim{local_shape(x.type.shape, x.spec), x.fill_dims}, {reshard(fill, want).local});
-  return {std::move(local), x.type, x.spec};
 }
 Dims Shard::part_sizes(std::int64_t n, const MeshAxes& prefix, const MeshAxes& suffix) const {
   return bora::part_sizes(n, prefix, suffix, mesh_, rank_);
@@ -94,7 +83,7 @@ Sharded Shard::reshard_over(const Sharded& x, const Spec& want, const MeshAxes& 
   target.resize(x.spec.size());
   auto block = local_shape(x.type.shape, target);
   Sharded y = x;
-  if (x.fill.defined()) {  // simply make the wanted block
+  if (x.symbolic) {  // simply make the wanted block
     y.spec = target;
     return real(y);
   }
@@ -197,24 +186,16 @@ std::vector<Sharded> Shard::by_factors(const PrimitivePtr& p, const Factors& f, 
   return by_factors_of(p, f, in, nullptr);
 }
 
-namespace {
-bool contains(const Dims& d, std::int64_t label) { return std::find(d.begin(), d.end(), label) != d.end(); }
-/// The mesh axes that split each label of a dimension map.
-struct Splits {
-  std::map<std::int64_t, MeshAxes> of = {};
-  MeshAxes used = {};
-  Spec spec(const Dims& labels) const {
-    Spec s;
-    for (auto l : labels) s.push_back(of.count(l) ? of.at(l) : MeshAxes{});
-    return s;
-  }
-};
-/// Each label gets the split of the biggest operand that has one; a mesh axis serves one label.
+Spec Splits::spec(const Dims& labels) const {
+  Spec s;
+  for (auto l : labels) s.push_back(of.count(l) ? of.at(l) : MeshAxes{});
+  return s;
+}
 Splits splits_of(const Factors& f, const std::vector<Sharded>& in) {
   Splits r;
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < in.size(); ++i) order.push_back(i);
-  auto size = [&](std::size_t i) { return in[i].fill.defined() ? in[i].fill.size() : in[i].type.size(); };
+  auto size = [&](std::size_t i) { return in[i].symbolic ? in[i].symbolic->size : in[i].type.size(); };
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return size(a) > size(b); });
   for (auto i : order)
     for (std::size_t d = 0; d < in[i].spec.size(); ++d) {
@@ -228,6 +209,8 @@ Splits splits_of(const Factors& f, const std::vector<Sharded>& in) {
     }
   return r;
 }
+namespace {
+bool contains(const Dims& d, std::int64_t label) { return std::find(d.begin(), d.end(), label) != d.end(); }
 /// Pending sums that may stay pending: in one operand of a product, or in all operands of a sum.
 struct Kept {
   MeshAxes axes = {};
@@ -266,7 +249,7 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
     auto want = split.spec(f.in[i]);
     auto may_stay = linear && (f.joint || i == keep.operand) ? keep.axes : MeshAxes{};
     Sharded y;
-    if ((in[i].partial.empty() && !in[i].fill.defined()) || !sources || !owns((*sources)[i])) {
+    if ((in[i].partial.empty() && !in[i].symbolic) || !sources || !owns((*sources)[i])) {
       y = reshard(in[i], want, may_stay);
     } else {
       auto& made = static_cast<const ShardValue*>((*sources)[i].get())->made;
@@ -301,24 +284,9 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
   return r;
 }
 
-/// In a Program a broadcast value stays symbolic until an operation needs its block: zeros of sharded state are born
-/// local, and a bias is stretched over this rank's rows only. Eager values are plain: users print and keep them.
-Sharded Shard::stretched(const ops::BroadcastInDim& p, const Array& operand) const {
-  auto x = view(operand);
-  auto type = p.infer({x.type});
-  if (!x.partial.empty() || eager()) return {};
-  Spec spec = Spec::replicated(p.shape.size());
-  for (std::size_t i = 0; i < p.dims.size(); ++i)
-    if (auto d = static_cast<std::size_t>(p.dims[i]); x.type.shape[i] == p.shape[d]) spec[d] = x.spec[i];
-  if (!x.fill.defined()) return {{}, std::move(type), spec, {}, operand, p.dims};
-  auto dims = x.fill_dims;
-  for (auto& d : dims) d = p.dims[static_cast<std::size_t>(d)];
-  return {{}, std::move(type), spec, {}, x.fill, dims};
-}
 Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
   Within w(parent);
-  if (auto* stretch = as<ops::BroadcastInDim>(p))
-    if (auto y = stretched(*stretch, in[0]); y.fill.defined()) return {wrap(y)};
+  if (auto y = deferred(p, in); y.symbolic) return {wrap(y)};
   if (!owns_any(in) && !p->traits.enters_shard) return parent->process(p, in);
   std::vector<Sharded> v;
   for (auto& a : in) v.push_back(view(a));

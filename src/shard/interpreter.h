@@ -39,8 +39,9 @@ class Shard final : public Interpreter, public ShardRules {
  private:
   std::vector<Sharded> by_factors_of(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&,
                                      const Arrays* sources);
-  /// symbolic; no fill if it is better made at once
-  Sharded stretched(const ops::BroadcastInDim&, const Array& operand) const;
+  /// The result of p as a symbolic value; no symbolic one if it is better made at once (symbolic.cpp).
+  Sharded deferred(const PrimitivePtr& p, const Arrays& in) const;
+  Sharded stretched(const PrimitivePtr& p, const Array& operand) const;
   /// x, f32 or bf16, through a sum that travels as `wire`
   static Array coded(const Array& x, const Wire& wire, const std::function<Array(const Array&, const Wire&)>& sum);
   // The phases of reshard_over.
@@ -55,13 +56,18 @@ class Shard final : public Interpreter, public ShardRules {
   const bool eager_;
   mutable OriginPtr noted_;
 };
+/// The draw whose result is split so, and the Spec of its keys.
+std::pair<Spec, PrimitivePtr> drawn_at(const Primitive& draw, const Spec& spec);
 namespace fx {
 struct ShardedProgram {
   ProgramPtr program;
   std::vector<Sharded> out;  // local is empty
+  std::shared_ptr<const std::vector<Sharded>> values = {};  // of global variables, before Specs flowed back
   OriginPtr agreed = {};     // its arguments' types, as the ranks compared them
 };
 using Forced = std::vector<std::optional<Sharded>>;  // outputs whose Spec and pending sums are given
-ShardedProgram shard_program(const ProgramPtr&, const std::vector<Sharded>& in, const Shard&, const Forced& force = {});
+/// How p is run on this rank. draft: only for the Specs of its results.
+ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in, const Shard&,
+                             const Forced& force = {}, bool draft = false);
 }  // namespace fx
 }  // namespace bora

@@ -30,11 +30,16 @@ namespace mesh_axes {
 inline constexpr std::string_view kReplica = "replica", kStage = "stage", kData = "data", kContext = "context",
                                   kModel = "model";
 }  // namespace mesh_axes
+/// An entry of the Spec of a constraint for a dimension that it leaves as it is found (JAX's P.UNCONSTRAINED), printed
+/// as `?`. No array is stored so: ShardError where a Spec says how one is placed.
+struct Unconstrained {};
+inline constexpr Unconstrained unconstrained;
 /// Mesh axes that split one dimension, major first: none, "data" or {"data", "model"}.
 class MeshAxes {
  public:
   MeshAxes() = default;
   MeshAxes(std::nullopt_t) {}
+  MeshAxes(Unconstrained);
   template <Text S> MeshAxes(const S& s) : v_{AxisName(std::string_view(s))} {}
   MeshAxes(std::initializer_list<std::string_view> l) : v_(l.begin(), l.end()) {}
   explicit MeshAxes(std::vector<AxisName> v) : v_(std::move(v)) {}
@@ -42,6 +47,7 @@ class MeshAxes {
   auto end() const { return v_.end(); }
   std::size_t size() const { return v_.size(); }
   bool empty() const { return v_.empty(); }
+  bool open() const;  // unconstrained
   const AxisName& operator[](std::size_t i) const { return v_[i]; }
   bool has(AxisName a) const;
   void push_back(AxisName a) { v_.push_back(a); }
@@ -80,6 +86,7 @@ class Spec {
   void push_back(const MeshAxes& a) { dims_.push_back(a); }
   void resize(std::size_t n) { dims_.resize(n); }
   bool trivial() const;  // nothing is split
+  bool open() const;     // a dimension is unconstrained
   bool uses(AxisName) const;
   bool operator==(const Spec&) const = default;
  private:

@@ -41,16 +41,23 @@ struct Factors {
   bool joint = false;                 // linear in all of `linear` together (add) rather than in each alone (mul)
   Reduction reduce = Reduction::sum;  // sum, max or min
 };
-/// Shard's view of a value; type is global, partial: mesh axes over which it is a pending sum. A broadcast value stays
-/// symbolic until an operation needs its block: `fill` is then broadcast_in_dim's operand, fill_dims its dims, and
-/// local is empty. Rules get such inputs materialized unless they say takes_symbolic.
+/// The first `batch` dimensions of all operands and results go together; each of the others is needed whole.
+Factors batch_factors(const Types& in, const Types& out, std::size_t batch);
+/// An operation that has not run: its block is made once an operation needs it, at the split that this one wants.
+struct Symbolic {
+  PrimitivePtr primitive;  // has factors
+  Arrays operands;
+  std::int64_t size;       // elements of its operands
+  std::size_t length = 1;  // operations that have not run, itself included
+};
+/// Shard's view of a value; type is global, partial: mesh axes over which it is a pending sum. Rules get symbolic
+/// inputs, which have no local block, materialized unless they say takes_symbolic.
 struct Sharded {
   Array local;
   Type type;
   Spec spec;
   MeshAxes partial = {};
-  Array fill = {};
-  Dims fill_dims = {};
+  std::shared_ptr<const Symbolic> symbolic = {};
 };
 std::string describe(const Sharded&);  // "f64[8, 4]{data, -} +model"
 class ShardRules {
@@ -80,12 +87,19 @@ struct Mapped {
   Array value;
   std::int64_t axis = -1;  // -1: not mapped
 };
+/// The mesh axes over which constraints inside of a vmap split the mapped dimension.
+struct MappedOver {
+  MeshAxes axes = {};
+  bool strict = true;  // ShardError for a constraint that uses one of them itself; else it keeps it
+};
 class BatchRules {
  public:
-  BatchRules(std::int64_t n, std::string name) : size(n), axis_name(std::move(name)) {}
+  BatchRules(std::int64_t n, std::string name, MappedOver over = {})
+      : size(n), axis_name(std::move(name)), over(std::move(over)) {}
   virtual ~BatchRules() = default;
   const std::int64_t size;
   const std::string axis_name;
+  const MappedOver over;
   /// The operation with one more leading dimension, on inputs that all have it (unmapped ones are broadcast).
   virtual std::vector<Mapped> lifted(const PrimitivePtr&, const std::vector<Mapped>&) const = 0;
   /// `f`, composed of other operations, under a vmap of its own.

@@ -26,6 +26,7 @@ struct VmapFlat {
   std::vector<std::optional<std::int64_t>> out = {0};  // one per output leaf, or a single one for all
   std::int64_t size = -1;                              // needed only if nothing is mapped
   std::string axis_name = {};
+  MappedOver over = {};
 };
 Arrays vmap_flat(const FlatFn& f, const Arrays& in, const VmapFlat& how);
 

@@ -19,6 +19,7 @@ class Specs {
   std::vector<std::pair<std::string, Spec>> v_;
 };
 struct JitOptions {
+  Specs in = {};           // constraints on the arguments, whose paths begin with their number: "0.x", "1"
   Specs out = {};          // constraints on the results
   std::string name = {};   // for messages
   std::size_t cache = 64;  // Programs kept; the least recently used is evicted, with a warning
@@ -62,6 +63,8 @@ void append_context(tree::Key&);
 /// Adds a hash of thread-local state to every jit key from now on. Call it once, before any jit.
 void register_context(std::size_t (*hash)());
 void constrain(tree::Node result, const Specs&);
+/// The arguments' leaves, constrained. ShardError for a Spec that does not fit one, or that fits none.
+Arrays constrained_arguments(Arrays leaves, const std::vector<tree::Node>& arguments, const Specs&);
 void append_parts(tree::Node argument, std::size_t number, std::vector<tree::Part>&);
 /// Copies the leaves into `in`; if the caller gave the argument up, its leaves are left empty.
 void take_leaves(tree::Node argument, bool given_up, Arrays& in, Mask& donated);
@@ -120,14 +123,15 @@ template <class F> class Jitted {
     if (auto found = cache_->find(key)) return found;
     std::optional<R> out;
     auto flat = flat_fn<R>(f_, out, a...);
-    auto& specs = cache_->options().out;
+    auto& options = cache_->options();
     FlatFn constrained = [&](const Arrays& in) {
-      flat(in);
-      constrain(tree::node(*out), specs);
+      flat(constrained_arguments(in, {tree::node(a)...}, options.in));
+      constrain(tree::node(*out), options.out);
       return tree::leaves(*out);
     };
-    auto staged = stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...),
-                        cache_->options().compile);
+    bool free = options.in.empty() && options.out.empty();
+    auto staged = stage(free ? flat : constrained, types_of(pack(a...)), labels_of(a...),
+                        options.compile);
     Traced t{.key = std::move(key),
              .program = std::move(staged.program),
              .captures = std::move(staged.captures),

@@ -42,6 +42,7 @@ struct VmapOptions {
   MapAxes out = {};
   std::string axis_name = {};               // for collectives inside f: psum(x, "batch")
   std::optional<std::int64_t> size = none;  // of the mapped axis, where no argument has it
+  MeshAxes spmd_axis_name = {};             // constraints inside f split the mapped axis over these mesh axes
 };
 namespace fx {
 /// Throws ValueError or ShapeError naming arguments and paths.
@@ -79,7 +80,7 @@ template <class F> class Vmapped {
 }  // namespace fx
 /// f over one more axis of its arguments: {.in = {none, 0}} says which axis of each argument (none: the same value for
 /// all), .out where the axis appears in the results, .out = {0, 1} in each part of a pair. Throws ShapeError where
-/// sizes differ.
+/// sizes differ, ShardError for an spmd_axis_name that the mesh lacks, or that a constraint inside f uses as well.
 template <class F> auto vmap(F f, VmapOptions how = {}) { return fx::Vmapped<F>(std::move(f), std::move(how)); }
 template <class F, class Out, class... More>
 __attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) fx::Vmapped<F> vmap(F f, VmapOptions, Out,

@@ -73,8 +73,8 @@ class Stage final : public Interpreter {
   std::vector<int> captured_;
   std::unordered_map<const Value*, int> lifted_;
 };
-/// Runs a Program again under the current interpreter.
-Arrays interpret(const Program&, const Arrays& in);
+/// Runs a Program again under the current interpreter. see: is shown the value of every variable.
+Arrays interpret(const Program&, const Arrays& in, const std::function<void(int, const Array&)>& see = {});
 
 /// Dead code, common subexpressions, constants, absorbed transposes. On a local Program collectives are effects (kept,
 /// in order, never merged) and nothing is merged by size, so that every rank gets the same instructions.

@@ -97,10 +97,11 @@ Staged stage(const FlatFn& f, const Types& in, const std::vector<std::string>& l
   auto program = s.finish(out);
   return {program, s.captures};
 }
-Arrays interpret(const Program& p, const Arrays& in) {
+Arrays interpret(const Program& p, const Arrays& in, const std::function<void(int, const Array&)>& see) {
   check<TraceError>(in.size() == p.in.size(), "interpret: the Program takes ", p.in.size(), " inputs, got ", in.size());
   Arrays env(p.vars.size());
   for (std::size_t i = 0; i < in.size(); ++i) env[idx(p.in[i])] = in[i];
+  for (std::size_t i = 0; see && i < in.size(); ++i) see(p.in[i], in[i]);
   // Free values early: an eager run of a big Program must not hold them all.
   std::vector<std::size_t> last(p.vars.size(), 0);
   for (std::size_t k = 0; k < p.code.size(); ++k)
@@ -112,6 +113,7 @@ Arrays interpret(const Program& p, const Arrays& in) {
     Arrays a;
     for (int v : i.in) a.push_back(env[idx(v)]);
     auto o = call(i.primitive, a);
+    for (std::size_t j = 0; see && j < o.size(); ++j) see(i.out[j], o[j]);
     for (std::size_t j = 0; j < o.size(); ++j) env[idx(i.out[j])] = std::move(o[j]);
     for (int v : i.in)
       if (last[idx(v)] == k) env[idx(v)] = {};

@@ -33,7 +33,7 @@ class Rules final : public BatchRules {
   }
   std::vector<Mapped> composite(const FlatFn& f, const std::vector<Mapped>& in) const override {
     Arrays x;
-    VmapFlat how{{}, {0}, size, {}};
+    VmapFlat how{{}, {0}, size, {}, over};
     for (auto& m : in) {
       x.push_back(m.value);
       how.in.push_back(m.axis < 0 ? std::nullopt : std::optional(m.axis));
@@ -45,7 +45,7 @@ class Rules final : public BatchRules {
 };
 class Batch final : public Interpreter {
  public:
-  Batch(Interpreter* p, const BatchRules& like) : Interpreter(p), rules(like.size, like.axis_name) {}
+  Batch(Interpreter* p, const BatchRules& like) : Interpreter(p), rules(like.size, like.axis_name, like.over) {}
   const Rules rules;
   Array wrap(const Mapped& m) const {
     return m.axis < 0 ? m.value : Array(std::make_shared<BatchValue>(m.value, m.axis, id));
@@ -66,7 +66,7 @@ class Batch final : public Interpreter {
     }
     Arrays out;
     // Inside of a shard_map that is split over this axis a rank has some of the elements (ToLocal::batch).
-    for (auto& y : size == rules.size ? p->batch(m, rules) : p->batch(m, Rules(size, rules.axis_name)))
+    for (auto& y : size == rules.size ? p->batch(m, rules) : p->batch(m, Rules(size, rules.axis_name, rules.over)))
       out.push_back(wrap(y));
     return out;
   }
@@ -113,7 +113,8 @@ Arrays vmap_flat(const FlatFn& f, const Arrays& in, const VmapFlat& how) {
     size = extent;
   }
   check<ValueError>(size >= 0, "vmap: nothing is mapped; map at least one argument or give the size");
-  Batch b(current(), Rules(size, how.axis_name));
+  if (auto* mesh = here().mesh) (void)mesh->parts(how.over.axes);  // throws for an axis that does not exist
+  Batch b(current(), Rules(size, how.axis_name, how.over));
   Arrays x;
   for (std::size_t i = 0; i < in.size(); ++i) x.push_back(b.wrap({in[i], axes[i]}));
   Arrays out;
@@ -141,7 +142,7 @@ BatchedProgram batch_program(const ProgramPtr& p, const Mask& in, const BatchRul
   auto* mesh = here().mesh;  // constraints split a mapped axis that the mesh has
   bool split = mesh && !c.axis_name.empty() && mesh->has(AxisName(c.axis_name));
   std::string key = "batch " + std::to_string(c.size) + (split ? " on mesh axis " : " ") + c.axis_name + " " +
-                    bits(in) + " " + bits(force);
+                    bits(in) + " " + bits(force) + (c.over.strict ? " over " : " mapped to ") + to_string(c.over.axes);
   return p->memo.get<BatchedProgram>(key, [&] {
     Stage s(current(), false, p->compile);
     Batch b(&s, c);

@@ -221,11 +221,40 @@ void append_context(tree::Key& key) {
   for (auto c : contexts()) key.add(c());
 }
 void register_context(std::size_t (*hash)()) { contexts().push_back(hash); }
+namespace {
+/// x at this end of a jitted function, whose option is `end`.
+Array placed(const Array& x, const Spec& spec, const char* end, const std::string& path) {
+  auto at = [&] { return std::string("jit: .") + end + (path.empty() ? "" : " of '" + path + "'"); };
+  check<ShardError>(!spec.open(), at, ": Spec", spec, " leaves a dimension unconstrained; use none or mesh axes (a "
+                    "leaf that no Spec fits is left alone)");
+  check<ShardError>(spec.size() <= x.type().shape.size(), at, ": Spec", spec, " has ", spec.size(),
+                    " entries, but the array is ", x.type());
+  return with_sharding_constraint(x, spec);
+}
+}  // namespace
 void constrain(tree::Node result, const Specs& specs) {
   for (auto& s : tree::slots(result)) {
     if (!s.leaf.defined()) continue;
-    if (auto* spec = specs.find(s.path)) s.leaf.set(with_sharding_constraint(s.leaf.get(), *spec));
+    if (auto* spec = specs.find(s.path)) s.leaf.set(placed(s.leaf.get(), *spec, "out", s.path));
   }
+}
+Arrays constrained_arguments(Arrays leaves, const std::vector<tree::Node>& arguments, const Specs& specs) {
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    auto from = paths.size();
+    tree::append_paths(arguments[i], paths);
+    for (auto k = from; k < paths.size(); ++k) paths[k] = std::to_string(i) + (paths[k].empty() ? "" : ".") + paths[k];
+  }
+  for (auto& [pattern, spec] : specs.rules())
+    check<ShardError>(std::any_of(paths.begin(), paths.end(), [&](auto& p) { return tree::matches(pattern, p); }),
+                      "jit: .in: '", pattern, "' fits no argument; there are", [&] {
+                        std::string all;
+                        for (auto& p : paths) all += " '" + p + "'";
+                        return all;
+                      });
+  for (std::size_t k = 0; k < leaves.size(); ++k)
+    if (auto* spec = specs.find(paths[k])) leaves[k] = placed(leaves[k], *spec, "in", paths[k]);
+  return leaves;
 }
 void append_parts(tree::Node argument, std::size_t number, std::vector<tree::Part>& to) {
   for (auto& p : tree::describe(argument))

@@ -77,6 +77,7 @@ Arrays vmap_shell(const FlatFn& f, const std::function<tree::Node()>& result, co
                     "vmap: no argument is mapped: give at least one an axis in .in, or say how many in .size");
   flat.size = size;
   flat.axis_name = how.axis_name;
+  flat.over = {how.spmd_axis_name, true};
   bool alike = !how.out.each && !how.out.axes[0].rules;
   flat.out = {how.out.axes[0].axis};
   auto ran = [&](const Arrays& x) {

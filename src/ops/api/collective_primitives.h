@@ -20,6 +20,10 @@ Array part_index(const MeshAxes& axes);
 /// The start of this rank's block of n over `axes`, relative to the start of its block over `within`; next = 1: its
 /// end. i32.
 Array block_start(std::int64_t n, const MeshAxes& axes, const MeshAxes& within = {}, std::int64_t next = 0);
+/// A constraint to `spec`, which has an entry for each dimension.
+PrimitivePtr resharding(const Spec& spec);
+/// The Spec of a constraint; null if p is none.
+const Spec* constraint_of(const Primitive& p);
 
 /// Parameters of an all_reduce, all_gather or reduce_scatter, for passes.
 struct CollectiveParams {

@@ -17,13 +17,37 @@ Spec prepend_unsplit(Spec s) {
   s.insert(0, MeshAxes{});
   return s;
 }
-/// The Spec of a mapped array: a mapped dimension with the name of a mesh axis is split over it, so each rank holds
-/// some of the replicas.
+/// The Spec of a mapped array: the mapped dimension is split over the mesh axes that the vmap is given, else over the
+/// one that has its name, so that each rank holds some of the replicas.
 Spec with_mapped(const Spec& s, const BatchRules& b) {
   auto lifted = prepend_unsplit(s);
-  if (auto* mesh = here().mesh; mesh && !b.axis_name.empty())
-    if (AxisName axis(b.axis_name); mesh->has(axis) && !s.uses(axis)) lifted[0].push_back(axis);
+  auto* mesh = here().mesh;
+  if (!mesh) return lifted;
+  for (auto& a : b.over.axes)
+    if (mesh->has(a) && !s.uses(a)) lifted[0].push_back(a);
+  if (!lifted[0].empty() || b.axis_name.empty()) return lifted;
+  if (AxisName axis(b.axis_name); mesh->has(axis) && !s.uses(axis)) lifted[0].push_back(axis);
   return lifted;
+}
+/// The same for a constraint, which says nothing about a mapped dimension that no mesh axis is for.
+Spec constraint_on_mapped(const Spec& s, const BatchRules& b) {
+  for (auto& a : b.over.axes)
+    check<ShardError>(!b.over.strict || !s.uses(a), "vmap: its spmd_axis_name '", a.str(), "' splits the mapped axis, "
+                      "and the constraint ", s, " inside of it uses the same mesh axis; name each axis once");
+  auto lifted = with_mapped(s, b);
+  if (lifted[0].empty()) lifted[0] = unconstrained;
+  return lifted;
+}
+/// The Spec that a constraint gives x: unconstrained dimensions keep their axes but those that the others take.
+Spec constrained(Spec spec, const Spec& x) {
+  auto said = spec;
+  for (std::size_t d = 0; d < spec.size(); ++d) {
+    if (!said[d].open()) continue;
+    std::size_t k = 0;
+    while (k < x[d].size() && !said.uses(x[d][k])) ++k;
+    spec[d] = x[d].head(k);
+  }
+  return spec;
 }
 bool splits_over(const Spec& spec, const MeshAxes& axes) {
   return std::any_of(axes.begin(), axes.end(), [&](auto& a) { return spec.uses(a); });
@@ -45,9 +69,11 @@ struct Reshard {
   Type infer(const Types& in) const { return constrained_type(spec, in); }
   Array vjp(const Vjp& v) const { return reshard_like(v.ct[0], v.in[0]); }
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
-    return b.lifted(primitive(Reshard{with_mapped(spec, b), of_rows, mapped + 1}), in);
+    return b.lifted(primitive(Reshard{constraint_on_mapped(spec, b), of_rows, mapped + 1}), in);
   }
-  std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const { return {s.reshard(in[0], spec)}; }
+  std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
+    return {s.reshard(in[0], constrained(spec, in[0].spec))};
+  }
   static Samples<Reshard> samples() { return {{{Spec{"data", none}, false}, {random_values({3, 2}, -1, 1, 1)}},
             {{Spec{none, "data"}, true}, {random_values({3, 2}, -1, 1, 2)}}}; }
 };
@@ -109,9 +135,11 @@ struct ReshardParameter {
   Type infer(const Types& in) const { return constrained_type(spec, in); }
   Array vjp(const Vjp& v) const { return call_one(GradientLike{false, wire, over}, {v.ct[0], v.in[0]}); }
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
-    return b.lifted(primitive(ReshardParameter{with_mapped(spec, b), wire, over}), in);
+    return b.lifted(primitive(ReshardParameter{constraint_on_mapped(spec, b), wire, over}), in);
   }
-  std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const { return {s.reshard(in[0], spec)}; }
+  std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
+    return {s.reshard(in[0], constrained(spec, in[0].spec))};
+  }
   static Samples<ReshardParameter> samples() {  // exact, as those of GradientLike
     return {{{Spec{none, none}, {}, {"data"}}, {random_values({3, 2}, -1, 1, 1)}},
             {{Spec{"data", none}, {}, {"data"}}, {random_values({3, 2}, -1, 1, 2)}}};
@@ -238,6 +266,12 @@ Spec padded(std::string_view what, Spec s, const Shape& shape) {
   return s;
 }
 }  // namespace
+PrimitivePtr resharding(const Spec& spec) { return primitive(Reshard{spec}); }
+const Spec* constraint_of(const Primitive& p) {
+  auto* r = as<Reshard>(p);
+  auto* parameter = as<ReshardParameter>(p);
+  return r ? &r->spec : parameter ? &parameter->spec : nullptr;
+}
 }  // namespace ops
 
 GradientWire::GradientWire(const Wire& w, const MeshAxes& axes) : wire(w), over(axes) {
