@@ -201,7 +201,8 @@ std::optional<Pushed> Primitive::jvp(const Arrays& in, const Arrays& tangents) c
   return rules_.jvp ? rules_.jvp(p_, in, tangents) : std::nullopt;
 }
 std::optional<Factors> Primitive::factors(const Types& in) const {
-  return rules_.factors ? rules_.factors(p_, in) : std::nullopt;
+  if (rules_.factors || traits.core < 0) return rules_.factors ? rules_.factors(p_, in) : std::nullopt;
+  return batch_factors(in, infer(in), in[0].shape.size() - static_cast<std::size_t>(traits.core));
 }
 PrimitivePtr Primitive::resized(const Types& local_in, const Types& local_out) const {
   if (rules_.resized) return rules_.resized(p_, local_in, local_out);
@@ -210,6 +211,7 @@ PrimitivePtr Primitive::resized(const Types& local_in, const Types& local_out) c
 std::vector<Mapped> Primitive::batch(const std::vector<Mapped>& in, const BatchRules& b) const {
   if (rules_.batch) return rules_.batch(p_, in, b);
   if (rules_.lift) return b.lifted(rules_.lift(p_, b.size), in);
+  if (traits.core >= 0) return b.lifted(resized({}, {}), in);
   missing_rule(name(), "lift or batch");
 }
 std::optional<std::vector<Sharded>> Primitive::shard(const std::vector<Sharded>& in, ShardRules& s) const {

@@ -35,10 +35,12 @@
 // vjp), effect (runs although nobody reads its results),
 // any_dtype (its kernel takes every dtype, also those stored only, as one that moves does), by_order and by_bits
 // (what it gives for integers depends on their order alone, or is the same modulo 2^n with and without signs).
-// With values: `bool flat` (its derivative is zero everywhere, so its results need none), `bool chooses` (input 1 where
-// input 0 is true, else input 2), `int in_place = k` (eval may be given out[0] == in[k]), `LoopRole loop` (how a fused
-// loop computes it; op where there is an element()) and `string_view memory` (its results in the list of what a plan's
-// memory holds; else its name). Derived: has_shard, and holds (it has Programs among its parameters).
+// With values: `int core = k` (the last k dimensions of its first operand are one problem, as NumPy says of gufuncs;
+// those before are a batch, which all operands and results have: it needs neither lift nor factors), `bool flat` (its
+// derivative is zero everywhere, so its results need none), `bool chooses` (input 1 where input 0 is true, else input
+// 2), `int in_place = k` (eval may be given out[0] == in[k]), `LoopRole loop` (how a fused loop computes it; op where
+// there is an element()) and `string_view memory` (its results in the list of what a plan's memory holds; else its
+// name). Derived: has_shard, and holds (it has Programs among its parameters).
 #pragma once
 #include "bora/array/params.h"
 #include "bora/array/primitive_base.h"
@@ -79,6 +81,7 @@ template <class P> consteval Primitive::Traits traits_of() {
   if constexpr (requires { P::flat; }) t.flat = P::flat;
   if constexpr (requires { P::chooses; }) t.chooses = P::chooses;
   if constexpr (requires { P::in_place; }) t.in_place = P::in_place;
+  if constexpr (requires { P::core; }) t.core = P::core;
   if constexpr (requires { P::loop; }) t.loop = P::loop;
   else if constexpr (requires(const P& p) { p.element(); }) t.loop = LoopRole::op;
   t.memory = P::name;

@@ -35,7 +35,7 @@ class Primitive {
          linear = false, forward_only = false, effect = false, any_dtype = false,
          by_order = false, by_bits = false;
     LoopRole loop = LoopRole::alone;
-    int in_place = -1;
+    int in_place = -1, core = -1;
     std::string_view memory;
     /// Gives its results and does nothing else; may be merged with its like.
     bool plain() const { return !collective && !holds && !barrier && !effect; }

@@ -31,6 +31,7 @@ template <class T, class V> void cholesky_lanes(V* a, Index n) {
 
 struct Cholesky {
   static constexpr std::string_view name = "cholesky";
+  static constexpr int core = 2;
   Type infer(const Types& in) const {
     check_square(name, in[0]);
     return in[0];
@@ -64,7 +65,6 @@ struct Cholesky {
     auto s = adjoint(after_l(adjoint(after_l(half))));
     return of_lower_half(conj(s + adjoint(s)));
   }
-  Cholesky lift(Index) const { return *this; }
   static Samples<Cholesky> samples() {
     auto a = array({{4., 1.}, {1., 3.}}, f64), turn = array({{0., -0.5}, {0.5, 0.}}, f64);
     return {{Cholesky{}, {a}}, {Cholesky{}, {complex(a, turn)}}};

@@ -13,6 +13,7 @@ namespace ops {
 using namespace linalg;
 struct Eig {
   static constexpr std::string_view name = "eig";
+  static constexpr int core = 2;
   Types infer(const Types& in) const {
     check_square(name, in[0]);
     auto d = complex_of(in[0].dtype);
@@ -60,7 +61,6 @@ struct Eig {
     auto g = conj(matmul(linalg::solve(xh, inner), xh));
     return is_complex(v.in[0].dtype()) ? g : real(g);
   }
-  Eig lift(Index) const { return *this; }
   static Samples<Eig> samples() {
     return {{Eig{}, {array({{4., 1., 0.}, {0.5, -1., 2.}, {1., -0.5, 0.3}}, f64)}}, {Eig{}, {zeros({2, 0, 0}, f64)}}};
   }

@@ -41,6 +41,7 @@ template <class T> void factor_packed(Block<T> a, T* factors) {
 
 struct QrRaw {
   static constexpr std::string_view name = "qr_raw";
+  static constexpr int core = 2;
   Types infer(const Types& in) const {
     check_numbers(name, in[0]);
     return {in[0], with(in[0], {std::min(rows(in[0]), columns(in[0]))})};
@@ -55,7 +56,6 @@ struct QrRaw {
       copy<T>(packed.block, matrix<T>(out[0], i));
     });
   }
-  QrRaw lift(Index) const { return *this; }
   static Samples<QrRaw> samples() {
     auto tall = array({{4., 1.}, {1., 3.}, {0., 2.}}, f64);
     return {{QrRaw{}, {tall}}, {QrRaw{}, {t(tall)}}, {QrRaw{}, {complex(tall, 0.5)}}};
@@ -64,6 +64,7 @@ struct QrRaw {
 /// W. Golub, C. Van Loan, Matrix Computations, 7.4.2.
 struct Hessenberg {
   static constexpr std::string_view name = "hessenberg";
+  static constexpr int core = 2;
   Types infer(const Types& in) const {
     check_square(name, in[0]);
     return {in[0], in[0]};
@@ -79,7 +80,6 @@ struct Hessenberg {
       form.q.matrix(matrix<T>(out[1], i));
     });
   }
-  Hessenberg lift(Index) const { return *this; }
   static Samples<Hessenberg> samples() {
     auto a = array({{4., 1., 0.}, {0.5, -1., 2.}, {1., -0.5, 0.3}}, f64);
     return {{Hessenberg{}, {a}}, {Hessenberg{}, {complex(a, 0.5)}}, {Hessenberg{}, {zeros({2, 0, 0}, f64)}}};

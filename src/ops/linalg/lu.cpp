@@ -24,6 +24,7 @@ Array part_of_matrix(const Array& x, Index row, Index column, Index rows, Index 
 
 struct Lu {
   static constexpr std::string_view name = "lu";
+  static constexpr int core = 2;
   Types infer(const Types& in) const {
     check_numbers(name, in[0]);
     auto pivots = with(in[0], {std::min(rows(in[0]), columns(in[0]))}), permutation = with(in[0], {rows(in[0])});
@@ -71,7 +72,6 @@ struct Lu {
     auto back = broadcast_to(expand_dims(argsort(v.out[2]), -1), g.shape());
     return take_along_axis(g, back, -2);
   }
-  Lu lift(Index) const { return *this; }
   static Samples<Lu> samples() {
     auto wide = array({{0.2, 1., 3.}, {4., 1., -1.}}, f64), tall = array({{0.2, 1.}, {4., 1.}, {-2., 3.}}, f64);
     return {{Lu{}, {wide}}, {Lu{}, {tall}}, {Lu{}, {array({{1., 2.}, {3., 5.}}, f64)}}};

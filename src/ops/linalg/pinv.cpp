@@ -12,6 +12,7 @@ using namespace linalg;
 struct Pinv {
   double rcond;
   static constexpr std::string_view name = "pinv";
+  static constexpr int core = 2;
   Type infer(const Types& in) const {
     check_numbers(name, in[0]);
     return with(in[0], {columns(in[0]), rows(in[0])});
@@ -29,7 +30,6 @@ struct Pinv {
     auto left = matmul(ct, matmul(p, pt)), right = matmul(matmul(pt, p), ct);
     return conj(left - matmul(a, matmul(p, left)) + right - matmul(matmul(right, p), a) - matmul(pt, matmul(g, pt)));
   }
-  Pinv lift(Index) const { return *this; }
   static Samples<Pinv> samples() {
     auto tall = array({{4., 1.}, {1., 3.}, {0., 2.}}, f64);
     return {{{1e-12}, {tall}}, {{1e-12}, {t(tall)}},

@@ -11,6 +11,7 @@ namespace ops {
 using namespace linalg;
 struct Qr {
   static constexpr std::string_view name = "qr";
+  static constexpr int core = 2;
   Types infer(const Types& in) const {
     check_numbers(name, in[0]);
     auto m = rows(in[0]), n = columns(in[0]), k = std::min(m, n);
@@ -51,7 +52,6 @@ struct Qr {
     auto g = t(linalg::triangular_solve(conj(square), t(dq + matmul(q, mirrored)), {.lower = false}));
     return conj(n > k ? concatenate({g, right}, -1) : g);
   }
-  Qr lift(Index) const { return *this; }
   static Samples<Qr> samples() {
     auto tall = array({{4., 1.}, {1., 3.}, {0., 2.}}, f64);
     return {{Qr{}, {tall}}, {Qr{}, {t(tall)}}, {Qr{}, {array({{4., 1.}, {1., 3.}}, f64)}},

@@ -37,6 +37,7 @@ template <class M> Triangle triangle_of(const M& a) {
 struct Schur {
   bool complex;
   static constexpr std::string_view name = "schur";
+  static constexpr int core = 2;
   Types infer(const Types& in) const {
     check_square(name, in[0]);
     Type t{in[0].shape, complex ? complex_of(in[0].dtype) : in[0].dtype};
@@ -62,7 +63,6 @@ struct Schur {
       put(out[0], k, a), put(out[1], k, a);
     });
   }
-  Schur lift(Index) const { return *this; }
   static Samples<Schur> samples() {
     auto a = array({{4., 1., 0.}, {0.5, -1., 2.}, {1., -0.5, 0.3}}, f64);
     return {{{false}, {a}}, {{true}, {a}}, {{true}, {zeros({2, 0, 0}, f64)}}};
@@ -71,6 +71,7 @@ struct Schur {
 
 struct Sylvester {
   static constexpr std::string_view name = "solve_sylvester";
+  static constexpr int core = 2;
   Type infer(const Types& in) const {
     check_square(name, in[0]);
     check_square(name, in[1]);
@@ -120,7 +121,6 @@ struct Sylvester {
     auto g = call_one(*this, {t(v.in[0]), t(v.in[1]), v.ct[0]});
     return {-matmul(g, t(v.out[0])), -matmul(t(v.out[0]), g), g};
   }
-  Sylvester lift(Index) const { return *this; }
   static Samples<Sylvester> samples() {
     auto a = array({{4., 1.}, {0.5, 3.}}, f64), b = array({{2., 0.3, 0.}, {-1., 1., 0.2}, {0.1, 0., 5.}}, f64);
     return {{Sylvester{}, {a, b, array({{1., 2., 3.}, {-1., 0.5, 4.}}, f64)}}};
@@ -130,6 +130,7 @@ struct Sylvester {
 /// A. Bjorck, S. Hammarling, "A Schur method for the square root of a matrix", 1983.
 struct Sqrtm {
   static constexpr std::string_view name = "sqrtm";
+  static constexpr int core = 2;
   Type infer(const Types& in) const {
     check_square(name, in[0]);
     return {in[0].shape, complex_of(in[0].dtype)};
@@ -157,7 +158,6 @@ struct Sqrtm {
     auto g = linalg::solve_sylvester(x, x, v.ct[0]);
     return is_complex(v.in[0].dtype()) ? g : real(g);
   }
-  Sqrtm lift(Index) const { return *this; }
   static Samples<Sqrtm> samples() {
     return {{Sqrtm{}, {array({{4., 1., 0.}, {0.5, 3., 2.}, {1., -0.5, 5.}}, f64)}},
             {Sqrtm{}, {zeros({2, 0, 0}, f64)}}};

@@ -45,10 +45,12 @@ template <class V> void solve_lanes(V* a, V* b, Index n, Index k) {
 struct Solve {
   bool transposed;
   static constexpr std::string_view name = "solve";
+  static constexpr int core = 2;
   Type infer(const Types& in) const {
     check_system(name, in);
     return in[1];
   }
+  Factors factors(const Types& in) const { return system_factors(in); }
   void eval(Inputs in, Outputs out) const {
     auto n = rows(in[0].type), columns_of_b = columns(in[1].type);
     auto small = n <= kSmallSize && columns_of_b <= kSmallSize && !is_complex(in[0].type.dtype);
@@ -83,7 +85,6 @@ struct Solve {
     if (!v.needs[0]) return {Array(), gb};
     return {-(transposed ? matmul(v.out[0], t(gb)) : matmul(gb, t(v.out[0]))), gb};
   }
-  Solve lift(Index) const { return *this; }
   static Samples<Solve> samples() {
     auto a = array({{2., 0.5}, {-0.3, 3.}}, f64), b = array({{1.}, {2.}}, f64);
     return {{{false}, {a, b}}, {{true}, {a, b}}};

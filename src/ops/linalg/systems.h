@@ -1,5 +1,6 @@
 // systems.h -- NumPy's forms of a x = b: b may be one vector, and batches broadcast. Private.
 #pragma once
+#include "bora/array/rules.h"
 #include "bora/ops/manipulation.h"
 #include "ops/linalg/algorithms/checks.h"
 
@@ -22,5 +23,12 @@ template <class F> Array each_system(std::string_view what, const Array& a, cons
     return broadcast_to(x, s);
   };
   return solve(wide(a), wide(b));
+}
+/// Of a x = b: each column of b is a system of its own. Every rank that has some of them factors a.
+inline Factors system_factors(const Types& in) {
+  auto f = batch_factors(in, {in[1]}, in[0].shape.size() - 2);
+  f.in[1].back() = f.out[0].back() = in[1].ndim();
+  f.linear = {1};
+  return f;
 }
 }  // namespace bora::linalg

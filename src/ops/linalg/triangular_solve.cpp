@@ -30,10 +30,12 @@ template <class V, class At> void substitute(const At& at, bool lower, V* b, Ind
 struct TriangularSolve {
   bool lower, transposed;
   static constexpr std::string_view name = "triangular_solve";
+  static constexpr int core = 2;
   Type infer(const Types& in) const {
     check_system(name, in);
     return in[1];
   }
+  Factors factors(const Types& in) const { return system_factors(in); }
   void eval(Inputs in, Outputs out) const {
     auto n = rows(in[0].type), k = columns(in[1].type);
     auto small = n <= kSmallSize && k <= kSmallSize && !is_complex(in[0].type.dtype);
@@ -61,7 +63,6 @@ struct TriangularSolve {
     auto ga = -(transposed ? matmul(v.out[0], t(gb)) : matmul(gb, t(v.out[0])));
     return {lower ? tril(ga) : triu(ga), gb};
   }
-  TriangularSolve lift(Index) const { return *this; }
   static Samples<TriangularSolve> samples() {
     auto a = array({{2., 0.5}, {0.3, 3.}}, f64), b = array({{1.}, {2.}}, f64);
     return {{{true, false}, {a, b}}, {{true, true}, {a, b}}, {{false, false}, {a, b}}, {{false, true}, {a, b}}};

@@ -1,0 +1,228 @@
+// The law of work: what a result that is split needs is computed split. A rank does no more than its share of the work
+// of one rank, and the numbers stay the same.
+#include "bora/ops/contractions.h"
+#include "bora/ops/convolution.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/linalg.h"
+#include "bora/ops/sharding.h"
+#include "bora/ops/transform.h"
+#include "bora/shard/abstract.h"
+#include "compile/api/executable.h"
+#include "laws/laws.h"
+
+namespace bora::laws::work_test {
+namespace {
+struct Case {
+  std::string name;
+  std::function<Array(const Arrays&)> f;
+  Arrays in;
+  std::optional<std::size_t> whole = none;  // a dimension along which every rank does all: its sums need all of it
+};
+std::vector<Case> cases() {
+  auto k = random::key(3);
+  auto x = rnd({24, 16}, 1).astype(f32), w = rnd({16, 24}, 2).astype(f32);
+  auto draws = [&](std::string name, auto f) {
+    return Case{name, [f](const Arrays& a) { return f(a[0]); }, {k}};
+  };
+  return {
+      {"matmul(x, transpose(x))", [](auto& a) { return matmul(a[0], transpose(a[0])); }, {x}},
+      {"matmul(x, w)", [](auto& a) { return matmul(a[0], a[1]); }, {x, w}},
+      {"kernel matrix", [](auto& a) {
+         auto d = expand_dims(a[0], 1) - expand_dims(a[0], 0);
+         return exp(-sum(square(d), {2}));
+       }, {x}},
+      {"softmax(x)", [](auto& a) { return softmax(tanh(a[0]), 1); }, {x}, 1},
+      {"zeros + 1", [](auto& a) { return exp(zeros({24, 16}) + 1) * a[0]; }, {full({}, 2.0, f32)}},
+      {"iota", [](auto&) { return exp(iota({24, 16}, 0, f32) * 0.1) + sin(iota({24, 16}, 1, f32)); }, {}},
+      {"tril(x)", [](auto& a) { return tril(exp(a[0])); }, {x}},
+      draws("normal", [](const Array& key) { return random::normal(key, {24, 16}) * 0.02; }),
+      draws("uniform", [](const Array& key) { return random::uniform(key, {24, 16}) * 2; }),
+      draws("truncated_normal", [](const Array& key) { return random::truncated_normal(key, -2, 2, {24, 16}) * 2; }),
+      draws("bernoulli", [](const Array& key) { return where(random::bernoulli(key, 0.5, {24, 16}), 1.0, 2.0); }),
+      draws("gumbel", [](const Array& key) { return random::gumbel(key, {24, 16}); }),
+      draws("normal of a vmap", [](const Array& key) {
+        return vmap([](const Array& one) { return random::normal(one, {16}) * 3; })(random::split(key, 24));
+      }),
+      {"a scan's results", [](auto& a) {
+         return scan([](const Array& c, const Array& row) { return std::pair{c, exp(row) + c}; }, zeros({16}), a[0])
+             .second;
+       }, {x}},
+      {"a call", [](auto& a) {
+         auto g = jit([](const Array& y) { return exp(sin(y)) * 2; });
+         return g(a[0] + 1);
+       }, {x}},
+      {"a reshape", [](auto& a) { return reshape(exp(sin(a[0])), {24, 4, 4}); }, {x}},
+      {"grad", [](auto& a) { return grad([](const Array& y) { return sum(exp(tanh(y)) * y); })(a[0]); }, {x}},
+  };
+}
+/// Cases of operands that nothing says to split, beside one that is split.
+std::vector<Case> siblings() {
+  auto k = random::key(3);
+  auto x = rnd({24, 16}, 1).astype(f32);
+  return {
+      {"x + normal", [](auto& a) { return a[0] + random::normal(a[1], a[0].shape()); }, {x, k}},
+      {"dropout",
+       [](auto& a) { return where(random::bernoulli(a[1], 0.5, a[0].shape()), a[0] * 2, zeros_like(a[0])); },
+       {x, k}},
+      {"x * exp(whole)", [](auto& a) { return a[0] * exp(sin(a[1])); }, {x, x}},
+      {"a sum", [](auto& a) { return sum(a[0] * exp(sin(a[1])), {1}); }, {x, x}},
+      {"grad", [](auto& a) {
+         return grad([&](const Array& y) { return sum(y * random::normal(a[1], y.shape()) * exp(y)); })(a[0]);
+       }, {x, k}},
+      {"scan", [](auto& a) {
+         return scan([&](const Array& c, const Array& key) {
+                  return std::pair{tanh(c + random::normal(key, {24, 16})), none};
+                }, a[0], random::split(a[1], 3)).first;
+       }, {x, k}},
+  };
+}
+struct Work {
+  double flops = 0;
+  double temporaries = 0;
+  std::size_t collectives = 0;
+};
+Work work_of(const ProgramPtr& local) {
+  auto e = executable(local);
+  auto& i = e->info();
+  return {i.flops, static_cast<double>(i.slab_bytes), i.collective_uses.size()};
+}
+TEST(Work, OfAResultUnderAConstraintIsSplit) {
+  for (auto& c : cases()) {
+    SCOPED_TRACE(c.name);
+    auto alone = program_of(c.f, c.in);
+    auto whole = work_of(alone);
+    auto want = c.f(c.in);
+    for (auto& axes : meshes())
+      local_mesh(axes, [&](const Mesh& mesh) {
+        MeshAxes all;
+        for (auto& a : mesh.shape().axes) all.push_back(a.first);
+        for (std::size_t d = 0; d < static_cast<std::size_t>(want.ndim()); ++d) {
+          auto spec = Spec::replicated(static_cast<std::size_t>(want.ndim()));
+          spec[d] = all;
+          auto n = want.shape()[d], parts = static_cast<std::int64_t>(mesh.size());
+          auto share = static_cast<double>((n + parts - 1) / parts) / static_cast<double>(n);
+          auto f = [&](const Arrays& a) { return with_sharding_constraint(c.f(a), spec); };
+          auto mine = work_of(fx::local_program(program_of(f, c.in), c.in));
+          auto what = name(axes) + " " + to_string(spec);
+          if (c.whole != d) {
+            EXPECT_LE(mine.flops, share * whole.flops + 0.01 * whole.flops + 1000)
+                << c.name << " " << what << " of " << whole.flops;
+          }
+          EXPECT_EQ(mine.collectives, 0u) << what;
+          close(gathered({jit(f)(c.in)}), {want}, 1e-6, what);
+        }
+      });
+  }
+}
+/// Batches of matrices, split along the batch.
+std::vector<Case> batches() {
+  auto a = rnd({24, 5, 5}, 1), b = rnd({24, 5, 3}, 2);
+  auto spd = matmul(a, transpose(a, {0, 2, 1})) + 5 * eye(5, f64);
+  return {
+      {"cholesky", [](auto& x) { return linalg::cholesky(x[0]); }, {spd}},
+      {"vmap(cholesky)", [](auto& x) { return vmap([](const Array& m) { return linalg::cholesky(m); })(x[0]); }, {spd}},
+      {"solve", [](auto& x) { return linalg::solve(x[0], x[1]); }, {spd, b}},
+      {"triangular_solve", [](auto& x) { return linalg::triangular_solve(x[0], x[1]); }, {spd, b}},
+      {"inv", [](auto& x) { return linalg::inv(x[0]); }, {spd}},
+      {"det", [](auto& x) { return linalg::det(x[0]); }, {spd}},
+      {"slogdet", [](auto& x) { return linalg::slogdet(x[0]).logabsdet; }, {spd}},
+      {"qr", [](auto& x) { return linalg::qr(x[0]).r; }, {a}},
+      {"svd", [](auto& x) { return linalg::svd(x[0]).s; }, {a}},
+      {"eigh", [](auto& x) { return linalg::eigh(x[0]).values; }, {spd}},
+      {"eig", [](auto& x) { return linalg::eig(x[0]).values; }, {a}},
+      {"schur", [](auto& x) { return linalg::schur(x[0]).t; }, {a}},
+      {"pinv", [](auto& x) { return linalg::pinv(x[0]); }, {a}},
+      {"sqrtm", [](auto& x) { return linalg::sqrtm(x[0]); }, {spd}},
+      {"grad of cholesky", [](auto& x) {
+         return grad([](const Array& m) { return sum(linalg::cholesky(m)); })(x[0]);
+       }, {spd}},
+      {"grad of solve", [](auto& x) {
+         return grad([&](const Array& m) { return sum(linalg::solve(m, x[1])); })(x[0]);
+       }, {spd, b}},
+  };
+}
+TEST(Work, OnSplitBatchesOfMatricesStaysWithTheRank) {
+  for (auto& c : batches()) {
+    auto whole = work_of(program_of(c.f, c.in));
+    auto want = c.f(c.in);
+    for (auto& axes : meshes())
+      local_mesh(axes, [&](const Mesh& mesh) {
+        MeshAxes all;
+        for (auto& a : mesh.shape().axes) all.push_back(a.first);
+        Arrays in;
+        for (auto& x : c.in) in.push_back(shard(x, Spec{all, none, none}));
+        auto mine = work_of(fx::local_program(program_of(c.f, in), in));
+        auto share = static_cast<double>((24 + mesh.size() - 1) / mesh.size()) / 24;
+        auto what = c.name + " " + name(axes);
+        EXPECT_LE(mine.flops, share * whole.flops + 0.01 * whole.flops + 1000) << what << " of " << whole.flops;
+        EXPECT_EQ(mine.collectives, 0u) << what;
+        auto got = c.f(in);
+        EXPECT_EQ(spec_of(got)[0], mesh.size() == 1 ? spec_of(got)[0] : all) << what;
+        close(gathered({got, jit(c.f)(in)}), {want, want}, 1e-12, what);
+      });
+  }
+}
+TEST(Work, ColumnsOfARightSideStaySplit) {
+  auto a = rnd({6, 6}, 1) + 6 * eye(6, f64), b = rnd({6, 8}, 2);
+  local_mesh({{"data", 4}}, [&](const Mesh&) {
+    auto columns = shard(b, Spec{none, "data"});
+    for (auto& f : {std::function([](const Array& m, const Array& r) { return linalg::solve(m, r); }),
+                    std::function([](const Array& m, const Array& r) { return linalg::triangular_solve(m, r); })}) {
+      auto x = f(a, columns);
+      EXPECT_EQ(spec_of(x), (Spec{none, "data"}));
+      close(gathered({x}), {f(a, b)}, 1e-12, "columns");
+    }
+  });
+}
+/// Eager draws and arrays of one number are made at the split that they are wanted in.
+TEST(Work, OfEagerDrawsIsDoneOnce) {
+  auto k = random::key(7);
+  const Shape shape{96, 64};
+  auto draw = [&] { return random::normal(k, shape) * 0.02; };
+  auto noisy = [&](const Array& x) { return x + random::normal(k, shape) * 2; };
+  auto x = rnd(shape, 1).astype(f32), want = draw(), sum_of = noisy(x);
+  for (auto& axes : meshes())
+    local_mesh(axes, [&](const Mesh& mesh) {
+      for (auto& spec : all_specs(mesh.shape(), 2)) {
+        auto drawn = with_sharding_constraint(draw(), spec);
+        EXPECT_EQ(spec_of(drawn), spec);
+        EXPECT_EQ(local_block(drawn).block.shape(), local_type(drawn).shape);
+        close(gathered({drawn, draw(), noisy(shard(x, spec))}), {want, want, sum_of}, 0, name(axes) + to_string(spec));
+        auto twice = draw();
+        close(gathered({with_sharding_constraint(twice, spec), twice, exp(twice) * twice}),
+              {want, want, exp(want) * want}, 1e-6, "two readers");
+      }
+      auto z = zeros(shape) + 1;
+      EXPECT_EQ(z.to_vector<float>(), std::vector<float>(96 * 64, 1.0f));
+      Array walk = draw();
+      for (int i = 0; i < 100; ++i) walk = walk * 0.5 + draw();  // longer than what is kept
+      EXPECT_EQ(walk.shape(), shape);
+    });
+}
+TEST(Work, BesideASplitOperandIsSplit) {
+  for (auto& c : siblings()) {
+    SCOPED_TRACE(c.name);
+    auto whole = work_of(program_of(c.f, c.in));
+    auto want = c.f(c.in);
+    for (auto& axes : meshes())
+      local_mesh(axes, [&](const Mesh& mesh) {
+        MeshAxes all;
+        for (auto& a : mesh.shape().axes) all.push_back(a.first);
+        for (std::size_t d = 0; d < 2; ++d) {
+          auto spec = Spec::replicated(2);
+          spec[d] = all;
+          auto n = c.in[0].shape()[d], parts = static_cast<std::int64_t>(mesh.size());
+          auto share = static_cast<double>((n + parts - 1) / parts) / static_cast<double>(n);
+          auto in = c.in;
+          in[0] = shard(in[0], spec);
+          auto mine = work_of(fx::local_program(program_of(c.f, in), in));
+          auto what = name(axes) + " " + to_string(spec);
+          EXPECT_LE(mine.flops, share * whole.flops + 0.01 * whole.flops + 1000)
+              << c.name << " " << what << " of " << whole.flops;
+          close(gathered({jit(c.f)(in)}), {want}, 1e-5, what);
+        }
+      });
+  }
+}
+}  // namespace
+}  // namespace bora::laws::work_test
