@@ -29,7 +29,7 @@ TEST_F(CommandTest, BadInputIsOneLineAndExitCodeTwo) {
   is_bad_input("launch -n 2 -- nosuchprogram",
                "'nosuchprogram' is no configuration file, no setting key=value and no program");
   is_bad_input("train " + config + " policy=f31",
-               "policy 'f31': no dtype named 'f31'; there are bool i8 u8 i16 u16 i32 u32 i64 u64 "
+               "policy 'f31': no dtype named 'f31'; there are bool i8 u8 i16 u16 i32 u32 i64 u64 f8_e4m3fn "
                "f16 bf16 f32 f64 key complex64 complex128; write");
   // More ranks than parts of the dimension that the layout splits.
   is_bad_input(launch + "layout=tp model.heads=1",

@@ -105,7 +105,7 @@ TEST_F(FilesTest, ValuesForgeNoLines) {
   is_bad_input(train + "\"$(printf 'layout=\\033[2K\\rfine')\"", "layout: unknown layout '\\x1b[2K\\rfine'");
   is_bad_input(train + "\"$(printf 'policy=\\377')\"",
                "bora: precision.policy '\\xff': no dtype named '\\xff'; there are bool i8 u8 i16 u16 i32 u32 i64 u64 "
-               "f16 bf16 f32 f64 key complex64 complex128; write f32");
+               "f8_e4m3fn f16 bf16 f32 f64 key complex64 complex128; write f32");
   auto long_value = "\"$(head -c 100000 /dev/zero | tr '\\0' x)\"";
   for (std::string key : {"batch", "layout", "mesh", "policy", "data", "trace", "model.checkpoint"})
     is_bad_input(train + key + "=" + long_value, "...");

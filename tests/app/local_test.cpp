@@ -231,7 +231,7 @@ TEST_F(LocalTest, BadInputIsOneLine) {
                "local.fragments: 2 parts of the layers and one of the rest");
   is_bad_input(diloco + "local.every=3 local.delay=3", "local.delay: must be from 0 to below local.every (3), got 3");
   is_bad_input(diloco + "local.mix=1", "local.mix: must be from 0 to below 1, got 1");
-  is_bad_input(diloco + "local.wire=f16", "local.wire");
+  is_bad_input(diloco + "local.wire=f8", "local.wire");
   is_bad_input("train" + out + config + " local=diloco local.replicas=2 optimizer.skip_not_finite=3", "local: steps");
   EXPECT_FALSE(fs::exists(folder + "/o"));
 }
