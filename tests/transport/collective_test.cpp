@@ -76,20 +76,24 @@ TEST_P(Collectives, BroadcastPermuteAllToAll) {
         send.push_back(n * (c.rank() + 2 * p) % (n + 1)), receive.push_back(n * (p + 2 * c.rank()) % (n + 1));
       auto total = [](const Counts& k) { return std::accumulate(k.begin(), k.end(), std::int64_t{0}); };
       auto mine = made(i32, c.rank(), total(send), 7);
-      Bytes got(at(total(receive)) * 4), expected;
-      c.run(g, {.kind = CollectiveKind::all_to_all,
-                .dtype = i32,
-                .in = mine.data(),
-                .out = got.data(),
-                .send_counts = send,
-                .recv_counts = receive});
+      Bytes expected;
       for (int p = 0; p < P; ++p) {
         std::int64_t begin = 0, all = 0;
         for (int k = 0; k < P; ++k) (k < c.rank() ? begin : all) += n * (p + 2 * k) % (n + 1);
         auto b = part(made(i32, p, begin + all, 7), begin, receive[at(p)], i32);
         expected.append(b);
       }
-      EXPECT_TRUE(got == expected) << "all_to_all " << n;
+      for (bool sparse : {false, true}) {
+        Bytes got(at(total(receive)) * 4);
+        c.run(g, {.kind = CollectiveKind::all_to_all,
+                  .dtype = i32,
+                  .in = mine.data(),
+                  .out = got.data(),
+                  .send_counts = send,
+                  .recv_counts = receive,
+                  .sparse = sparse});
+        EXPECT_TRUE(got == expected) << "all_to_all " << n << (sparse ? " sparse" : "");
+      }
     }
     c.barrier(g);
   });

@@ -206,25 +206,30 @@ TEST_P(Schedules, GatherAndScatterWithEveryRoot) {
 TEST_P(Schedules, AllToAllPermuteAndBarrier) {
   int P = GetParam();
   auto part = [&](int from, int to) { return std::int64_t{(from * 3 + to * 5) % 4}; };
-  auto s = run(build(P, "direct",
-                     [&](Member& p, auto& in, auto& out) {
-                       p.kind = CollectiveKind::all_to_all;
-                       for (int k = 0; k < P; ++k)
-                         p.send_counts.push_back(part(p.rank, k)), p.recv_counts.push_back(part(k, p.rank));
-                       in = total(p.send_counts), out = total(p.recv_counts);
-                     }),
-               7);
-  for (int r = 0; r < P; ++r) {
-    std::vector<std::int64_t> expected;
-    for (int k = 0; k < P; ++k) {
-      std::int64_t begin = 0;
-      for (int j = 0; j < r; ++j) begin += part(k, j);
-      for (std::int64_t i = 0; i < part(k, r); ++i) expected.push_back(value(k, begin + i));
+  for (bool sparse : {false, true}) {
+    auto s = run(build(P, "direct",
+                       [&](Member& p, auto& in, auto& out) {
+                         p.kind = CollectiveKind::all_to_all, p.sparse = sparse;
+                         for (int k = 0; k < P; ++k)
+                           p.send_counts.push_back(part(p.rank, k)), p.recv_counts.push_back(part(k, p.rank));
+                         in = total(p.send_counts), out = total(p.recv_counts);
+                       }),
+                 7);
+    for (int r = 0; r < P; ++r) {
+      std::vector<std::int64_t> expected;
+      std::int64_t messages = 0;
+      for (int k = 0; k < P; ++k) {
+        std::int64_t begin = 0;
+        for (int j = 0; j < r; ++j) begin += part(k, j);
+        for (std::int64_t i = 0; i < part(k, r); ++i) expected.push_back(value(k, begin + i));
+        messages += k != r && (!sparse || part(r, k) > 0);
+      }
+      ASSERT_EQ(s.out[at(r)], expected);
+      ASSERT_EQ(s.messages[at(r)], messages);
     }
-    ASSERT_EQ(s.out[at(r)], expected);
   }
   // Equal parts.
-  s = run(build(P, "bruck",
+  auto s = run(build(P, "bruck",
                 [&](Member& p, auto& in, auto& out) {
                   p.kind = CollectiveKind::all_to_all;
                   p.send_counts.assign(at(P), 3), p.recv_counts = p.send_counts;

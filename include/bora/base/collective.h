@@ -52,7 +52,8 @@ constexpr std::string_view word(CollectiveKind kind) {
 ///   scatter         root's in [sum of recv_counts], out [mine]        recv_counts as for reduce_scatter; root
 ///   all_to_all      in: a part for each member, out: one from each    send_counts, recv_counts; `uniform` if all parts
 ///                                                                     of all members have one length (each rank knows
-///                                                                     only its own; small ones take fewer messages)
+///                                                                     only its own; small ones take fewer messages);
+///                                                                     `sparse`: no message for an empty part
 ///   permute         in [n] to member target, out [n] from source      send_counts = {n}; source or target -1: none
 ///                                                                     (out = 0)
 ///   send_recv       permute that keeps out as it is without a source
@@ -69,6 +70,7 @@ struct CollectiveCall {
   std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // in elements
   int root = 0, source = -1, target = -1;                        // positions in the group
   bool uniform = false;
+  bool sparse = false;  // the same on all members, each of which knows which parts are empty for both sides
   std::uint64_t fingerprint = 0;  // hash of the operation as the program sees it; every data header has it, equal
   /// The operation in words, asked for only when the ranks disagree or one is lost.
   std::function<std::string()> describe = {};

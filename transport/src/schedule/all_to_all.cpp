@@ -7,9 +7,12 @@ namespace {
 namespace all_to_all {
 void direct(Builder& b) {
   Parts out(b.call.send_counts), in(b.call.recv_counts);
-  for (int k = 1; k < b.size; ++k) b.send(b.at(k), out(b.at(k)));
+  auto travels = [&](const Range& part) { return !b.call.sparse || part.size() > 0; };
+  for (int k = 1; k < b.size; ++k)
+    if (auto part = out(b.at(k)); travels(part)) b.send(b.at(k), part);
   b.copy(out(b.rank), in(b.rank));
-  for (int k = 1; k < b.size; ++k) b.receive(b.at(-k), in(b.at(-k)));
+  for (int k = 1; k < b.size; ++k)
+    if (auto part = in(b.at(-k)); travels(part)) b.receive(b.at(-k), part);
   b.s.in_turns = true;
 }
 void direct_cost(Model& m) { m.pairs(m.S / m.n); }

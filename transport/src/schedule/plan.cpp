@@ -40,6 +40,7 @@ void validate(const CollectiveCall& c, const Group& g, int rank) {
     auto same = [&](auto& counts) {
       return std::all_of(counts.begin(), counts.end(), [&](auto k) { return k == c.send_counts[0]; });
     };
+    check<ValueError>(!c.uniform || !c.sparse, name, ": uniform parts are not sparse; one of the two must be off");
     check<ValueError>(!c.uniform || (same(c.send_counts) && same(c.recv_counts)), name,
                       ": uniform, but its parts differ in length");
   }
@@ -84,15 +85,16 @@ std::uint64_t fingerprint_of(const Group& g, const CollectiveCall& c) {
   if (one_count(c.kind)) h.num(count_of(c));
   if (all_parts(c.kind)) h.list(c.recv_counts);
   if (rooted(c.kind)) h.num(c.root);
-  if (c.kind == CollectiveKind::all_to_all) h.num(c.uniform && !c.send_counts.empty() ? c.send_counts[0] : -1);
+  if (c.kind == CollectiveKind::all_to_all)
+    h.num(c.sparse ? -2 : c.uniform && !c.send_counts.empty() ? c.send_counts[0] : -1);
   return h.value();
 }
 }  // namespace
 
 bool same_but_buffers(const CollectiveCall& a, const CollectiveCall& b) {
   auto rest = [](const CollectiveCall& c) {
-    return std::tie(c.kind, c.reduce, c.dtype, c.root, c.source, c.target, c.uniform, c.wire, c.fingerprint,
-                    c.send_counts, c.recv_counts);
+    return std::tie(c.kind, c.reduce, c.dtype, c.root, c.source, c.target, c.uniform, c.sparse, c.wire,
+                    c.fingerprint, c.send_counts, c.recv_counts);
   };
   return rest(a) == rest(b);
 }
