@@ -5,6 +5,8 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/reductions.h"
 #include "bora/ops/ufuncs.h"
+#include "bora/ops/indexing.h"
+#include "ops/api/collective_primitives.h"
 #include "ops/api/reduction_steps.h"
 #include "ops/primitives/dims.h"
 #include "bora/array/primitive.h"
@@ -225,6 +227,32 @@ struct Cumsum {
     return {{l}, {l}, {0}};
   }
   Cumsum lift(std::int64_t) const { return {axis + 1, reverse}; }
+  /// Along a split axis: a scan of this rank's block, and the totals of the blocks before it.
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>& in, ShardRules& s) const {
+    auto x = in[0];
+    const auto axes = x.spec[at(axis)];
+    const std::int64_t parts = s.mesh().parts(axes);
+    if (parts == 1) return std::nullopt;
+    auto wide = is_half(x.type.dtype) ? f32 : x.type.dtype;  // rounded once, as on one rank
+    auto local = x.local.astype(wide);
+    const auto kept = others(x.type.ndim(), {axis});
+    auto stretched = [&](const Array& y, const Shape& to, const Dims& dims) {  // whatever the sizes here
+      return call_one(BroadcastInDim{to, dims}, {y});
+    };
+    auto total = call_one(Reduce{Reduction::sum, {axis}}, {local});
+    auto shape = total.shape();
+    shape.insert(at(axis), 1);
+    auto of = x.type.shape;
+    of[at(axis)] = parts;
+    auto totals = all_gather(reshape(total, shape), axes, axis, Dims(at(parts), 1), of);
+    auto part = iota({parts}, 0);
+    auto mine = stretched(part_index(axes), {parts}, {});
+    auto counts = stretched(reverse ? part > mine : part < mine, totals.shape(), {axis});
+    auto before = call_one(Reduce{Reduction::sum, {axis}}, {select(counts, totals, zeros_like(totals))});
+    auto y = call_one(*this, {local}) + stretched(before, local.shape(), kept);
+    x.local = y.astype(x.type.dtype);
+    return std::vector<Sharded>{x};
+  }
   static Samples<Cumsum> samples() {
     return {{{1, false}, {random_values({2, 4}, -1, 1, 1)}},
             {{0, true}, {random_values({3, 2}, -1, 1, 2)}},
