@@ -64,6 +64,7 @@ ShardedProgram partitioned(const Program& p, const std::vector<Sharded>& in, con
   for (std::size_t i = 0; i < in.size(); ++i) {
     auto y = in[i];
     y.symbolic = {};
+    y.moved = {};
     y.local = stage.input({s.local_shape(y.type.shape, y.spec), y.type.dtype},
                           i < p.labels.size() ? p.labels[i] : std::string());
     x.push_back(s.wrap(y));
@@ -72,6 +73,7 @@ ShardedProgram partitioned(const Program& p, const std::vector<Sharded>& in, con
     Within w(&s);
     out = interpret(p, x, [&](int v, const Array& a) {
       auto& seen = values[static_cast<std::size_t>(v)] = without_local(s.view(a));
+      seen.moved = {};
       if (seen.symbolic) seen.symbolic = std::make_shared<const Symbolic>(Symbolic{{}, {}, seen.symbolic->size});
     });
   }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include "array/api/splits.h"
 #include "compile/api/control.h"
-#include "ops/api/collective_primitives.h"
+#include "ops/api/exchange.h"
 #include "bora/ops/collectives.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/indexing.h"
@@ -55,7 +55,7 @@ OriginPtr Shard::origin(const Array& a) const {
   return owns(a) ? static_cast<const ShardValue*>(a.get())->origin : nullptr;
 }
 Array Shard::wrap(const Sharded& x, OriginPtr origin) const {
-  if (x.spec.trivial() && x.partial.empty() && !x.symbolic) return x.local;
+  if (x.spec.trivial() && x.partial.empty() && !x.symbolic && !x.moved) return x.local;
   return Array(std::make_shared<ShardValue>(x, this, std::move(origin)));
 }
 Dims Shard::part_sizes(std::int64_t n, const MeshAxes& prefix, const MeshAxes& suffix) const {
@@ -82,7 +82,7 @@ Sharded Shard::reshard_over(const Sharded& x, const Spec& want, const MeshAxes& 
   Spec target = want;
   target.resize(x.spec.size());
   auto block = local_shape(x.type.shape, target);
-  Sharded y = x;
+  Sharded y = x.moved ? real(x) : x;
   if (x.symbolic) {  // simply make the wanted block
     y.spec = target;
     return real(y);
@@ -185,6 +185,10 @@ void Shard::slice_to(Sharded& y, const Spec& target, const Shape& block) const {
 std::vector<Sharded> Shard::by_factors(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in) {
   return by_factors_of(p, f, in, nullptr);
 }
+std::vector<Sharded> Shard::by_factors(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in,
+                                       const LocalRule& rule) {
+  return by_factors_of(p, f, in, nullptr, &rule);
+}
 
 Spec Splits::spec(const Dims& labels) const {
   Spec s;
@@ -236,7 +240,7 @@ Kept kept_pending(const Factors& f, const std::vector<Sharded>& in, const MeshAx
 
 /// Propagation from the dimension map. See Factors.
 std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in,
-                                          const Arrays* sources) {
+                                          const Arrays* sources, const LocalRule* rule) {
   auto split = splits_of(f, in);
   MeshAxes reduced;  // labels that are split and not in the result: pending sums
   for (auto& [label, axes] : split.of)
@@ -244,6 +248,7 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
   auto keep = kept_pending(f, in, split.used);
   Arrays locals;
   Types global, local;
+  std::vector<Sharded> ready, r;
   for (std::size_t i = 0; i < in.size(); ++i) {
     bool linear = std::find(f.linear.begin(), f.linear.end(), i) != f.linear.end();
     auto want = split.spec(f.in[i]);
@@ -267,19 +272,21 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
     locals.push_back(y.local);
     global.push_back(y.type);
     local.push_back(y.local.type());
+    ready.push_back(std::move(y));
   }
   auto out = p->infer(global);
   Types out_local;
-  for (std::size_t o = 0; o < out.size(); ++o)
-    out_local.push_back({local_shape(out[o].shape, split.spec(f.out[o])), out[o].dtype});
-  auto results = call(p->resized(local, out_local), locals);
-  std::vector<Sharded> r;
   for (std::size_t o = 0; o < out.size(); ++o) {
-    Sharded y{results[o], out[o], split.spec(f.out[o]), keep.axes};
+    out_local.push_back({local_shape(out[o].shape, split.spec(f.out[o])), out[o].dtype});
+    r.push_back({{}, out[o], split.spec(f.out[o]), keep.axes});
+  }
+  auto results = rule ? (*rule)(ready, r) : call(p->resized(local, out_local), locals);
+  for (std::size_t o = 0; o < out.size(); ++o) {
+    auto& y = r[o];
+    y.local = results[o];
     if (f.reduce == Reduction::sum) y.partial.append(reduced);
     else if (mesh_.parts(reduced) > 1)
       y.local = ops::all_reduce(y.local, reduced, f.reduce, out[o].shape);
-    r.push_back(y);
   }
   return r;
 }

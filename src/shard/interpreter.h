@@ -19,6 +19,7 @@ class Shard final : public Interpreter, public ShardRules {
   Shard(Interpreter* parent, const MeshShape& m, int r, bool eager = false)
       : Interpreter(parent), mesh_(m), rank_(r), eager_(eager || parent == eval_interpreter()) {}
   bool eager() const { return eager_; }
+  bool defers() const override { return !eager_; }
   Arrays process(const PrimitivePtr&, const Arrays&) override;
   const MeshShape& mesh() const override { return mesh_; }
   int rank() const override { return rank_; }
@@ -29,6 +30,8 @@ class Shard final : public Interpreter, public ShardRules {
                        const MeshAxes& over) const override;
   Sharded to_partial(const Sharded& x, const MeshAxes&) const override;
   std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&) override;
+  std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&,
+                                  const LocalRule&) override;
 
   Sharded view(const Array&) const;    // a plain value is replicated; may be symbolic
   Array wrap(const Sharded&, OriginPtr = {}) const;  // replicated and complete: back to a plain value
@@ -38,7 +41,7 @@ class Shard final : public Interpreter, public ShardRules {
   Sharded real(const Sharded&) const;  // a symbolic value materialized at its local shape
  private:
   std::vector<Sharded> by_factors_of(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&,
-                                     const Arrays* sources);
+                                     const Arrays* sources, const LocalRule* = nullptr);
   /// The result of p as a symbolic value; no symbolic one if it is better made at once (symbolic.cpp).
   Sharded deferred(const PrimitivePtr& p, const Arrays& in) const;
   Sharded stretched(const PrimitivePtr& p, const Array& operand) const;

@@ -1,6 +1,7 @@
 // Symbolic values: operations that have not run, since it is not known yet how their results are split.
 #include <algorithm>
 #include <map>
+#include "ops/api/exchange.h"
 #include "ops/api/primitives.h"
 #include "shard/interpreter.h"
 #include "shard/splits.h"
@@ -33,6 +34,7 @@ std::pair<Spec, PrimitivePtr> drawn_at(const Primitive& draw, const Spec& spec) 
 
 /// The block at x.spec. Operands that several operations read are made once for each of their splits.
 Sharded Shard::real(const Sharded& x) const {
+  if (x.moved) return {ops::moved_now(*x.moved, x, *this), x.type, x.spec, x.partial};
   if (!x.symbolic) return x;
   struct Made {
     const Value* of;

@@ -12,6 +12,9 @@
 namespace bora {
 struct Program;
 struct Wire;
+namespace ops {
+struct Moved;  // ops/api/exchange.h
+}
 using ProgramPtr = std::shared_ptr<const Program>;
 // ---- derivatives ----------------------------------------------------------------------------------------------------
 /// An empty ct is zero; rules return an empty Array for a zero gradient. needs: inputs whose gradient is wanted.
@@ -51,19 +54,23 @@ struct Symbolic {
   std::size_t length = 1;  // operations that have not run, itself included
 };
 /// Shard's view of a value; type is global, partial: mesh axes over which it is a pending sum. Rules get symbolic
-/// inputs, which have no local block, materialized unless they say takes_symbolic.
+/// inputs, which have no local block, and those whose rows are still to move (`moved`, so that moves compose),
+/// materialized unless they say takes_symbolic.
 struct Sharded {
   Array local;
   Type type;
   Spec spec;
   MeshAxes partial = {};
   std::shared_ptr<const Symbolic> symbolic = {};
+  std::shared_ptr<ops::Moved> moved = {};
 };
 std::string describe(const Sharded&);  // "f64[8, 4]{data, -} +model"
 class ShardRules {
  public:
   virtual ~ShardRules() = default;
   virtual const MeshShape& mesh() const = 0;
+  /// May results stay symbolic until they are needed? Eager values may not: users print, capture and keep them.
+  virtual bool defers() const { return false; }
   virtual int rank() const = 0;
   /// x moved to `spec`. Pending sums over axes outside `keep` are completed: reduce_scatter where spec asks for that
   /// split, else all_reduce.
@@ -72,6 +79,11 @@ class ShardRules {
   /// The value on the first rank of these axes, zero on the others: a complete value as a pending sum.
   virtual Sharded to_partial(const Sharded& x, const MeshAxes&) const = 0;
   virtual std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&) = 0;
+  /// The same with another local operation: `local` gets the operands, split as the factors ask, and the results' types
+  /// and Specs; it returns the results' blocks.
+  using LocalRule = std::function<Arrays(const std::vector<Sharded>& in, const std::vector<Sharded>& out)>;
+  virtual std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&,
+                                          const LocalRule& local) = 0;
   /// reshard() where sums over the axes `over` travel as `wire` says; sums over other axes come before them, exact.
   /// DtypeError if these cannot: of f64.
   virtual Sharded reshard_over(const Sharded& x, const Spec& spec, const MeshAxes& keep, const Wire& wire,

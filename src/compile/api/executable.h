@@ -19,7 +19,9 @@ struct ExecutableInfo {
   std::size_t kernels = 0, fused = 0, collectives = 0;
   struct CollectiveUse {
     std::string what;                  // "all_gather data f32[192, 576]"
-    std::size_t bytes = 0, times = 1;  // bytes: this rank's part in and out; times: per run (loops counted)
+    /// bytes: this rank's part in and out, of an exchange what the busiest rank sends and is sent; times: per run
+    /// (loops counted).
+    std::size_t bytes = 0, times = 1;
   };
   std::vector<CollectiveUse> collective_uses;
 };

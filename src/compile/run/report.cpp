@@ -3,6 +3,7 @@
 #include <sstream>
 #include "kernels/api/loop_report.h"
 #include "kernels/api/reduce.h"
+#include "ops/api/exchange.h"
 #include "compile/run/executable_run.h"
 
 namespace bora::exec {
@@ -29,8 +30,7 @@ struct Counter {
     ExecutableInfo::CollectiveUse u;
     u.what = std::string(p.name()) + " " + to_string(p.named_axes()) + " " +
              to_string(out.empty() ? in.front() : out.front());
-    for (auto& t : in) u.bytes += t.nbytes();
-    for (auto& t : out) u.bytes += t.nbytes();
+    u.bytes = ops::collective_bytes(p, in, out);
     u.times = static_cast<std::size_t>(times);
     auto same = std::find_if(info.collective_uses.begin(), info.collective_uses.end(),
                              [&](auto& o) { return o.what == u.what && o.bytes == u.bytes; });

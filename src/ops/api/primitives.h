@@ -6,6 +6,7 @@
 #include "kernels/api/index.h"
 
 namespace bora::ops {
+struct Move;  // exchange.h
 // Every struct here declares the rules it has (see primitive.h); src/ops defines them.
 /// One number: a scalar of any dtype but key.
 struct Constant {
@@ -59,12 +60,15 @@ struct Transpose {
 struct Rev {
   Dims dims;
   static constexpr std::string_view name = "rev";
-  static constexpr bool any_dtype = true;
+  static constexpr bool any_dtype = true, takes_symbolic = true;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
   Factors factors(const Types&) const;
   Rev lift(std::int64_t n) const;
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
+  Move along(const Type&, std::int64_t dim) const;  // what it does along dim
+  std::optional<Rev> without(const Type&, const Dims& dims) const;  // the rest, if any
   static Samples<Rev> samples();
 };
 struct Iota {
@@ -142,13 +146,16 @@ struct OptimizationBarrier {
 struct StaticSlice {
   Dims start, limit, stride;
   static constexpr std::string_view name = "slice";
-  static constexpr bool moves = true;
+  static constexpr bool sized = true, moves = true, takes_symbolic = true;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
   Factors factors(const Types&) const;
   StaticSlice resized(const Types& in, const Types& out) const;
   StaticSlice lift(std::int64_t n) const;
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
+  Move along(const Type&, std::int64_t dim) const;  // what it does along dim
+  std::optional<StaticSlice> without(const Type&, const Dims& dims) const;  // the rest, if any
   static Samples<StaticSlice> samples();
 };
 /// lo and hi elements of `value` around each dimension (negative: cut), `interior` between neighbours.
@@ -156,23 +163,27 @@ struct Pad {
   Dims lo, hi, interior;
   Scalar value;
   static constexpr std::string_view name = "pad";
-  static constexpr bool moves = true;
+  static constexpr bool moves = true, takes_symbolic = true;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
   Factors factors(const Types&) const;
   Pad lift(std::int64_t n) const;
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
+  Move along(const Type&, std::int64_t dim) const;  // what it does along dim
+  std::optional<Pad> without(const Type&, const Dims& dims) const;  // the rest, if any
   static Samples<Pad> samples();
 };
 struct Concatenate {
   std::int64_t axis;
   static constexpr std::string_view name = "concatenate";
-  static constexpr bool moves = true;
+  static constexpr bool moves = true, takes_symbolic = true;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Arrays vjp(const Vjp&) const;
   Factors factors(const Types&) const;
   Concatenate lift(std::int64_t n) const;
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<Concatenate> samples();
 };
 /// Reduction over dims (sorted), which disappear. Columns of this many elements and more, up to 8 of them side by side,

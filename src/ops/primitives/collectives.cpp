@@ -1,6 +1,7 @@
 // Collectives as primitives; each owns its start, its scratch memory and its layout on the wire. Eval communicates with
 // the other ranks; a vmap with that axis_name turns them into array operations.
 #include "ops/api/collective_primitives.h"
+#include "ops/api/exchange.h"
 #include <algorithm>
 #include <numeric>
 #include "kernels/api/memory.h"
@@ -8,6 +9,7 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/reductions.h"
 #include "bora/ops/ufuncs.h"
+#include "ops/primitives/collective_start.h"
 #include "ops/primitives/packing.h"
 #include "bora/ops/creation.h"
 #include "bora/array/primitive.h"
@@ -44,28 +46,6 @@ std::uint64_t hash_text(const std::string& s) {  // FNV-1a: the same on every ra
   for (unsigned char c : s) h = (h ^ c) * 1099511628211ull;
   return h;
 }
-/// A collective being set up: its primitive may move memory to scratch.
-struct Start {
-  Communicator& communicator;
-  MeshAxes axes;
-  CollectiveCall call;
-  const InputView& in;
-  const OutputView& out;
-  std::byte* scratch;
-  std::size_t size;  // of an element, bytes
-  StartedCollective now(std::function<void()> finish = {}) {
-    return {communicator.start(axes, call), std::move(finish)};
-  }
-};
-
-void run_collective(const Primitive& p, Inputs in, Outputs out) {
-  Types ti, to;
-  for (auto& i : in) ti.push_back(i.type);
-  for (auto& o : out) to.push_back(o.type);
-  auto scratch = kernels::allocate(collective_scratch_bytes(p, ti, to));
-  start_collective(p, collective_words(p, ti[0].dtype), in, out, scratch.get()).wait();
-}
-
 struct AllReduce {
   MeshAxes axes;
   Reduction kind;
@@ -315,10 +295,18 @@ template <class R, class F> R as_collective(const Primitive& p, R otherwise, F f
   if (auto* c = as<ReduceScatter>(p)) return f(*c);
   if (auto* c = as<AllToAll>(p)) return f(*c);
   if (auto* c = as<Permute>(p)) return f(*c);
+  if (auto* c = as<Exchange>(p)) return f(*c);
   return otherwise;
 }
 }  // namespace
 
+void run_collective(const Primitive& p, Inputs in, Outputs out) {
+  Types ti, to;
+  for (auto& i : in) ti.push_back(i.type);
+  for (auto& o : out) to.push_back(o.type);
+  auto scratch = kernels::allocate(collective_scratch_bytes(p, ti, to));
+  start_collective(p, collective_words(p, ti[0].dtype), in, out, scratch.get()).wait();
+}
 void StartedCollective::wait() {
   handle->wait();
   if (finish) finish();
@@ -365,6 +353,7 @@ StartedCollective start_collective(const Primitive& p, const std::shared_ptr<con
           .axes = p.named_axes(),
           .call = collective_call(p, in[0].type, out[0].type),
           .in = in[0],
+          .all = in,
           .out = out[0],
           .scratch = static_cast<std::byte*>(scratch),
           .size = dtype_size(in[0].type.dtype)};

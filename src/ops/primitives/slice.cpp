@@ -8,6 +8,7 @@
 #include "ops/primitives/dtype_checks.h"
 #include "bora/array/primitive.h"
 #include "ops/api/primitives.h"
+#include "ops/primitives/pad_fit.h"
 
 namespace bora::ops {
 // ---- slice ----------------------------------------------------------------------------------------------------------
@@ -60,7 +61,7 @@ Factors StaticSlice::factors(const Types& in) const {
     l.push_back(is_whole(*this, in[0].shape, d) ? static_cast<std::int64_t>(d) : kNone);
   return {{l}, {l}, {0}};
 }
-/// Dimensions that are whole stay whole. A dimension that is cut is never split, so the block has its global size.
+/// Dimensions that are whole stay whole. A dimension that is cut has its global size here: a split one is exchanged.
 StaticSlice StaticSlice::resized(const Types& in, const Types& out) const {
   StaticSlice s = *this;
   for (std::size_t d = 0; d < start.size(); ++d)
@@ -77,20 +78,6 @@ Samples<StaticSlice> StaticSlice::samples() {
 }
 
 // ---- pad ------------------------------------------------------------------------------------------------------------
-namespace {
-struct PadFit {
-  // output size; input elements [first, first + count) begin at output position to
-  std::int64_t size, first, count, to;
-};
-PadFit fit(std::int64_t n, std::int64_t lo, std::int64_t hi, std::int64_t interior) {
-  auto step = interior + 1, spread = n == 0 ? 0 : (n - 1) * step + 1, size = lo + spread + hi;
-  auto first = lo >= 0 ? 0 : (-lo + step - 1) / step;
-  auto last = size <= 0 ? -1 : std::min(n - 1, (size - 1 - lo) / step);  // the last element that lies inside
-  if (size - 1 - lo < 0) last = -1;
-  return {size, first, std::max<std::int64_t>(0, last - first + 1), lo + first * step};
-}
-}  // namespace
-
 Type Pad::infer(const Types& in) const {
   const auto& x = in.at(0).shape;
   check<ShapeError>(lo.size() == x.size() && hi.size() == x.size() && interior.size() == x.size(), "pad: ", x,

@@ -1,0 +1,23 @@
+// collective_start.h -- a collective primitive being set up and run. Private.
+#pragma once
+#include "ops/api/collective_primitives.h"
+
+namespace bora::ops {
+/// A collective being set up: its primitive may move memory to scratch.
+struct Start {
+  Communicator& communicator;
+  MeshAxes axes;
+  CollectiveCall call;
+  const InputView& in;
+  Inputs all;
+  const OutputView& out;
+  std::byte* scratch;
+  std::size_t size;  // of an element, bytes
+  StartedCollective now(std::function<void()> finish = {}) {
+    return {communicator.start(axes, call), std::move(finish)};
+  }
+};
+
+/// p's eval: started and waited for.
+void run_collective(const Primitive& p, Inputs in, Outputs out);
+}  // namespace bora::ops
