@@ -13,6 +13,10 @@ struct WindowPlaces {
   std::int64_t windows(std::size_t d, std::int64_t size, std::int64_t taps) const;
   /// The places of the transposed operation, with mirrored windows, whose result has `sizes`.
   WindowPlaces turned(const Dims& sizes, const Dims& taps) const;
+  /// The elements that windows [first, last) of `taps` taps reach along dimension d; some may not exist.
+  BlockRange reach(std::size_t d, std::int64_t first, std::int64_t last, std::int64_t taps) const;
+  /// These windows on those elements alone. lo and hi differ between ranks where input_dilation is not 1.
+  void narrow(std::size_t d, std::int64_t first, std::int64_t last, std::int64_t taps);
 };
 /// y[s.., b.., p.., o] = sum over u, i of x[s.., b.., place of u.., i] w[s.., u.., i, o], for each of `groups` of
 /// channels on its own: x [stack.., batch.., spatial.., in], w [stack.., taps.., in / groups, out]. turned: w is
@@ -22,6 +26,7 @@ struct Convolve {
   std::int64_t groups = 1, stacks = 0;
   bool turned = false;
   static constexpr std::string_view name = "conv";
+  static constexpr bool sized = true;
   WindowPlaces places() const { return {stride, lo, hi, dilation, input_dilation}; }
   bool saved(Saveable keep, const std::vector<std::string>&) const;
   Type infer(const Types&) const;
@@ -31,6 +36,7 @@ struct Convolve {
   Convolve lift(std::int64_t) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   Cost cost(const Types&, const Types&) const;
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<Convolve> samples();
 };
 /// w[s.., u.., i, o] = sum over b, p of x[s.., b.., place of u.., i] y[s.., b.., p.., o], for windows of `taps` taps.
@@ -38,6 +44,7 @@ struct ConvolveFilter {
   Dims stride, lo, hi, dilation, input_dilation, taps;
   std::int64_t groups = 1, stacks = 0;
   static constexpr std::string_view name = "conv_filter";
+  static constexpr bool sized = true;
   WindowPlaces places() const { return {stride, lo, hi, dilation, input_dilation}; }
   Convolve forward() const { return {stride, lo, hi, dilation, input_dilation, groups, stacks, false}; }
   bool saved(Saveable keep, const std::vector<std::string>&) const;
@@ -47,6 +54,7 @@ struct ConvolveFilter {
   Factors factors(const Types&) const;
   ConvolveFilter lift(std::int64_t) const;
   Cost cost(const Types&, const Types&) const;
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<ConvolveFilter> samples();
 };
 }  // namespace bora::ops

@@ -5,6 +5,7 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/reductions.h"
 #include "ops/primitives/dims.h"
+#include "ops/primitives/moves.h"
 #include "bora/ops/arguments.h"
 #include "bora/array/primitive.h"
 #include "ops/api/primitives.h"
@@ -83,12 +84,43 @@ void Reshape::eval(Inputs in, Outputs out) const {
 }
 Array Reshape::vjp(const Vjp& v) const { return reshape(v.ct[0], v.in[0].shape()); }
 Reshape Reshape::lift(std::int64_t n) const { return {prepend(n, shape)}; }
-/// A split dimension survives when it leads its group of merged or divided dimensions and its blocks cut at the same
-/// elements. Reads global shapes only.
+namespace {
+/// Dimensions [first, last) that become one group of dimensions; the first of them and of the group are split alike,
+/// but their blocks do not begin at the same elements.
+struct Uneven {
+  std::size_t first, last;
+  std::int64_t rows, row, old_row;  // of the group's first dimension; elements of a row there and here
+};
+/// Fetches the rows of which this rank's part of the group is made, and cuts off what it does not need of them.
+Array regrouped(const Sharded& x, const Uneven& u, const ShardRules& s) {
+  auto& axes = x.spec[u.first];
+  auto parts = s.mesh().parts(axes);
+  Dims wanted;
+  for (int p = 0; p < parts; ++p) {
+    auto b = block_of(u.rows, parts, p);
+    wanted.push_back(b.begin * u.row / u.old_row);
+    wanted.push_back(b.size() == 0 ? wanted.back() : (b.end * u.row + u.old_row - 1) / u.old_row);
+  }
+  auto me = s.mesh().part(s.rank(), axes);
+  auto mine = block_of(u.rows, parts, me);
+  auto y = rows_around(x, static_cast<std::int64_t>(u.first), wanted, s);
+  auto flat = y.shape();
+  for (auto d = u.last; --d > u.first;) flat.erase(d);
+  flat[u.first] = (wanted[at(2 * me + 1)] - wanted[at(2 * me)]) * u.old_row;
+  y = call_one(Reshape{flat}, {y});
+  Dims begin(flat.size(), 0), end = flat.dims(), steps(flat.size(), 1);
+  begin[u.first] = mine.size() == 0 ? 0 : mine.begin * u.row - wanted[at(2 * me)] * u.old_row;
+  end[u.first] = begin[u.first] + mine.size() * u.row;
+  return call_one(StaticSlice{begin, end, steps}, {y});
+}
+}  // namespace
+/// A split dimension survives when it leads its group of merged or divided dimensions; where its blocks cut at other
+/// elements, ranks exchange what lies between. Reads global shapes only.
 std::optional<std::vector<Sharded>> Reshape::shard(const std::vector<Sharded>& in, ShardRules& s) const {
   const auto& x = in[0];
   const auto& old = x.type.shape;
   Spec from = Spec::replicated(old.size()), to = Spec::replicated(shape.size());
+  std::vector<Uneven> uneven;
   if (volume(shape) > 0) {
     std::size_t i = 0, j = 0;
     while (true) {
@@ -107,6 +139,11 @@ std::optional<std::vector<Sharded>> Reshape::shard(const std::vector<Sharded>& i
         from[i0] = to[j0] = split;
         continue;
       }
+      if (shape[j0] >= s.mesh().parts(split)) {
+        from[i0] = to[j0] = split;
+        uneven.push_back({i0, i, shape[j0], b / shape[j0], a / old[i0]});
+        continue;
+      }
       // Cut in two, the first part one element for each rank of its outer axes: [12] over (a: 2, b: 3) is [2, 6] over
       // a and b.
       for (std::size_t k = 1; k < split.size() && j0 + 1 < j; ++k) {
@@ -122,6 +159,7 @@ std::optional<std::vector<Sharded>> Reshape::shard(const std::vector<Sharded>& i
       from = Spec::replicated(old.size()), to = Spec::replicated(shape.size());
   }
   auto y = s.reshard(x, from, x.partial);
+  for (auto u = uneven.rbegin(); u != uneven.rend(); ++u) y.local = regrouped(y, *u, s);
   return {{{call_one(Reshape{s.local_shape(shape, to)}, {y.local}), {shape, x.type.dtype}, to, y.partial}}};
 }
 Samples<Reshape> Reshape::samples() {
