@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include "bora/array/primitive.h"
 #include "kernels/api/move.h"
 #include "ops/primitives/collective_start.h"
 #include "ops/primitives/dims.h"

@@ -1,6 +1,7 @@
 // Slices, pads, reversals and concatenations as moves of rows, for Shard: along a split dimension only the rows that
 // change hands travel.
 #include "ops/primitives/moves.h"
+#include "ops/api/primitives.h"
 #include <algorithm>
 #include "ops/primitives/pad_fit.h"
 

@@ -233,7 +233,7 @@ struct Cumsum {
     const auto axes = x.spec[at(axis)];
     const std::int64_t parts = s.mesh().parts(axes);
     if (parts == 1) return std::nullopt;
-    auto wide = is_half(x.type.dtype) ? f32 : x.type.dtype;  // rounded once, as on one rank
+    auto wide = is_narrow(x.type.dtype) ? f32 : x.type.dtype;  // rounded once, as on one rank
     auto local = x.local.astype(wide);
     const auto kept = others(x.type.ndim(), {axis});
     auto stretched = [&](const Array& y, const Shape& to, const Dims& dims) {  // whatever the sizes here
