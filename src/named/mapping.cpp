@@ -4,6 +4,7 @@
 #include "bora/array/communicator.h"
 #include "bora/ops/sharding.h"
 #include "bora/named/by_name.h"
+#include "ops/api/same_everywhere.h"
 
 namespace bora {
 namespace {
@@ -101,8 +102,8 @@ Placement placement_of(const std::vector<Axis>& axes, const AxisMapping& mapping
 }
 NamedArray auto_sharded(const NamedArray& x, const AxisMapping& mapping) {
   if (!here().mesh) return x;
-  return tree::Leaf<NamedArray>::rebuild(x, with_sharding_constraint(x.array(), spec_for(x.axes(), mapping),
-                                                                     mapping.gradients()));
+  return tree::Leaf<NamedArray>::rebuild(x, ops::constrained(x.array(), spec_for(x.axes(), mapping),
+                                                             mapping.gradients()));
 }
 NamedArray auto_sharded(const NamedArray& x) {
   if (auto* r = record_in_force; r && std::find(r->begin(), r->end(), x.axes()) == r->end()) r->push_back(x.axes());

@@ -5,7 +5,7 @@
 #include "bora/base/parallel.h"
 #include "bora/ops/accumulator.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/sharding.h"
+#include "ops/api/same_everywhere.h"
 #include "random/draw.h"
 #include "random/scalar.h"
 #include "bora/array/primitive.h"
@@ -215,7 +215,7 @@ Array global_positions(const Shape& shape, const Spec& spec) {
   std::int64_t stride = 1;
   for (auto d = shape.size(); d-- > 0; stride *= shape[d]) {
     auto line = iota({shape[d]}, 0, i64);
-    if (d < spec.size() && !spec[d].empty()) line = with_sharding_constraint(line, Spec{spec[d]});
+    if (d < spec.size() && !spec[d].empty()) line = ops::constrained(line, Spec{spec[d]});
     at = at + broadcast_in_dim(line * stride, shape, {static_cast<std::int64_t>(d)});
   }
   return at;

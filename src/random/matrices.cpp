@@ -2,7 +2,7 @@
 #include "bora/ops/contractions.h"
 #include "bora/ops/linalg.h"
 #include "bora/ops/manipulation.h"
-#include "bora/ops/sharding.h"
+#include "ops/api/same_everywhere.h"
 #include "random/draw.h"
 #include "bora/ops/ufuncs.h"
 
@@ -51,6 +51,6 @@ Array orthogonal(const Array& k, std::int64_t n, const Shape& shape, Dtype dtype
   auto [q, r] = linalg::qr(normal(k, s, dtype, draw));
   auto x = q * expand_dims(sign(diagonal(r, 0, -2, -1)), -2);
   if (n < columns) x = swapaxes(x, -1, -2);
-  return draw.spec.trivial() ? x : with_sharding_constraint(x, draw.spec);  // qr works on whole batches
+  return draw.spec.trivial() ? x : ops::constrained(x, draw.spec);  // qr works on whole batches
 }
 }  // namespace bora::random

@@ -3,7 +3,7 @@
 #include "bora/random/sobol.h"
 #include <bit>
 #include "bora/ops/creation.h"
-#include "bora/ops/sharding.h"
+#include "ops/api/same_everywhere.h"
 #include "random/draw.h"
 #include "bora/ops/manipulation.h"
 #include "bora/ops/ufuncs.h"
@@ -107,8 +107,8 @@ Array sobol(std::int64_t n, std::int64_t d, const SobolOptions& options) {
   const auto& spec = options.draw.spec;
   check<ShardError>(spec.size() <= 2, "sobol: the Spec ", spec, " has more entries than the two dimensions of points");
   auto at = iota({n}, 0, i64), columns = iota({d}, 0, i64);
-  if (spec.size() > 0 && !spec[0].empty()) at = with_sharding_constraint(at, Spec{spec[0]});
-  if (spec.size() > 1 && !spec[1].empty()) columns = with_sharding_constraint(columns, Spec{spec[1]});
+  if (spec.size() > 0 && !spec[0].empty()) at = ops::constrained(at, Spec{spec[0]});
+  if (spec.size() > 1 && !spec[1].empty()) columns = ops::constrained(columns, Spec{spec[1]});
   at = at + options.skip;
   auto gray = broadcast_in_dim((at ^ (at >> 1)).astype(u32), {n, d}, {0});
   auto x = broadcast_in_dim((columns * 0).astype(u32), {n, d}, {1});

@@ -7,9 +7,9 @@
 #include "bora/base/text.h"
 #include "compile/api/control.h"
 #include "compile/api/executable.h"
-#include "bora/ops/sharding.h"
 #include "bora/shard/abstract.h"
 #include "ops/api/blocks.h"
+#include "ops/api/same_everywhere.h"
 #include "shard/interpreter.h"
 #include "shard/replication.h"
 #include "ops/api/primitives.h"
@@ -39,10 +39,10 @@ Spec padded(Spec s, std::size_t n) {
 }
 }  // namespace
 
-Array shard(const Array& x, const Spec& spec) {
+Array shard(const Array& x, const Spec& spec, const ShardOptions& options) {
   auto& s = in_force("shard");
   for (auto& axes : spec) (void)s.mesh().parts(axes);  // throws for what is no place
-  return with_sharding_constraint(x, spec);
+  return ops::placed("shard", x, spec, {}, options.compare_up_to);
 }
 Array from_local_block(const Array& block, const Shape& global_shape, const Spec& spec) {
   auto& s = in_force("from_local_block");
@@ -303,6 +303,8 @@ Arrays shard_map_shaped(const FlatFn& f, const Arrays& in, const std::vector<Spe
                 });
 }
 ProgramPtr local_program(const ProgramPtr& p, const Arrays& in) {
+  check<TraceError>(in.size() == p->in.size(), "the Program takes ", p->in.size(), " arrays, got ", in.size(),
+                    "; the last are those that the function makes or closes over: pass jit(f).inputs(arguments..)");
   auto* s = nearest<Shard>();
   if (!s) return p;
   std::vector<Sharded> v;

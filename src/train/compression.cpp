@@ -15,6 +15,7 @@
 #include "bora/ops/ufuncs.h"
 #include "bora/random/random.h"
 #include "bora/train/step.h"
+#include "ops/api/same_everywhere.h"
 #include "train/levels.h"
 
 namespace bora::training {
@@ -34,7 +35,7 @@ MatrixView view_of(const tree::Slot& slot) {
 /// The gradients that PowerSGD sums as matrices; others are few numbers.
 bool has_factor(const tree::Slot& slot, const Compression& c) { return c.rank > 0 && view_of(slot).gains(c.rank); }
 Array completed(const Array& x) {
-  return with_sharding_constraint(x, Spec::replicated(static_cast<std::size_t>(x.ndim())));
+  return ops::constrained(x, Spec::replicated(static_cast<std::size_t>(x.ndim())));
 }
 /// A boolean scalar, the same on every rank.
 Array all_finite(const Arrays& sums) {
@@ -100,7 +101,7 @@ optim::State first_carried(const Wire& wire, const Compression& c, tree::Node gr
     auto shape = slot.leaf.get().shape();
     shape.insert(0, n);
     s.entries[kResidual + slot.path] =
-        with_sharding_constraint(full_of({shape, f32}, 0), split_first(static_cast<std::int64_t>(shape.size())));
+        ops::constrained(full_of({shape, f32}, 0), split_first(static_cast<std::int64_t>(shape.size())));
     if (c.rank == 0) continue;
     auto v = view_of(slot);
     s.entries[kFactor + slot.path] = random::normal(of_leaf, Shape{v.layers, v.columns, c.rank});

@@ -3,6 +3,7 @@
 #include "bora/ops/accumulator.h"
 #include "bora/ops/manipulation.h"
 #include "bora/ops/transform.h"
+#include "ops/api/same_everywhere.h"
 #include "train/levels.h"
 #include "bora/named/index.h"
 #include "bora/ops/indexing.h"
@@ -148,7 +149,7 @@ void repeat(tree::Node t, const Axis& replica, const AxisMapping& storage) {
     spec.insert(0, on_mesh(replica) ? MeshAxes(std::string_view(replica.name)) : MeshAxes{});
     auto shape = a.shape();
     shape.insert(0, replica.size);
-    a = with_sharding_constraint(broadcast_to(expand_dims(a, 0), shape), spec);
+    a = ops::constrained(broadcast_to(expand_dims(a, 0), shape), spec);
     if (auto* x = slot.leaf.as<NamedArray>()) {
       auto axes = x->axes();
       axes.insert(axes.begin(), replica);
@@ -182,10 +183,10 @@ void spread(tree::Node t, tree::Node scales, const Axis& replica, const AxisMapp
     auto packed = pack(a, wire);
     auto whole = spec_of_packed(packed, spec_of_leaf(slot.leaf, a.ndim() - 1, replica, storage));
     auto spec = spec_of_sum(packed.numbers, whole, replica, static_cast<std::size_t>(a.ndim()));
-    slot.leaf.set(with_sharding_constraint(packed.numbers, spec));
+    slot.leaf.set(ops::constrained(packed.numbers, spec));
     if (packed.scales.defined()) {
       spec.resize(spec.size() - 1);
-      packed.scales = with_sharding_constraint(packed.scales, spec);
+      packed.scales = ops::constrained(packed.scales, spec);
     }
     scale.set(packed.scales);
   }
@@ -204,12 +205,12 @@ void add_up(tree::Node t, tree::Node scales, tree::Node like, const Axis& replic
     auto spec = spec_of_leaf(originals[at].leaf, y.ndim(), replica, storage);
     auto packed = pack(y, wire);
     auto whole = spec_of_packed(packed, spec);
-    packed.numbers = with_sharding_constraint(packed.numbers, whole);
+    packed.numbers = ops::constrained(packed.numbers, whole);
     if (packed.scales.defined()) {
       whole.resize(whole.size() - 1);
-      packed.scales = with_sharding_constraint(packed.scales, whole);
+      packed.scales = ops::constrained(packed.scales, whole);
     }
-    y = with_sharding_constraint(unpack(packed, shape, wire), spec);
+    y = ops::constrained(unpack(packed, shape, wire), spec);
     if (auto* x = slot.leaf.as<NamedArray>()) {
       auto axes = originals[at].leaf.as<NamedArray>()->axes();
       axes.erase(axes.begin());
@@ -283,13 +284,13 @@ void own(tree::Node one, const Array& zero) {
 }
 Array zero_of_each(const Axis& replica) {
   auto zero = full_of({{replica.size}, i32}, 0);
-  return on_mesh(replica) ? with_sharding_constraint(zero, Spec{MeshAxes(std::string_view(replica.name))}) : zero;
+  return on_mesh(replica) ? ops::constrained(zero, Spec{MeshAxes(std::string_view(replica.name))}) : zero;
 }
 void place_scalars(tree::Node replicas, const Axis& replica) {
   if (!on_mesh(replica)) return;
   for (auto& slot : tree::slots(replicas))
     if (slot.leaf.defined() && slot.leaf.get().ndim() == 1)
-      slot.leaf.set(with_sharding_constraint(slot.leaf.get(), Spec{MeshAxes(std::string_view(replica.name))}));
+      slot.leaf.set(ops::constrained(slot.leaf.get(), Spec{MeshAxes(std::string_view(replica.name))}));
 }
 }  // namespace detail
 }  // namespace bora::local

@@ -4,6 +4,7 @@
 #include "bora/array/communicator.h"
 #include "bora/ops/manipulation.h"
 #include "bora/train/local_settings.h"
+#include "ops/api/same_everywhere.h"
 #include "train/tasks.h"
 
 namespace bora::training {
@@ -21,7 +22,7 @@ AxisMapping with_replicas(const AxisMapping& storage) {
 Array key_of_each(const Array& key, const Axis& replica) {
   auto keys = replica.size == 1 ? expand_dims(key, 0) : random::split(key, replica.size);
   if (!here().mesh || !here().mesh->has(AxisName(replica.name))) return keys;
-  return with_sharding_constraint(keys, Spec{MeshAxes(replica.name)});
+  return ops::constrained(keys, Spec{MeshAxes(replica.name)});
 }
 /// Cut in two steps: over the ranks of the mesh axis, which have their rows already, then over the replicas of a rank.
 Example of_each(Example e, const Axis& replica) {
@@ -68,7 +69,7 @@ Evaluate jit_evaluation_of_each(const Task<Params>& task, const Axis& replica) {
                  return stack({loss.array(), sum(task.weights(e)).array()});
                };
                auto sums = local::each(sums_of, replica)(of_each(b.example, replica));
-               return local::detail::sum_in_order(with_sharding_constraint(sums, Spec::replicated(2)));
+               return local::detail::sum_in_order(ops::constrained(sums, Spec::replicated(2)));
              }),
              {.name = "evaluation"});
 }

@@ -4,8 +4,8 @@
 #include "bora/base/error.h"
 #include "bora/nn/axes.h"
 #include "bora/ops/manipulation.h"
-#include "bora/ops/sharding.h"
 #include "bora/train/placement.h"
+#include "ops/api/same_everywhere.h"
 
 namespace bora::training {
 namespace {
@@ -70,13 +70,13 @@ void add_ranks(tree::Node sums, const Axis& ranks) {
       if (x.shape(static_cast<std::int64_t>(d)) > x.shape(static_cast<std::int64_t>(longest))) longest = d;
     // Each rank adds its part of the numbers of all of them.
     if (split && x.size() > few) spec[longest].push_back(AxisName(ranks.name));
-    if (split) x = with_sharding_constraint(x, spec);
+    if (split) x = ops::constrained(x, spec);
     for (auto n = ranks.size; n > 1; n /= 2) x = slice_in_dim(x, 0, 0, n, 2) + slice_in_dim(x, 0, 1, n, 2);
     auto shape = x.shape();
     shape.erase(0);
     x = reshape(x, shape);
     if (is_inexact(x.dtype())) x = x + 0.0;  // integers would become f32
-    if (split) x = with_sharding_constraint(x, Spec::replicated(shape.size()));
+    if (split) x = ops::constrained(x, Spec::replicated(shape.size()));
     if (auto* named = slot.leaf.as<NamedArray>()) {
       std::vector<Axis> axes(named->axes().begin() + 1, named->axes().end());
       *named = tree::Leaf<NamedArray>::with_axes(x, axes);

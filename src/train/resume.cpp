@@ -3,10 +3,10 @@
 #include <utility>
 #include "bora/io/tree.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/sharding.h"
 #include "bora/shard/mesh.h"
 #include "bora/train/compression.h"
 #include "bora/train/loop.h"
+#include "ops/api/same_everywhere.h"
 #include "shard/api/agree.h"
 
 namespace bora::training {
@@ -133,7 +133,7 @@ bool read_regrouped(tree::Node state, std::int64_t groups, const std::function<v
     type.shape[0] = groups;
     auto spec = Spec::replicated(type.shape.size());
     spec[0] = gradient_axes();
-    slot.leaf.set(with_sharding_constraint(full_of(type, 0), spec));
+    slot.leaf.set(ops::constrained(full_of(type, 0), spec));
     others.push_back(slot);
   }
   read();

@@ -14,9 +14,13 @@ struct GradientWire {
   GradientWire(const Wire& wire, const MeshAxes& over);
   bool rounds() const { return !wire.exact() && !over.empty(); }
 };
+/// Arrays of up to so many bytes are compared between ranks where they are placed.
+inline constexpr std::int64_t kComparedBytes = std::int64_t{256} << 20;
 /// x constrained to `spec`: resharded on the mesh in force. Its gradient goes back to x's own Spec. Sums that this
 /// gradient still lacks travel as `gradients` says, unless `spec` splits x over those axes: then x has rows, and is no
-/// parameter.
+/// parameter. Outside of transforms every rank must call it, and an x that is not split must be the same on all ranks:
+/// they compare its type, and its bytes by a digest if there are at most kComparedBytes (shard() takes another limit).
+/// ShardError if they differ. Inside of jit, grad and vmap nothing is compared.
 Array with_sharding_constraint(const Array& x, const Spec& spec, const GradientWire& gradients = {});
 /// The same for an array of rows: sums that its gradient still lacks are exact.
 Array constrain_rows(const Array& x, const Spec& spec);

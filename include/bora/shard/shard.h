@@ -1,11 +1,18 @@
 // shard.h -- arrays as blocks on the ranks of the mesh in force.
 #pragma once
 #include "bora/array/rules.h"
+#include "bora/ops/sharding.h"
 #include "bora/shard/mesh.h"
 
 namespace bora {
-/// x, whose numbers every rank has, placed as `spec` says: each rank keeps its block.
-Array shard(const Array& x, const Spec& spec);
+struct ShardOptions {
+  std::int64_t compare_up_to = kComparedBytes;  // bytes of an array whose numbers are compared; 0: never
+};
+/// x, whose numbers every rank has, placed as `spec` says: each rank keeps its block. Every rank must call this:
+/// outside of transforms the ranks compare the type of x, and its bytes by a digest unless it is larger than the limit.
+/// ShardError if they differ, which says on which ranks and where. Inside of jit, grad and vmap nothing is compared. A
+/// rank's own block goes through from_local_block.
+Array shard(const Array& x, const Spec& spec, const ShardOptions& options = {});
 /// The global array of which this rank read its own block. Throws ShapeError unless block has the shape of this rank's
 /// block of global_shape under spec.
 Array from_local_block(const Array& block, const Shape& global_shape, const Spec& spec);

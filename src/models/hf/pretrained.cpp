@@ -11,9 +11,9 @@
 #include "bora/ops/accumulator.h"
 #include "bora/ops/manipulation.h"
 #include "bora/ops/reductions.h"
-#include "bora/ops/sharding.h"
 #include "bora/ops/ufuncs.h"
 #include "models/hf/tensors.h"
+#include "ops/api/same_everywhere.h"
 #include "shard/api/agree.h"
 
 namespace fs = std::filesystem;
@@ -237,7 +237,7 @@ std::vector<std::string> load_pretrained(tree::Node parameters, const std::strin
     auto type = slot->leaf.get().type();
     auto spec = spec_of(slot->leaf.get());
     auto all = grown(files.read(source.parts.at(0), spec), *source.grows, type.shape[*source.grows]);
-    slot->leaf.set(with_sharding_constraint(all.astype(type.dtype), spec));
+    slot->leaf.set(ops::constrained(all.astype(type.dtype), spec));
   }
   return plan.said;
 }

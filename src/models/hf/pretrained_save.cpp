@@ -8,9 +8,9 @@
 #include "bora/nn/axes.h"
 #include "bora/ops/indexing.h"
 #include "bora/ops/manipulation.h"
-#include "bora/ops/sharding.h"
 #include "io/api/safetensors_save.h"
 #include "models/hf/tensors.h"
+#include "ops/api/same_everywhere.h"
 #include "shard/api/agree.h"
 
 namespace bora::models {
@@ -91,7 +91,7 @@ Array spread(const Array& x) {
     if (axis.second > 1) all.push_back(axis.first);
   Spec spec({all});
   spec.resize(x.shape().size());
-  return with_sharding_constraint(x, spec);
+  return ops::constrained(x, spec);
 }
 }  // namespace
 

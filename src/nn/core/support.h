@@ -3,9 +3,9 @@
 #include "bora/array/communicator.h"
 #include "bora/named/sharded.h"
 #include "bora/ops/accumulator.h"
-#include "bora/ops/sharding.h"
 #include "named/api/support.h"
 #include "nn/core/samples.h"
+#include "ops/api/same_everywhere.h"
 
 namespace bora::nn {
 using AxisList = std::vector<Axis>;
@@ -42,7 +42,7 @@ inline std::optional<Spec> spec_beside(const NamedArray& x, const NamedArray& we
 /// its part.
 inline NamedArray gathered(const NamedArray& x, const NamedArray& weight) {
   auto spec = spec_beside(x, weight);
-  return spec ? named(with_sharding_constraint(x.array(), *spec, current_mapping().gradients()), x.axes()) : x;
+  return spec ? named(ops::constrained(x.array(), *spec, current_mapping().gradients()), x.axes()) : x;
 }
 /// A product with `weight`: split along such axes here, so that its gradient is gathered here.
 inline NamedArray scattered(const NamedArray& y, const NamedArray& weight) {

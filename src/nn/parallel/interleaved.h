@@ -7,7 +7,7 @@
 #include "bora/nn/pipeline.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/ufuncs.h"
-#include "bora/ops/sharding.h"
+#include "ops/api/same_everywhere.h"
 
 namespace bora::nn::detail {
 inline Array i32_of(std::int64_t n) { return constant(n, i32); }
@@ -60,7 +60,7 @@ class Interleaved {
   Array of_all_stages(const Array& by_tick) const;
   void arguments(const Arrays& in, const Array& part, Arrays& all, Dims& at) const;
   Array placed(const Array& a, const Spec& spec) const {
-    return here().mesh ? with_sharding_constraint(a, spec) : a;
+    return here().mesh ? ops::constrained(a, spec) : a;
   }
   static std::size_t leaf(std::size_t i) { return 1 + i; }
   /// The number among a stage's inputs of a leaf or capture among in_.

@@ -7,6 +7,7 @@
 #include "bora/ops/ufuncs.h"
 #include "kernels/api/loop.h"
 #include "ops/api/blocks.h"
+#include "ops/api/same_everywhere.h"
 #include "ops/primitives/elementwise_rules.h"
 #include "bora/array/primitive.h"
 
@@ -279,6 +280,15 @@ GradientWire::GradientWire(const Wire& w, const MeshAxes& axes) : wire(w), over(
                     " have a multiple of 64 numbers up to 4096, got ", wire.block);
 }
 Array with_sharding_constraint(const Array& x, const Spec& spec, const GradientWire& gradients) {
+  return ops::placed("with_sharding_constraint", x, spec, gradients, kComparedBytes);
+}
+Array ops::placed(std::string_view what, const Array& x, const Spec& spec, const GradientWire& gradients,
+                  std::int64_t compare_up_to) {
+  auto y = constrained(x, spec, gradients);  // throws for a Spec that does not fit
+  if (is_placed_eagerly(x)) check_same_everywhere(what, x, padded(what, spec, x.shape()), compare_up_to);
+  return y;
+}
+Array ops::constrained(const Array& x, const Spec& spec, const GradientWire& gradients) {
   auto whole = ops::padded("with_sharding_constraint", spec, x.shape());
   if (!gradients.rounds() || ops::splits_over(whole, gradients.over)) return call_one(ops::Reshard{whole}, {x});
   return call_one(ops::ReshardParameter{whole, gradients.wire, gradients.over}, {x});
@@ -294,6 +304,7 @@ Array complete_gradient_like(const Array& x, const Array& like, const GradientWi
 }
 Array accumulate(const Array& total, const Array& term) { return call_one(ops::Accumulate{}, {total, term}); }
 Array to_local(const Array& x, const Spec& s) { return to_local(x, s, {}); }
+bool gives_blocks(const Primitive& p) { return as<ops::ToLocal>(p) != nullptr; }
 Type local_type(const Array& x, const Spec& s) {
   auto& mesh = this_mesh("shard_map");
   auto spec = ops::padded("shard_map", s, x.shape());
