@@ -120,6 +120,7 @@ std::string Primitive::facts() const {
   std::ostringstream o;
   for (auto& field : rules_.kind().fields(p_)) {
     if (field.name.ends_with("sizes")) continue;  // by convention fields named ..sizes hold local sizes
+    if (field.kind->program) continue;            // whoever reads facts goes through held Programs itself
     o << ' ' << field.name << '=';
     param_rules::print(o, field.in(p_), *field.kind);
   }

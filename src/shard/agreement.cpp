@@ -1,9 +1,24 @@
 #include "shard/agreement.h"
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <sstream>
+#include "compile/api/global_lines.h"
 
 namespace bora {
+namespace {
+constexpr std::uint64_t kNoText = 1469598103934665603ull;
+/// FNV-1a: the same on every rank and build.
+std::uint64_t hash_after(std::uint64_t h, std::string_view text) {
+  for (unsigned char c : text) h = (h ^ c) * 1099511628211ull;
+  return h;
+}
+std::string digits(std::uint64_t h) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(h));
+  return text;
+}
+}  // namespace
 namespace fx {
 std::string fact(const std::string& what, const std::string& value) { return what + '\t' + value + '\n'; }
 std::string facts_of(std::string_view kind, const std::vector<std::string>& values,
@@ -52,6 +67,38 @@ void check_agreement(const std::vector<std::string>& texts, std::string_view tit
   }
   fail<ShardError>(title, " differ: ", words, "; ", remedy);
 }
+const std::string& global_fingerprint(const Program& p) {
+  return p.memo.get<std::string>("global fingerprint", [&] {
+    auto h = kNoText;
+    for (auto& line : global_lines(p)) h = hash_after(h, line.words + '\n');
+    return digits(h);
+  });
+}
+void quote_global_difference(const Program& mine, Communicator& communicator, std::string_view remedy) {
+  constexpr std::string_view kWhat = "fingerprint\nthe ranks' programs differ";
+  auto same_everywhere = [&](const std::string& text) {
+    auto all = communicator.exchange(text, kWhat);
+    return std::all_of(all.begin(), all.end(), [&](auto& t) { return t == all[0]; });
+  };
+  auto lines = global_lines(mine);
+  std::size_t longest = 0;
+  for (auto& n : communicator.exchange(std::to_string(lines.size()), kWhat))
+    longest = std::max(longest, static_cast<std::size_t>(std::stoull(n)));
+  auto words = [&](std::size_t k) { return k < lines.size() ? lines[k].words : std::string("nothing more"); };
+  std::vector<std::uint64_t> first{kNoText};  // of the first k lines
+  for (std::size_t k = 0; k < longest; ++k) first.push_back(hash_after(first.back(), words(k) + '\n'));
+  std::size_t equal = 0, unequal = longest;  // so many first lines are, or are not
+  while (unequal - equal > 1) {
+    auto middle = equal + (unequal - equal) / 2;
+    (same_everywhere(digits(first[middle])) ? equal : unequal) = middle;
+  }
+  auto line = words(equal);
+  if (equal < lines.size() && lines[equal].source)
+    if (auto place = describe(*lines[equal].source); !place.empty()) line += " (" + place + ")";
+  auto what = "operation " + std::to_string(equal) + " is";
+  check_agreement(communicator.exchange(fact(what, line), kWhat), "the ranks' programs", remedy);
+  fail<ShardError>("the ranks' programs differ; ", remedy);
+}
 }  // namespace fx
 
 namespace {
@@ -65,9 +112,8 @@ OriginPtr Origin::of(std::vector<std::string> types) {
   types.erase(std::unique(types.begin(), types.end()), types.end());
   if (types.size() > kMost) types.resize(kMost);  // the same ones on every rank
   auto made = std::make_shared<Origin>();
-  made->hash_ = 1469598103934665603ull;  // FNV-1a: the same on every rank and build
-  for (auto& t : types)
-    for (unsigned char c : t + ';') made->hash_ = (made->hash_ ^ c) * 1099511628211ull;
+  made->hash_ = kNoText;
+  for (auto& t : types) made->hash_ = hash_after(made->hash_, t + ';');
   made->types_ = std::move(types);
   return made;
 }

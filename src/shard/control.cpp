@@ -23,8 +23,8 @@ bool speaks_of_blocks(const Program& p) {
            std::any_of(held.begin(), held.end(), [](auto& h) { return speaks_of_blocks(*h); });
   });
 }
-/// Before a partitioned Program runs for the first time, the ranks compare its arguments, results and collectives.
-/// Returns the arguments as compared.
+/// Before a partitioned Program runs for the first time, the ranks compare its arguments, results and collectives, and
+/// the Program that was partitioned: others may have collectives that look alike. Returns the arguments as compared.
 OriginPtr agree(const ProgramPtr& global, const ShardedProgram& made, const std::vector<Sharded>& in, const Shard& s) {
   if (s.mesh().size() == 1) return nullptr;
   auto split = [](auto& x) { return !x.spec.trivial() || !x.partial.empty(); };
@@ -46,10 +46,20 @@ OriginPtr agree(const ProgramPtr& global, const ShardedProgram& made, const std:
     });
   auto agreed = Origin::of(arguments);
   auto what = "fingerprint\na Program runs for the first time, with " + agreed->text();
-  check_agreement(
-      here().communicator->exchange(mine, what), "the ranks' programs",
+  constexpr char kEnd = '\x1d';  // behind it: the hash of the global Program
+  auto all = here().communicator->exchange(
+      mine + kEnd + (whole == Whole::own ? std::string() : global_fingerprint(*global)), what);
+  std::vector<std::string> facts, hashes;
+  for (auto& text : all) {
+    facts.push_back(text.substr(0, text.find(kEnd)));
+    hashes.push_back(text.substr(text.find(kEnd)));
+  }
+  constexpr std::string_view remedy =
       "every rank must run the same operations on arrays of the same shapes, dtypes and Specs (do their data "
-      "differ in length? is there a branch on the rank?)");
+      "differ in length? is there a branch on the rank?)";
+  check_agreement(facts, "the ranks' programs", remedy);
+  if (std::any_of(hashes.begin(), hashes.end(), [&](auto& h) { return h != hashes[0]; }))
+    quote_global_difference(*global, *here().communicator, remedy);
   return agreed;
 }
 }  // namespace
