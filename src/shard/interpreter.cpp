@@ -292,6 +292,7 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
 }
 
 Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
+  if (ops::checkpoint_name_of(*p)) return in;  // derivatives have been taken, so nothing asks for the name
   Within w(parent);
   if (auto y = deferred(p, in); y.symbolic) return {wrap(y)};
   if (!owns_any(in) && !p->traits.enters_shard) return parent->process(p, in);

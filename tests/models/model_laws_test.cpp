@@ -4,13 +4,17 @@
 #include <unistd.h>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include "bora/models/lm.h"
 #include "bora/nn/pipeline.h"
 #include "bora/optim/config.h"
+#include "bora/shard/shard.h"
 #include "bora/train/trainer.h"
+#include "compile/api/executable.h"
 #include "laws/effort.h"
 #include "models/small.h"
 #include "support/temp_folder.h"
+#include "support/throws.h"
 
 namespace fs = std::filesystem;
 namespace model_laws_test {
@@ -148,6 +152,65 @@ TEST(ModelLaws, TheSameInitialBitsAndLossesOnEveryLayout) {
       for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(got.losses[i], want.losses[i], 2e-5) << name << " step " << i;
     }
   });
+}
+/// A small model's step in one process: its losses, its operations, and the bytes of its temporaries.
+struct Step {
+  std::vector<float> losses;
+  double flops = 0;
+  std::size_t bytes = 0;
+};
+Step step_of(std::string_view type, const std::string& policy) {
+  Step r;
+  auto model = test::model_of(type, {"layers=6", "embed=32", "heads=4", "positions=8", "checkpoint=" + policy});
+  local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh& mesh) {
+    UseMapping split(layout_mappings(parse_layout("dp"), mesh.shape()).compute);
+    auto t = model->trainable(options("dp", mesh.shape()));
+    t->init(random::key(5));
+    auto batch = make_batch(rows(*model, 0, kBatch), kBatch, mesh);
+    auto step = executable(fx::local_program(t->step_program(batch), t->step_arguments(batch)));
+    r.flops = step->info().flops, r.bytes = step->info().slab_bytes;
+    for (int i = 0; i < 2; ++i) r.losses.push_back(t->step(batch).to_vector<float>()[0]);
+  });
+  return r;
+}
+TEST(ModelLaws, CheckpointPoliciesByName) {
+  for (auto& row : config::rows<Model>()) {
+    auto type = row.type;
+    std::map<std::string, Step> of;
+    for (std::string policy :
+         {"nothing", "names(attn)", "names(qkv)", "names(attn_out)", "names(mlp)", "names(mlp_out)", "names(attn, mlp)",
+          "everything", "everything_except(mlp)", "everything_except(attn)", "everything_except(attn, mlp)",
+          "everything_except(attn_out, mlp_out)"}) {
+      of[policy] = step_of(type, policy);
+      EXPECT_EQ(of[policy].losses, of["nothing"].losses) << type << " " << policy;
+    }
+    auto more_work = [&](const std::string& a, const std::string& b) {
+      EXPECT_GT(of.at(a).flops, of.at(b).flops) << type << ": " << a << " against " << b;
+    };
+    auto more_memory = [&](const std::string& a, const std::string& b) {
+      EXPECT_GT(of.at(a).bytes, of.at(b).bytes) << type << ": " << a << " against " << b;
+    };
+    for (std::string kept : {"names(qkv)", "names(attn)", "names(mlp)"}) {
+      more_work("nothing", kept);
+      more_memory(kept, "nothing");
+    }
+    more_work("names(qkv)", "names(attn)");
+    more_work("names(attn)", "names(attn, mlp)");
+    more_work("names(mlp)", "names(attn, mlp)");
+    more_memory("names(attn, mlp)", "names(attn)");
+    for (std::string left : {"everything_except(mlp)", "everything_except(attn)"}) {
+      more_work(left, "everything");
+      more_memory("everything", left);
+      more_work("everything_except(attn, mlp)", left);
+      more_memory(left, "everything_except(attn, mlp)");
+    }
+    for (std::string wrong : {"names(atn)", "everything_except(attn, mpl)"}) {
+      auto said = test::error_of<ConfigError>([&] { return step_of(type, wrong); });
+      EXPECT_NE(said.find("but no value of the function has that name; there are: attn, attn_out, mlp, mlp_out, qkv"),
+                said.npos)
+          << type << ": " << said;
+    }
+  }
 }
 TEST(ModelLaws, StagesTrainTheSameModel) {
   struct Case {

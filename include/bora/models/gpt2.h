@@ -26,7 +26,8 @@ struct Gpt2Config {
       {"positions", "tokens that the model sees at once"},
       {"mlp_ratio", "hidden units of a block's MLP are mlp_ratio * embed"},
       {"dropout", "fraction of attention's and the MLP's results dropped in training"},
-      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"},
+      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything, or values "
+                     "by name: names(attn), everything_except(mlp) .. (docs/guide.md)"},
       {"eps", "of layer norms"},
       {"hidden", "hidden units of a block's MLP; 0: mlp_ratio * embed"},
       {"activation", "of the hidden units: relu, gelu (exact), gelu_new (its tanh form), silu ... (docs/models.md)"},

@@ -6,6 +6,7 @@
 #include "bora/nn/activation.h"
 #include "bora/nn/attention.h"
 #include "bora/nn/block_seq.h"
+#include "bora/nn/checkpoint_names.h"
 #include "bora/nn/conv.h"
 #include "bora/nn/dropout.h"
 #include "bora/nn/embedding.h"

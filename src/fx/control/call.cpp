@@ -1,4 +1,6 @@
 // Call and CustomVjp under Tape and Batch; jit, checkpoint, custom_vjp on flat lists.
+#include <algorithm>
+#include "bora/fx/checkpoint.h"
 #include "compile/api/control.h"
 #include "bora/ops/contractions.h"
 #include "bora/ops/reductions.h"
@@ -66,6 +68,30 @@ Arrays run_jit(const ProgramPtr& p, Arrays in, const Mask& donated) {
   c.donated = donated;
   return call(std::move(c), in);
 }
+namespace {
+void add_names(const Program& p, std::vector<std::string>& names) {
+  for (auto& i : p.code) {
+    if (auto* name = ops::checkpoint_name_of(*i.primitive)) names.push_back(*name);
+    for (auto& held : i.primitive->programs()) add_names(*held, names);
+  }
+}
+/// Throws for a name of the policy that no value has.
+void check_names(const Program& p, Saveable keep, const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return;
+  std::vector<std::string> known;
+  add_names(p, known);
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  for (auto& name : wanted) {
+    if (std::binary_search(known.begin(), known.end(), name)) continue;
+    std::string all;
+    for (auto& k : known) all += (all.empty() ? "" : ", ") + k;
+    fail<ConfigError>("checkpoint: the policy ", remat::to_string({keep, wanted}), " lists '", name,
+                      "', but no value of the function has that name",
+                      all.empty() ? "; give it one with checkpoint_name(x, name)" : "; there are: " + all);
+  }
+}
+}  // namespace
 Arrays checkpoint_flat(const FlatFn& f, const Arrays& in, Saveable keep, const std::vector<std::string>& names) {
   auto* outer = nearest<Stage>();
   std::vector<std::string> labels;  // errors inside use the arguments' outer names
@@ -74,6 +100,7 @@ Arrays checkpoint_flat(const FlatFn& f, const Arrays& in, Saveable keep, const s
     labels.push_back(outer && outer->owns(a) ? outer->scope(a) : std::string());
   }
   auto s = stage(f, types_of(in), labels);
+  check_names(*s.program, keep, names);
   auto all = in;
   append(all, s.captures);
   return call(ops::Call{s.program, keep, names}, all);

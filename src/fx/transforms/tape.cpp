@@ -171,7 +171,39 @@ struct Joint {
   std::shared_ptr<Program> program;
   std::size_t boundary;
   std::vector<int> in, ct, out, grad;
+  std::vector<std::vector<std::string>> names = {};  // of each variable, from checkpoint_name
 };
+/// Takes the operations that name values out of the code. A value's names are also those of what it is computed from by
+/// an operation that the backward part repeats anyway, as a reshape.
+void take_names(Joint& j) {
+  auto& code = j.program->code;
+  std::vector<int> same(j.program->vars.size());  // the variable in place of each
+  for (std::size_t v = 0; v < same.size(); ++v) same[v] = static_cast<int>(v);
+  j.names.resize(same.size());
+  std::vector<Instruction> others;
+  std::size_t boundary = 0;
+  for (std::size_t k = 0; k < code.size(); ++k) {
+    auto& i = code[k];
+    for (int& v : i.in) v = same[slot_of(v)];
+    if (auto* name = ops::checkpoint_name_of(*i.primitive)) {
+      same[slot_of(i.out[0])] = i.in[0];
+      if (k < j.boundary) j.names[slot_of(i.in[0])].push_back(*name);
+      continue;
+    }
+    boundary += k < j.boundary;
+    others.push_back(std::move(i));
+  }
+  code = std::move(others);
+  j.boundary = boundary;
+  for (auto* list : {&j.out, &j.grad})
+    for (int& v : *list) v = same[slot_of(v)];
+  for (std::size_t k = boundary; k-- > 0;) {
+    auto& i = code[k];
+    if (!i.primitive->traits.recomputed) continue;
+    auto names = j.names[slot_of(i.out[0])];
+    for (int v : i.in) append(j.names[slot_of(v)], names);
+  }
+}
 Joint joint_program(const ProgramPtr& p, const Mask& wrt, Split& r) {
   Stage s(current());
   Tape tape(&s);
@@ -211,6 +243,7 @@ Joint joint_program(const ProgramPtr& p, const Mask& wrt, Split& r) {
       "a derivative rule, as the .vjp of a custom_op, used a concrete array while a Program was differentiated; give "
       "it to the operation as an input, or make it with full_of or constant");
   j.program = s.raw({});
+  take_names(j);
   return j;
 }
 /// The variables that depend on an input which varies; others are computed again rather than kept.
@@ -225,21 +258,69 @@ Mask varying(const Joint& j, const Residuals& policy) {
         for (int o : i.out) varies[slot_of(o)] = true;
   return varies;
 }
-/// Results that got a name which is not kept: they are not kept either.
-Mask excluded_by_name(const Joint& j, const Residuals& policy) {
-  Mask excluded(j.program->vars.size());
-  for (std::size_t k = j.boundary; k-- > 0 && !policy.names.empty();)
-    if (auto& i = j.program->code[k];
-        i.primitive->saved(policy.keep, {}) && !i.primitive->saved(policy.keep, policy.names))
-      excluded[slot_of(i.in[0])] = true;
-  return excluded;
+/// Adds the values of elementwise operations between two that are in the mask: those of an activation whose operand and
+/// result have a name.
+void add_between(Mask& listed, const Joint& j) {
+  auto elementwise = [](const Instruction& i) {
+    auto role = i.primitive->traits.loop;
+    return role == LoopRole::op || role == LoopRole::cast || role == LoopRole::broadcast;
+  };
+  auto behind = listed, before = listed;
+  auto& code = j.program->code;
+  for (std::size_t k = 0; k < j.boundary; ++k)
+    if (elementwise(code[k]))
+      for (int v : code[k].in)
+        if (behind[slot_of(v)]) behind[slot_of(code[k].out[0])] = true;
+  for (std::size_t k = j.boundary; k-- > 0;)
+    if (elementwise(code[k]) && before[slot_of(code[k].out[0])])
+      for (int v : code[k].in) before[slot_of(v)] = true;
+  for (std::size_t v = 0; v < listed.size(); ++v) listed[v] = listed[v] || (behind[v] && before[v]);
+}
+/// Adds the values that nothing reads but what makes those in the mask cheaply: a product to which a bias is added.
+/// They would take the memory that the mask is to save.
+void add_sources(Mask& listed, const Joint& j) {
+  Mask read(listed.size()), otherwise(listed.size());
+  for (int v : j.out) otherwise[slot_of(v)] = true;
+  for (std::size_t k = j.boundary; k-- > 0;) {
+    auto& i = j.program->code[k];
+    auto& t = i.primitive->traits;
+    bool cheap = t.loop == LoopRole::op || t.loop == LoopRole::cast || t.moves || t.recomputed;
+    bool all = true;
+    for (int v : i.out) {
+      auto at = slot_of(v);
+      listed[at] = listed[at] || (read[at] && !otherwise[at]);
+      all = all && listed[at];
+    }
+    for (int v : i.in) (cheap && all ? read : otherwise)[slot_of(v)] = true;
+  }
+}
+/// The variables with a name that the policy lists: those that it keeps, or that it does not keep.
+Mask listed_by_name(const Joint& j, const Residuals& policy) {
+  Mask listed(j.names.size());
+  auto is_listed = [&](auto& name) {
+    return std::find(policy.names.begin(), policy.names.end(), name) != policy.names.end();
+  };
+  for (std::size_t v = 0; v < listed.size(); ++v)
+    listed[v] = std::any_of(j.names[v].begin(), j.names[v].end(), is_listed);
+  if (policy.keep == Saveable::everything && !policy.names.empty()) {
+    add_between(listed, j);
+    add_sources(listed, j);
+  }
+  return listed;
+}
+/// Does the policy keep what this forward instruction gives?
+bool keeps(const Instruction& i, const Residuals& policy, const Mask& listed) {
+  bool named = std::any_of(i.out.begin(), i.out.end(), [&](int v) { return listed[slot_of(v)]; });
+  if (policy.keep != Saveable::names) return !named && i.primitive->saved(policy.keep, policy.names);
+  // What only has another shape is made again; what was sent is not.
+  return named && !(i.primitive->traits.recomputed && !i.primitive->traits.enters_shard);
 }
 /// The backward Program's instructions: those that the gradients need, back to values that are residuals.
 struct Backward {
   std::vector<Instruction> code;
   Mask live, residual;  // variables that the code reads or makes; those of the forward part that it is handed
 };
-Backward backward_part(const Joint& j, const Residuals& policy, const Mask& varies, const Mask& excluded,
+Backward backward_part(const Joint& j, const Residuals& policy, const Mask& varies, const Mask& listed,
                        const Mask& repeat) {
   auto n = j.program->vars.size();
   Backward b{{}, Mask(n), Mask(n)};
@@ -248,8 +329,7 @@ Backward backward_part(const Joint& j, const Residuals& policy, const Mask& vari
     auto& i = j.program->code[k];
     if (std::none_of(i.out.begin(), i.out.end(), [&](int v) { return b.live[slot_of(v)]; })) continue;
     bool forward = k < j.boundary;
-    bool kept = forward && varies[slot_of(i.out[0])] && !repeat[k] && !excluded[slot_of(i.out[0])] &&
-                i.primitive->saved(policy.keep, policy.names);
+    bool kept = forward && varies[slot_of(i.out[0])] && !repeat[k] && keeps(i, policy, listed);
     bool effect = forward && !policy.repeat_effects && has_effect(i);  // happens once, in the forward pass
     if (kept || effect) {
       for (int v : i.out)
@@ -267,11 +347,11 @@ Backward backward_part(const Joint& j, const Residuals& policy, const Mask& vari
 Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) {
   Split r;
   auto joint = joint_program(p, wrt, r);
-  auto varies = varying(joint, policy), excluded = excluded_by_name(joint, policy);
-  auto back = backward_part(joint, policy, varies, excluded, Mask(joint.boundary));
+  auto varies = varying(joint, policy), listed = listed_by_name(joint, policy);
+  auto back = backward_part(joint, policy, varies, listed, Mask(joint.boundary));
   if (policy.keep == Saveable::everything)
     back = backward_part(
-        joint, policy, varies, excluded,
+        joint, policy, varies, listed,
         cheap_to_repeat(*joint.program, joint.boundary, varies, back.residual, back.live, joint.in));
   Program fwd, bwd;
   bwd.vars = fwd.vars = joint.program->vars;

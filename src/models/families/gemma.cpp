@@ -35,7 +35,8 @@ struct GemmaConfig {
       {"attention_cap", "scores s of attention become cap * tanh(s / cap); 0: they stay"},
       {"final_cap", "the same for the scores of tokens"},
       {"attention_dropout", "fraction of attention's weights dropped in training"},
-      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"}};
+      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything, or values "
+                     "by name: names(attn), everything_except(mlp) .. (docs/guide.md)"}};
   std::int64_t key_heads() const { return kv_heads ? kv_heads : heads; }
   std::int64_t hidden_units() const { return hidden ? hidden : 8 * embed; }
   bool draws() const { return attention_dropout > 0; }

@@ -29,7 +29,8 @@ struct GptJConfig {
       {"embed_dropout", "fraction of the tokens' vectors dropped in training"},
       {"attention_dropout", "fraction of attention's weights dropped in training"},
       {"eps", "of layer norms"},
-      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"}};
+      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything, or values "
+                     "by name: names(attn), everything_except(mlp) .. (docs/guide.md)"}};
   std::int64_t hidden_units() const { return hidden ? hidden : 4 * embed; }
   Axis embed_axis() const { return {nn::kEmbed, embed}; }
   double words_dropout() const { return embed_dropout; }

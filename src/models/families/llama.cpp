@@ -29,7 +29,8 @@ struct LlamaConfig {
       {"theta", "base of the rotary angles"},
       {"eps", "of norms"},
       {"tied", "the output layer is the table of the tokens' vectors"},
-      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"},
+      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything, or values "
+                     "by name: names(attn), everything_except(mlp) .. (docs/guide.md)"},
       {"head_size", "numbers of a head; 0: embed / heads"},
       {"window", "a sliding layer's queries attend to so many positions, their own included; 0: to all before them"},
       {"layer_types", kLayerTypes},

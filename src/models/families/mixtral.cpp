@@ -66,7 +66,8 @@ struct MixtralConfig {
       {"theta", "base of the rotary angles"},
       {"eps", "of norms"},
       {"tied", "the output layer is the table of the tokens' vectors"},
-      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"},
+      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything, or values "
+                     "by name: names(attn), everything_except(mlp) .. (docs/guide.md)"},
       {"head_size", "numbers of a head; 0: embed / heads"},
       {"window", "queries attend to so many positions, their own included; 0: to all before them"},
       {"scaling", "frequencies of the rotary angles for more positions than pre-training had"},

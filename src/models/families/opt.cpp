@@ -41,7 +41,8 @@ struct OptConfig {
       {"attention_dropout", "fraction of attention's weights dropped in training"},
       {"layer_dropout", "probability that a step of training leaves a block out (Fan et al. 2019)"},
       {"padding", "token whose vector learns nothing where it is an input; none: each learns"},
-      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"}};
+      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything, or values "
+                     "by name: names(attn), everything_except(mlp) .. (docs/guide.md)"}};
   std::int64_t hidden_units() const { return hidden ? hidden : 4 * embed; }
   std::int64_t word_size() const { return word_embed ? word_embed : embed; }
   bool projected() const { return word_size() != embed; }

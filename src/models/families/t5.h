@@ -41,8 +41,9 @@ struct T5Config {
       {"dropout", "rate, in training; a number of a vector is dropped in all positions of a sequence"},
       {"eps", "of norms"},
       {"decoder_start", "token before the decoder's first one"},
-      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything; T5X's words: "
-                     "full (nothing), minimal (dots_no_batch)"}};
+      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything, or values "
+                     "by name: names(attn), everything_except(mlp) .. (docs/guide.md); T5X's words: full (nothing), "
+                     "minimal (dots_no_batch)"}};
   std::int64_t decoder_blocks() const { return decoder_layers ? decoder_layers : layers; }
   std::int64_t size_of_head() const { return head_size ? head_size : embed / heads; }
   std::int64_t hidden_units() const { return hidden ? hidden : (embed * 8 / 3 + 63) / 64 * 64; }

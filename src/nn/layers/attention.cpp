@@ -2,6 +2,7 @@
 #include <algorithm>
 #include "bora/named/axes.h"
 #include "bora/named/shape.h"
+#include "bora/nn/checkpoint_names.h"
 #include "bora/nn/dropout.h"
 #include "bora/nn/functions.h"
 #include "bora/nn/ring_attention.h"
@@ -13,6 +14,7 @@
 
 namespace bora::nn {
 namespace {
+using checkpoint_names::kAttn, checkpoint_names::kAttnOut, checkpoint_names::kQkv;
 AxisList all_but_last(const AxisList& axes) { return {axes.begin(), axes.end() - 1}; }
 AxisList united(AxisList a, const AxisList& b) {
   for (auto& axis : b)
@@ -120,7 +122,8 @@ NamedArray attend(const BasicAttention<c>& a, const NamedArray& x, const NamedAr
   auto axes = united(united(united(p.batch, p.position), p.many), {value_size}), order = x.axes();
   for (auto& axis : order)
     if (find_axis(a.q.in, axis.name) >= 0) axis = a.out.out.front();
-  return aligned(a.out(named(reshape(y, shape_of(axes)), axes)), order);
+  auto weighted = marked(named(reshape(y, shape_of(axes)), axes), {kAttn});
+  return marked(aligned(a.out(weighted), order), {kAttn, kAttnOut});
 }
 /// The same where the ranks of the current mapping hold parts of the sequence, in zigzag order.
 template <bool c>
@@ -137,7 +140,7 @@ NamedArray attend_in_ring(const BasicAttention<c>& a, const NamedArray& x, const
                     "; leave the mesh axis context out");
   auto y = ring_attention(queries, kv.keys, kv.values,
                           {.segments = mask.segments, .scale = a.scale, .soft_cap = a.soft_cap, .ranks = mask.zigzag});
-  return aligned(a.out(auto_sharded(y)), x.axes());
+  return marked(aligned(a.out(marked(auto_sharded(y), {kAttn})), x.axes()), {kAttn, kAttnOut});
 }
 /// Queries, keys and values of x at these positions.
 struct Projected {
@@ -148,13 +151,13 @@ template <bool c>
 Projected project(const BasicAttention<c>& a, const NamedArray& x, const std::optional<NamedArray>& positions) {
   position_of(x, "input");
   auto queries = auto_sharded(a.q(x)), keys = auto_sharded(a.k(x)), values = auto_sharded(a.v(x));
-  if (a.q_norm) queries = (*a.q_norm)(queries);
-  if (a.k_norm) keys = (*a.k_norm)(keys);
+  if (a.q_norm) queries = (*a.q_norm)(marked(queries, {kAttn}));
+  if (a.k_norm) keys = (*a.k_norm)(marked(keys, {kAttn}));
   if (a.rotary) {
     queries = (*a.rotary)(queries, positions);
     keys = (*a.rotary)(keys, positions);
   }
-  return {queries, {keys, values}};
+  return {marked(queries, {kAttn, kQkv}), {marked(keys, {kAttn, kQkv}), marked(values, {kAttn, kQkv})}};
 }
 /// x's queries for keys that are already there.
 template <bool c> NamedArray queries_of(const BasicAttention<c>& a, const NamedArray& x, const KeyValues& kv) {
@@ -164,7 +167,7 @@ template <bool c> NamedArray queries_of(const BasicAttention<c>& a, const NamedA
                    kKeyPosition, "'; make them with keys(sequence)");
   auto queries = auto_sharded(a.q(x));
   if (a.q_norm) queries = (*a.q_norm)(queries);
-  return a.rotary ? (*a.rotary)(queries, none) : queries;
+  return marked(a.rotary ? (*a.rotary)(queries, none) : queries, {kAttn, kQkv});
 }
 AttentionMask causal_or(AttentionMask mask, bool causal) {
   mask.causal = mask.causal.value_or(causal);
@@ -218,7 +221,7 @@ KeyValues BasicAttention<c>::keys(const NamedArray& sequence, const std::optiona
   KeyValues r{auto_sharded(k(at_keys(sequence))), auto_sharded(v(at_keys(values.value_or(sequence))))};
   if (k_norm) r.keys = (*k_norm)(r.keys);
   if (rotary) r.keys = (*rotary)(r.keys, arange(r.keys.axis(kKeyPosition)));
-  return r;
+  return {marked(r.keys, {kAttn, kQkv}), marked(r.values, {kAttn, kQkv})};
 }
 template <bool c>
 NamedArray BasicAttention<c>::weights(const NamedArray& x, const KeyValues& given, const AttentionMask& limits) const {

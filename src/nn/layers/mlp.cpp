@@ -1,4 +1,5 @@
 #include "bora/nn/mlp.h"
+#include "bora/nn/checkpoint_names.h"
 #include "bora/ops/manipulation.h"
 #include "nn/core/support.h"
 #include "bora/ops/indexing.h"
@@ -6,6 +7,7 @@
 #include "bora/named/operations.h"
 
 namespace bora::nn {
+using checkpoint_names::kMlpOut;
 Mlp Mlp::init(const Axis& embed, const Axis& hidden, const Array& key, const LinearOptions& up,
               const LinearOptions& down, Activation activation) {
   auto keys = random::split<2>(key);
@@ -18,9 +20,10 @@ Mlp Mlp::gated(const Axis& embed, const Axis& hidden, const Array& key, const Li
           Linear::init(hidden, embed, keys[2], down), activation};
 }
 NamedArray Mlp::operator()(const NamedArray& x, const std::optional<Array>& key) const {
-  auto hidden = gate ? auto_sharded(activate(activation, (*gate)(x)) * up(x))
-                     : activate(activation, auto_sharded(up(x)));
-  return down(dropout.along(hidden, kPosition, key));
+  auto one = [](const NamedArray& v) { return marked(v, {checkpoint_names::kMlp}); };
+  auto hidden = gate ? auto_sharded(activate(activation, one((*gate)(x))) * one(up(x)))
+                     : activate(activation, one(auto_sharded(up(x))));
+  return marked(down(one(dropout.along(hidden, kPosition, key))), {checkpoint_names::kMlp, kMlpOut});
 }
 DeepMlp DeepMlp::init(const Axes& in, const Axes& out, const Axis& width, std::int64_t depth, const Array& key,
                       const DeepMlpInit& o) {
@@ -41,10 +44,10 @@ NamedArray DeepMlp::operator()(const NamedArray& x) const {
   check<ValueError>(!layers.empty(), "DeepMlp: it has no layers; make it with DeepMlp::init");
   auto y = x;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    y = layers[i](y);
-    if (i + 1 < layers.size()) y = activate(activation, auto_sharded(y));
+    y = marked(layers[i](y), {checkpoint_names::kMlp});
+    if (i + 1 < layers.size()) y = marked(activate(activation, auto_sharded(y)), {checkpoint_names::kMlp});
   }
-  return activate(final_activation, y);
+  return marked(activate(final_activation, y), {checkpoint_names::kMlp, kMlpOut});
 }
 
 template <> std::vector<LayerSample> samples<"Mlp">() {

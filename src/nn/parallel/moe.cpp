@@ -1,4 +1,5 @@
 #include "bora/nn/moe.h"
+#include "bora/nn/checkpoint_names.h"
 #include "bora/ops/contractions.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/indexing.h"
@@ -6,6 +7,7 @@
 #include "bora/ops/nn.h"
 #include "bora/ops/reductions.h"
 #include "bora/ops/sorting.h"
+#include "bora/ops/transform.h"
 #include "bora/ops/ufuncs.h"
 #include "ops/api/primitives.h"
 #include "nn/core/position_parts.h"
@@ -122,15 +124,16 @@ std::pair<NamedArray, RouterReport> Moe::reported(const NamedArray& input, const
   };
   RaggedDotOptions first;
   if (stacks > 1) first.first_group = iota({stacks}, 0) * constant(each, i32);
-  auto sizes = per_stack(r.sizes), sorted = per_stack(taken(rows, r.token));
-  auto times = [&](const Array& a, const Array& w) { return ragged_dot(a, w, sizes, first); };
+  auto mlp = [](const Array& a) { return checkpoint_name(a, std::string(checkpoint_names::kMlp)); };
+  auto sizes = per_stack(r.sizes), sorted = per_stack(mlp(taken(rows, r.token)));
+  auto times = [&](const Array& a, const Array& w) { return mlp(ragged_dot(a, w, sizes, first)); };
   auto nameless = [](const Array& a) {
     AxisList axes;
     for (std::int64_t d = 0; d < a.ndim(); ++d) axes.push_back({"dim" + std::to_string(d), a.shape(d)});
     return NamedArray(a, axes);
   };
-  auto h = activate(activation, nameless(times(sorted, stack(gate, embed, hidden)))).array() *
-           times(sorted, stack(up, embed, hidden));
+  auto h = mlp(activate(activation, nameless(times(sorted, stack(gate, embed, hidden)))).array() *
+               times(sorted, stack(up, embed, hidden)));
   auto y = times(h, stack(down, hidden, embed));
   if (stacks > 1) y = sum(y, 0);  // of one number and zeros
   auto back = reshape(taken(y, r.place), with(r.weights.shape(), {embed.size})).astype(real_accumulator(x.dtype()));
@@ -138,7 +141,8 @@ std::pair<NamedArray, RouterReport> Moe::reported(const NamedArray& input, const
   if (tokens.empty()) out = squeeze(out, 0);
   auto axes = tokens;
   axes.push_back(embed);
-  auto result = scattered(broadcast_to(NamedArray(out, axes), Axes(input.axes())), down);
+  auto result = marked(scattered(broadcast_to(NamedArray(out, axes), Axes(input.axes())), down),
+                       {checkpoint_names::kMlp, checkpoint_names::kMlpOut});
 
   auto with_experts = tokens;
   with_experts.push_back(experts);

@@ -125,11 +125,12 @@ struct Name {
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
-  bool saved(Saveable, const std::vector<std::string>& names) const;
   Factors factors(const Types&) const;
   Name lift(std::int64_t) const;
   static Samples<Name> samples();
 };
+/// The name that p gives its operand for checkpoint policies; null if p is no Name.
+const std::string* checkpoint_name_of(const Primitive& p);
 /// Its inputs. Nothing computed from them is merged with the same computation elsewhere, folded to a constant, or moved
 /// out of a loop. Removed after those passes: kernels fuse across it.
 struct OptimizationBarrier {

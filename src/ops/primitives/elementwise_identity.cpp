@@ -20,9 +20,9 @@ StopGradient StopGradient::lift(std::int64_t) const { return *this; }
 /// Integers: the derivative is defined as zero, which finite differences would contradict.
 Samples<StopGradient> StopGradient::samples() { return {{{}, {random_values({2, 3}, -4, 4, 1, i32)}}}; }
 
-bool Name::saved(Saveable keep, const std::vector<std::string>& names) const {
-  bool named = std::find(names.begin(), names.end(), label) != names.end();
-  return keep == Saveable::everything ? !named : keep == Saveable::names && named;
+const std::string* checkpoint_name_of(const Primitive& p) {
+  auto* name = as<Name>(p);
+  return name ? &name->label : nullptr;
 }
 Type Name::infer(const Types& in) const { return in[0]; }
 void Name::eval(Inputs in, Outputs out) const { copy_bytes(in[0], out[0]); }
