@@ -2,6 +2,7 @@
 // transformations.
 #include <array>
 #include "laws/laws.h"
+#include "support/throws.h"
 
 namespace bora::laws::mesh_test {
 namespace {
@@ -100,6 +101,24 @@ TEST(MeshReports, CountBothBranches) {
     EXPECT_NE(text.find("3 x all_reduce"), std::string::npos) << text;
     EXPECT_EQ(text.find("0 x"), std::string::npos) << text;
   });
+}
+TEST(MeshReports, ExplainFunctionsThatMakeOrCloseOverArrays) {
+  auto reported = [](bool on_mesh) {
+    auto x = rnd({8, 3}, 1), w = rnd({3, 2}, 2);
+    if (on_mesh) x = with_sharding_constraint(x, Spec{"data"}), w = with_sharding_constraint(w, Spec{none, "data"});
+    auto rows = [](const Array& a) { return take(a, array({0, 3, 5}), 0); };
+    auto product = [&](const Array& a) { return sum(matmul(a, w)); };
+    for (auto& text : {explain(rows, x), explain(jit(rows), x), explain(product, x), explain(jit(product), x),
+                       explain(jit(grad(product)), x)})
+      EXPECT_NE(text.find("inputs "), std::string::npos) << text;
+    EXPECT_EQ(explain(product, x), explain(jit(product), x));
+    auto staged = jit(rows);
+    EXPECT_NO_THROW((void)explain_program(program_of(staged, x), staged.inputs(x)));
+    EXPECT_NO_THROW((void)fx::local_program(program_of(staged, x), staged.inputs(x)));
+    if (on_mesh) EXPECT_MESSAGE(TraceError, (void)explain_program(program_of(staged, x), {x}), "jit(f).inputs");
+  };
+  reported(false);
+  local_mesh({{"data", 2}}, [&](const Mesh&) { reported(true); });
 }
 }  // namespace
 }  // namespace bora::laws::mesh_test

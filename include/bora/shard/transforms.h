@@ -59,6 +59,7 @@ auto shard_map(F f, const Mesh& mesh, const InSpecs& in, const Specs& out, const
 /// The work of step(args...) on this rank: bytes by kind, collectives with bytes and axes, the steps with the
 /// operations fused into each; for an operand that another loop makes or reads too, why the two are not one.
 template <class F, class... A> std::string explain(const F& step, const A&... args) {
-  return explain_program(program_of(step, args...), fx::pack(args...));
+  if constexpr (fx::is_jitted<F>) return explain_program(step.program(args...), step.inputs(args...));
+  else return explain(jit(step), args...);
 }
 }  // namespace bora
