@@ -18,6 +18,7 @@ struct TypeValue final : Value {
 }  // namespace
 
 Arrays TypesOnly::process(const PrimitivePtr& p, const Arrays& in) {
+  communicated = communicated || p->traits.collective;
   Arrays out;
   for (auto& t : p->infer(types_of(in))) out.push_back(value(t));
   return out;

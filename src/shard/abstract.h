@@ -10,6 +10,7 @@ class TypesOnly final : public Interpreter {
   TypesOnly() : Interpreter(eval_interpreter()) {}
   Arrays process(const PrimitivePtr&, const Arrays&) override;
   Array value(const Type&) const;
+  bool communicated = false;  // an operation would have
 };
 /// For a rank whose mesh has no others: they are taken to say what this one says.
 class NoOthers final : public Communicator {

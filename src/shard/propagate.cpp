@@ -68,6 +68,7 @@ class Propagation {
   }
   /// Backward: what each value is wanted in.
   void backward(const std::vector<Result>& results) {
+    Within w(&types_);  // bodies are partitioned for their Specs alone: ranks compare nothing
     for (std::size_t k = 0; k < p_.out.size(); ++k) want(p_.out[k], results[k].spec.value_or(has(p_.out[k])));
     for (auto k = p_.code.size(); k-- > 0;) visit(p_.code[k], edits_[k]);
   }
@@ -222,17 +223,19 @@ class Propagation {
     if (i.out.empty() || made_[at(i.out[0])] == has(i.out[0])) return;
     add(saved_, cost_of(i), 1 / parts(has(i.out[0])) - 1 / parts(made_[at(i.out[0])]));
   }
-  /// The inverse reshape carries the wish back.
+  /// The inverse reshape carries the wish back, unless a block would be made of rows of other ranks.
   void reshape(const Instruction& i, Edit& e) {
+    types_.communicated = false;
     auto moved = [&](int from, int to, const Spec& spec) {
-      Within w(&types_);
       Sharded x{types_.value({on_types_.local_shape(p_.vars[at(from)].shape, spec), p_.vars[at(from)].dtype}),
                 p_.vars[at(from)], spec};
       return ops::Reshape{p_.vars[at(to)].shape}.shard({x}, on_types_)->front().spec;
     };
     auto spec = sliced(has_[at(i.in[0])], moved(i.out[0], i.in[0], wished(i.out[0])));
+    auto made = moved(i.in[0], i.out[0], spec);
+    if (types_.communicated) return as_is(i);
     take(i, e, 0, spec);
-    made_[at(i.out[0])] = moved(i.in[0], i.out[0], spec);
+    made_[at(i.out[0])] = made;
     save(i);
   }
   void draw(const Instruction& i, Edit& e) {
