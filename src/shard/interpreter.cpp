@@ -17,7 +17,7 @@
 namespace bora {
 namespace {
 struct ShardValue final : Value {
-  Sharded x;
+  mutable Sharded x;  // an eager symbolic value stays made once its reader needs it whole
   const Shard* shard;
   struct Made {
     Spec target;
@@ -36,6 +36,7 @@ struct ShardValue final : Value {
     check<TraceError>(alive && alive->id == owner, describe(),
                       " is a sharded value that was used after its mesh had ended");
     Within w(shard->parent);
+    if (x.symbolic) x = shard->real(x);
     About about([this] { return Origin::joined({origin, Origin::of({bora::describe(x)})}); });
     return shard->reshard(x, Spec::replicated(x.spec.size())).local.concrete();
   }
@@ -330,8 +331,13 @@ Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
   std::optional<std::vector<Sharded>> out;
   if (p->traits.has_shard) {
     auto operands = v;
-    if (!p->traits.takes_symbolic)
-      for (auto& x : operands) x = real(x);
+    auto& t = p->traits;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      // What a jitted function or a loop is given again and again is made once.
+      if (eager() && v[i].symbolic && (t.holds || t.blocks || !t.takes_symbolic))
+        operands[i] = static_cast<const ShardValue*>(in[i].get())->x = real(v[i]);
+      else if (!t.takes_symbolic) operands[i] = real(v[i]);
+    }
     out = p->shard(operands, *this);
   }
   if (!out) {

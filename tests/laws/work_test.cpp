@@ -174,6 +174,26 @@ TEST(Work, ColumnsOfARightSideStaySplit) {
     }
   });
 }
+/// A draw that a jitted function, a loop or its reader needs whole is made once, not at every call.
+TEST(Work, OfAnEagerDrawThatIsReadWholeIsDoneOnce) {
+  local_mesh({{"data", 2}}, [&](const Mesh&) {
+    auto k = random::key(7);
+    auto one_buffer = [](const Array& x) {
+      auto first = x.concrete(), second = x.concrete();  // both live
+      return first.bytes() == second.bytes();
+    };
+    EXPECT_TRUE(one_buffer(random::normal(k, {96, 64})));
+    auto given = random::normal(k, {96, 64});
+    auto f = jit([](const Array& x) { return sum(x * 2); });
+    auto first = f(given).item<float>();
+    EXPECT_EQ(spec_of(given), Spec::replicated(2));
+    EXPECT_EQ(f(given).item<float>(), first);
+    EXPECT_TRUE(one_buffer(given));
+    auto rows = random::normal(k, {96, 64});
+    auto carried = scan([](const Array& c, const Array& r) { return std::pair{c + r, none}; }, zeros({64}), rows).first;
+    close(gathered({carried}), {sum(random::normal(k, {96, 64}).concrete(), {0})}, 1e-5, "scan");
+  });
+}
 /// Eager draws and arrays of one number are made at the split that they are wanted in.
 TEST(Work, OfEagerDrawsIsDoneOnce) {
   auto k = random::key(7);
