@@ -40,7 +40,6 @@ Spec sliced(const Sharded& x, const Spec& want) {
 bool same(const std::vector<Sharded>& x) {
   return std::all_of(x.begin(), x.end(), [&](auto& y) { return y.spec == x[0].spec; });
 }
-bool contains(const Dims& d, std::int64_t label) { return std::find(d.begin(), d.end(), label) != d.end(); }
 
 /// The Spec that a result is wanted in, if not as it comes; does the Program itself place it there?
 struct Result {
@@ -168,12 +167,13 @@ class Propagation {
     if (!f) return as_is(i);
     auto splits = splits_of(*f, in);
     auto labelled = [&](std::int64_t label) {
-      return label != kNone && std::any_of(f->in.begin(), f->in.end(), [&](auto& d) { return contains(d, label); });
+      return label != kNone &&
+             std::any_of(f->in.begin(), f->in.end(), [&](auto& d) { return ops::contains(d, label); });
     };
     if (i.primitive->traits.has_shard)  // its rule is for operands that are split where factors cannot say how
       for (std::size_t j = 0; j < in.size(); ++j)
         for (std::size_t d = 0; d < in[j].spec.size(); ++d) {
-          auto in_result = [&](auto& o) { return f->in[j][d] != kNone && contains(o, f->in[j][d]); };
+          auto in_result = [&](auto& o) { return f->in[j][d] != kNone && ops::contains(o, f->in[j][d]); };
           if ((!in[j].spec[d].empty() && std::none_of(f->out.begin(), f->out.end(), in_result)) ||
               !in[j].partial.empty())
             return as_is(i);

@@ -99,9 +99,8 @@ Sharded Shard::deferred(const PrimitivePtr& p, const Arrays& in) const {
   std::int64_t size = 0;
   for (auto& a : in) {
     auto x = view(a);
-    if (!x.symbolic && a.size() != 1) return {};
-    if (x.symbolic && !x.spec.trivial()) return {};
-    if (!x.partial.empty()) return {};
+    if (!x.symbolic && a.size() != 1 && !source) return {};  // a draw may have many keys
+    if (!x.spec.trivial() || !x.partial.empty()) return {};
     length += x.symbolic ? x.symbolic->length : 0;
     size += x.symbolic ? x.symbolic->size : a.size();
   }

@@ -201,6 +201,7 @@ TEST(Work, OfEagerDrawsIsDoneOnce) {
   auto draw = [&] { return random::normal(k, shape) * 0.02; };
   auto noisy = [&](const Array& x) { return x + random::normal(k, shape) * 2; };
   auto x = rnd(shape, 1).astype(f32), want = draw(), sum_of = noisy(x);
+  auto of_keys = vmap([](const Array& one) { return random::normal(one, {64}); })(random::split(k, 96));
   for (auto& axes : meshes())
     local_mesh(axes, [&](const Mesh& mesh) {
       for (auto& spec : all_specs(mesh.shape(), 2)) {
@@ -208,6 +209,8 @@ TEST(Work, OfEagerDrawsIsDoneOnce) {
         EXPECT_EQ(spec_of(drawn), spec);
         EXPECT_EQ(local_block(drawn).block.shape(), local_type(drawn).shape);
         close(gathered({drawn, draw(), noisy(shard(x, spec))}), {want, want, sum_of}, 0, name(axes) + to_string(spec));
+        auto rows = vmap([](const Array& one) { return random::normal(one, {64}); })(random::split(k, 96));
+        close(gathered({with_sharding_constraint(rows, spec)}), {of_keys}, 0, "a draw of many keys");
         auto twice = draw();
         close(gathered({with_sharding_constraint(twice, spec), twice, exp(twice) * twice}),
               {want, want, exp(want) * want}, 1e-6, "two readers");

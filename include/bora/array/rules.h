@@ -69,7 +69,7 @@ class ShardRules {
  public:
   virtual ~ShardRules() = default;
   virtual const MeshShape& mesh() const = 0;
-  /// May results stay symbolic until they are needed? Eager values may not: users print, capture and keep them.
+  /// May rows that move wait until their block is needed, so that moves compose? Only in Programs.
   virtual bool defers() const { return false; }
   virtual int rank() const = 0;
   /// x moved to `spec`. Pending sums over axes outside `keep` are completed: reduce_scatter where spec asks for that
