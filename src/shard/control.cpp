@@ -1,6 +1,7 @@
 // Control primitives under Shard: the held Program is run again under Shard over a new Stage, which gives the local
 // one.
 #include <algorithm>
+#include <utility>
 #include "bora/array/communicator.h"
 #include "bora/base/fields.h"
 #include "compile/api/control.h"
@@ -112,11 +113,14 @@ ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in
   for (auto& f : force) key += " >" + (f ? describe(*f) : std::string());
   auto r = p->memo.get<ShardedProgram>(key, [&] {
     auto first = partitioned(*p, in, outer, force);
+    first.global = p;
+    first.placed = first.values;
     if (draft) return first;
     auto q = propagate(p, *first.values, outer, force);
     if (q == p) return first;
     auto second = partitioned(*q, in, outer, force);
-    second.values = first.values;
+    second.global = q;
+    second.placed = std::exchange(second.values, first.values);
     return second;
   });
   // With the ranks of this mesh: another one of its shape, or an abstract one, has compared nothing with them.

@@ -59,6 +59,8 @@ class Shard final : public Interpreter, public ShardRules {
   const bool eager_;
   mutable OriginPtr noted_;
 };
+/// Does an element of the result come from those of the operands at its place alone?
+bool is_elementwise(const Primitive&);
 /// The draw whose result is split so, and the Spec of its keys.
 std::pair<Spec, PrimitivePtr> drawn_at(const Primitive& draw, const Spec& spec);
 namespace fx {
@@ -66,6 +68,8 @@ struct ShardedProgram {
   ProgramPtr program;
   std::vector<Sharded> out;  // local is empty
   std::shared_ptr<const std::vector<Sharded>> values = {};  // of global variables, before Specs flowed back
+  ProgramPtr global = {};  // the global Program with the reshards that Specs which flow back put there
+  std::shared_ptr<const std::vector<Sharded>> placed = {};  // of its variables
   OriginPtr agreed = {};     // its arguments' types, as the ranks compared them
 };
 using Forced = std::vector<std::optional<Sharded>>;  // outputs whose Spec and pending sums are given

@@ -4,9 +4,7 @@
 #include <sstream>
 #include "bora/array/communicator.h"
 #include "bora/base/parallel.h"
-#include "bora/base/text.h"
 #include "compile/api/control.h"
-#include "compile/api/executable.h"
 #include "bora/shard/abstract.h"
 #include "ops/api/blocks.h"
 #include "ops/api/same_everywhere.h"
@@ -313,20 +311,4 @@ ProgramPtr local_program(const ProgramPtr& p, const Arrays& in) {
   return shard_program(p, v, *s).program;
 }
 }  // namespace fx
-
-std::string explain_program(const ProgramPtr& p, const Arrays& in) {
-  auto local = fx::local_program(p, in);
-  auto e = executable(local);
-  auto& i = e->info();
-  std::ostringstream o;
-  if (auto* s = nearest<Shard>()) o << "mesh " << to_string(s->mesh()) << ", rank " << s->rank() << "\n";
-  o << "inputs " << bytes_text(static_cast<std::int64_t>(i.input_bytes)) << ", outputs "
-    << bytes_text(static_cast<std::int64_t>(i.output_bytes)) << ", temporaries "
-    << bytes_text(static_cast<std::int64_t>(i.slab_bytes)) << ", " << i.flops / 1e9 << " GFLOP, " << i.kernels
-    << " kernels (" << i.fused << " fused)\n";
-  for (auto& c : i.collective_uses)
-    o << "  " << c.times << " x " << c.what << ", " << bytes_text(static_cast<std::int64_t>(c.bytes)) << " each\n";
-  o << e->explain();
-  return o.str();
-}
 }  // namespace bora

@@ -18,11 +18,11 @@ bool is_source(const Primitive& p, const Arrays& in) {
   auto* bits = as<ops::RandomBits>(p);
   return bits ? bits->spec.trivial() && in.size() == 1 : p.traits.loop == LoopRole::broadcast && in[0].ndim() == 0;
 }
+}  // namespace
 bool is_elementwise(const Primitive& p) {
   auto role = p.traits.loop;
   return role == LoopRole::op || role == LoopRole::cast || role == LoopRole::bitcast || role == LoopRole::broadcast;
 }
-}  // namespace
 
 std::pair<Spec, PrimitivePtr> drawn_at(const Primitive& draw, const Spec& spec) {
   auto& bits = *as<ops::RandomBits>(draw);

@@ -102,6 +102,31 @@ TEST(MeshReports, CountBothBranches) {
     EXPECT_EQ(text.find("0 x"), std::string::npos) << text;
   });
 }
+/// Every value that is split stands there once with a reason, those inside of loops, branches and calls as well.
+TEST(MeshReports, ExplainSaysWhereASpecComesFrom) {
+  auto x = rnd({8, 3}, 1);
+  local_mesh({{"data", 2}}, [&](const Mesh&) {
+    auto split = with_sharding_constraint(x, Spec{"data"});
+    auto reasons = [&](const auto& f, std::vector<std::string> wanted) {
+      auto text = explain(f, split);
+      auto at = text.find("splits, and where they come from:\n");
+      ASSERT_NE(at, std::string::npos) << text;
+      for (auto& w : wanted) EXPECT_NE(text.find(w, at), std::string::npos) << w << " is not in\n" << text;
+    };
+    reasons([](const Array& a) { return sin(a) + 1; },
+            {"%0 f64[8, 3]{data, -} as it is given", "{data, -} = sin (mesh_test.cpp", "follows %0"});
+    reasons([](const Array& a) { return a + exp(iota({8, 3}, 0, f64)); }, {"= exp (", "as add (", " wants it"});
+    reasons([](const Array& a) { return with_sharding_constraint(a + 1, Spec{none, "data"}); }, {", by constraint"});
+    reasons([](const Array& a) { return sum(a, {0}); }, {"f64[3]{-} +data = reduce ("});
+    reasons([](const Array& a) {
+      return fori_loop(0, 3, [](const Array&, const Array& c) { return sin(c); }, a);
+    }, {"inside, %0 .. counted anew", "    %2 f64[8, 3]{data, -} = sin ("});
+    reasons([](const Array& a) {
+      return cond(sum(a) > 0, [](const Array& b) { return tanh(b); }, [](const Array& b) { return cos(b); }, a);
+    }, {"= tanh (", "= cos ("});
+    EXPECT_EQ(explain([](const Array& a) { return sin(a); }, x).find("splits, and"), std::string::npos);
+  });
+}
 TEST(MeshReports, ExplainFunctionsThatMakeOrCloseOverArrays) {
   auto reported = [](bool on_mesh) {
     auto x = rnd({8, 3}, 1), w = rnd({3, 2}, 2);
