@@ -1,6 +1,7 @@
 #include "bora/array/mesh.h"
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 #include <unordered_set>
 #include "bora/array/communicator.h"
 #include "bora/base/error.h"
@@ -62,6 +63,11 @@ bool MeshShape::has(AxisName a) const {
   return std::any_of(axes.begin(), axes.end(), [&](auto& x) { return x.first == a; });
 }
 namespace {
+std::string shares_text(const std::vector<std::int64_t>& shares) {  // "3:3:2:1"
+  std::string r;
+  for (auto s : shares) r += (r.empty() ? "" : ":") + std::to_string(s);
+  return r;
+}
 [[noreturn]] void no_axis(const MeshShape& m, AxisName a) {
   check<ShardError>(!MeshAxes(std::vector{a}).open(), "`unconstrained` says nothing about a dimension, so that it is "
                     "no place for an array: only with_sharding_constraint takes it; use none or mesh axes here");
@@ -101,8 +107,105 @@ std::vector<int> MeshShape::group(int rank, const MeshAxes& m) const {
 }
 std::string to_string(const MeshShape& m) {
   std::string r;
-  for (auto& a : m.axes) r += (r.empty() ? "" : ",") + a.first.str() + "=" + std::to_string(a.second);
+  for (auto& [axis, size] : m.axes) {
+    r += (r.empty() ? "" : ",") + axis.str() + "=" + std::to_string(size);
+    if (!m.equal(MeshAxes(std::vector{axis}))) r += "(" + shares_text(m.shares_of(axis)) + ")";
+  }
   return r;
+}
+
+// ---- blocks ---------------------------------------------------------------------------------------------------------
+namespace {
+using Wide = __int128;
+constexpr std::int64_t kMost = std::int64_t{1} << 62;  // of all sums: times a dimension they fit into 127 bits
+const std::vector<std::int64_t>* sums_of(const MeshShape& m, AxisName axis) {
+  for (auto& s : m.shares)
+    if (s.first == axis) return &s.second;
+  return nullptr;
+}
+}  // namespace
+BlockRange MeshShape::block(std::int64_t n, const MeshAxes& of, std::int64_t part) const {
+  if (equal(of)) return equal_block(n, parts(of), part);
+  // Of the axes seen so far, from the innermost one: where the part begins, its width, and their sum of all.
+  Wide begin = 0, width = 1, all = 1;
+  for (auto k = of.size(); k-- > 0;) {
+    auto size = axis_size(of[k]);
+    auto i = part % size;
+    part /= size;
+    auto* sums = sums_of(*this, of[k]);
+    auto before = sums ? (*sums)[static_cast<std::size_t>(i)] : i;
+    auto own = sums ? (*sums)[static_cast<std::size_t>(i) + 1] - before : 1;
+    begin = before * all + own * begin;
+    width *= own;
+    all *= sums ? sums->back() : size;
+  }
+  return {static_cast<std::int64_t>(n * begin / all), static_cast<std::int64_t>(n * (begin + width) / all)};
+}
+BlockRange MeshShape::block_of_rank(std::int64_t n, const MeshAxes& of, int rank) const {
+  return block(n, of, part(rank, of));
+}
+int MeshShape::owner(std::int64_t n, const MeshAxes& of, std::int64_t element) const {
+  auto count = parts(of);
+  if (equal(of)) return static_cast<int>(((element + 1) * count - 1) / n);
+  int low = 0, high = count - 1;  // the first part that ends behind the element
+  while (low < high) {
+    auto middle = low + (high - low) / 2;
+    if (block(n, of, middle).end > element) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+std::int64_t MeshShape::most(std::int64_t n, const MeshAxes& of) const {
+  Wide width = 1, all = 1;
+  for (auto& a : of) {
+    auto each = shares_of(a);
+    width *= *std::max_element(each.begin(), each.end());
+    all *= std::accumulate(each.begin(), each.end(), std::int64_t{0});
+  }
+  return static_cast<std::int64_t>((n * width + all - 1) / all);
+}
+bool MeshShape::equal(const MeshAxes& of) const {
+  return shares.empty() || std::none_of(of.begin(), of.end(), [&](auto& a) { return sums_of(*this, a); });
+}
+bool MeshShape::cuts_evenly(std::int64_t n, const MeshAxes& of) const {
+  auto count = parts(of);
+  if (n % count != 0) return false;
+  for (int p = 0; p < count && !equal(of); ++p)
+    if (block(n, of, p).size() != n / count) return false;
+  return true;
+}
+std::vector<std::int64_t> MeshShape::shares_of(AxisName axis) const {
+  auto n = static_cast<std::size_t>(axis_size(axis));
+  auto* sums = sums_of(*this, axis);
+  std::vector<std::int64_t> r(n, 1);
+  for (std::size_t i = 0; sums && i < n; ++i) r[i] = (*sums)[i + 1] - (*sums)[i];
+  return r;
+}
+void MeshShape::set_shares(AxisName axis, const std::vector<int>& each) {
+  auto n = axis_size(axis);
+  std::erase_if(shares, [&](auto& s) { return s.first == axis; });
+  if (each.empty()) return;
+  auto text = [&] { return shares_text({each.begin(), each.end()}); };
+  check<ConfigError>(each.size() == static_cast<std::size_t>(n), "mesh: axis '", axis.str(), "' has ", n, " rank",
+                     n == 1 ? "" : "s", ", but ", each.size(), " share", each.size() == 1 ? "" : "s", " (", text,
+                     "); give one for each of its ranks, or none");
+  for (auto s : each)
+    check<ConfigError>(s >= 1, "mesh: the shares of axis '", axis.str(), "' are ", text, "; each must be 1 or more");
+  int common = 0;
+  for (auto s : each) common = std::gcd(common, s);
+  std::vector<std::int64_t> sums{0};
+  for (auto s : each) sums.push_back(sums.back() + s / common);
+  if (sums.back() == n) return;
+  Wide all = sums.back();
+  for (auto& [other, size] : axes)
+    if (auto* others = sums_of(*this, other); !(other == axis)) all *= others ? others->back() : size;
+  check<ConfigError>(all <= kMost, "mesh: with the shares ", text, " of axis '", axis.str(), "' the sums of all ",
+                     "axes multiply to more than 2^62; give smaller numbers");
+  auto place = [&](AxisName a) {
+    return std::find_if(axes.begin(), axes.end(), [&](auto& x) { return x.first == a; });
+  };
+  auto at = std::find_if(shares.begin(), shares.end(), [&](auto& s) { return place(s.first) > place(axis); });
+  shares.insert(at, {axis, std::move(sums)});
 }
 
 Here& here() {

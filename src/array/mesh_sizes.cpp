@@ -35,7 +35,11 @@ std::int64_t MeshSizes::ranks() const {
 }
 std::string to_string(const MeshSizes& m) {
   std::string r;
-  for (auto& a : m) r += (r.empty() ? "" : ",") + a.name + "=" + std::to_string(a.size);
+  for (auto& a : m) {
+    r += (r.empty() ? "" : ",") + a.name + "=" + std::to_string(a.size);
+    for (std::size_t i = 0; i < a.shares.size(); ++i) r += (i ? ":" : "(") + std::to_string(a.shares[i]);
+    if (!a.shares.empty()) r += ")";
+  }
   return r;
 }
 void check_axes(const MeshSizes& axes) {
@@ -58,6 +62,7 @@ MeshShape mesh_shape(const MeshSizes& axes, int ranks) {
                      " rank", known == 1 ? "" : "s", ", but the job has ", ranks);
   MeshShape m;
   for (auto& a : axes) m.axes.emplace_back(AxisName(a.name), a.size == -1 ? static_cast<int>(ranks / known) : a.size);
+  for (auto& a : axes) m.set_shares(AxisName(a.name), a.shares);
   return m;
 }
 }  // namespace bora

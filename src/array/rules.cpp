@@ -9,15 +9,15 @@ SplitLog*& split_log() {
 }
 std::int64_t block_size(std::int64_t n, const MeshAxes& axes, const MeshShape& mesh, int rank) {
   if (auto* log = split_log()) log->add({n, {}, axes});
-  return block_of(n, mesh.parts(axes), mesh.part(rank, axes)).size();
+  return mesh.block_of_rank(n, axes, rank).size();
 }
 Dims part_sizes(std::int64_t n, const MeshAxes& within, const MeshAxes& axes, const MeshShape& mesh, int rank) {
   auto all = within;
   all.append(axes);
   if (auto* log = split_log()) log->add({n, {}, all}), log->add({n, within, axes});
-  auto inner = mesh.parts(axes), outer = mesh.parts(all), first = mesh.part(rank, within) * inner;
+  auto inner = mesh.parts(axes), first = mesh.part(rank, within) * inner;
   Dims r;
-  for (int k = 0; k < inner; ++k) r.push_back(block_of(n, outer, first + k).size());
+  for (int k = 0; k < inner; ++k) r.push_back(mesh.block(n, all, first + k).size());
   return r;
 }
 void SplitLog::add(const Split& s) {
@@ -27,10 +27,11 @@ std::vector<std::int64_t> SplitLog::sizes(const MeshShape& mesh, int rank) const
   std::vector<std::int64_t> r;
   for (auto& s : splits) {
     auto parts = s.within.empty() ? 0 : mesh.parts(s.axes);
-    auto outer = mesh.parts(s.within) * mesh.parts(s.axes);
-    if (parts == 0) r.push_back(block_of(s.n, outer, mesh.part(rank, s.axes)).size());
+    auto all = s.within;
+    all.append(s.axes);
+    if (parts == 0) r.push_back(mesh.block_of_rank(s.n, all, rank).size());
     for (int k = 0, first = mesh.part(rank, s.within) * parts; k < parts; ++k)
-      r.push_back(block_of(s.n, outer, first + k).size());
+      r.push_back(mesh.block(s.n, all, first + k).size());
   }
   return r;
 }
@@ -67,7 +68,7 @@ Shape ShardRules::local_shape(const Shape& s, const Spec& spec) const {
 bool ShardRules::same_blocks(std::int64_t n, std::int64_t m, const MeshAxes& axes) const {
   auto p = mesh().parts(axes);
   for (int b = 1; b < p; ++b)
-    if (block_of(n, p, b).begin * m != block_of(m, p, b).begin * n) return false;
+    if (mesh().block(n, axes, b).begin * m != mesh().block(m, axes, b).begin * n) return false;
   return true;
 }
 }  // namespace bora

@@ -15,8 +15,7 @@ Box block_of_rank(const Type& type, const Spec& spec, const MeshShape& mesh, int
   Box box;
   for (std::size_t d = 0; d < type.shape.size(); ++d) {
     bool split = d < spec.size() && !spec[d].empty();
-    box.push_back(split ? block_of(type.shape[d], mesh.parts(spec[d]), mesh.part(rank, spec[d]))
-                        : BlockRange{0, type.shape[d]});
+    box.push_back(split ? mesh.block_of_rank(type.shape[d], spec[d], rank) : BlockRange{0, type.shape[d]});
   }
   return box;
 }

@@ -43,7 +43,7 @@ std::string host_table(const MeshShape& mesh, const MeshAxes& over, std::int64_t
     std::int64_t count = 0;
     for (auto part : held) {
       replicas.push_back({part, part + 1});
-      rows.push_back(block_of(batch, parts, part));
+      rows.push_back(mesh.block(batch, over, part));
       count += rows.back().size();
     }
     text += "  " + pad(std::to_string(host), 6) + pad(ranges_text({BlockRange{host * each, (host + 1) * each}}), 16) +

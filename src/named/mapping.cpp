@@ -83,7 +83,7 @@ std::vector<Applied> applied(const AxisMapping& mapping, const std::vector<Axis>
 }
 MeshShape without_single(const MeshShape& mesh) {
   auto r = mesh;
-  std::erase_if(r.axes, [](auto& axis) { return axis.second == 1; });
+  std::erase_if(r.axes, [](auto& axis) { return axis.second == 1; });  // these have no shares
   return r;
 }
 }  // namespace
@@ -132,7 +132,7 @@ std::vector<std::string> diagnose(const AxisMapping& mapping,
       for (auto& m : a.taken)
         of_arrays[{name_of(a.rule) + ": mesh axis '" + m.str() + "' is taken already in ", ""}].push_back(path);
       auto n = axes[a.place].size;
-      if (auto parts = several.parts(a.given); parts > 1 && n % parts)
+      if (auto parts = several.parts(a.given); parts > 1 && n % parts && several.equal(a.given))
         of_arrays[{name_of(a.rule) + ": " + std::to_string(n) + " does not divide over " + std::to_string(parts) +
                        " in ",
                    " (uneven blocks)"}]

@@ -66,7 +66,7 @@ Sharded Shard::to_partial(const Sharded& x, const MeshAxes& axes) const {
   Sharded y = real(x);
   y.partial.append(axes);
   if (mesh_.parts(axes) == 1) return y;
-  auto first = ops::block_start(mesh_.parts(axes), axes) == 0;  // true on the first rank: one element per part
+  auto first = ops::part_index(axes) == 0;
   y.local = select(broadcast_to(first, y.local.shape()), y.local, zeros_like(y.local));
   return y;
 }

@@ -11,6 +11,7 @@
 #include "bora/ops/reductions.h"
 #include "bora/ops/ufuncs.h"
 #include "bora/shard/transforms.h"
+#include "ops/api/collective_primitives.h"
 
 namespace bora::linalg::sharded {
 namespace {
@@ -24,9 +25,8 @@ struct Columns {
   Index width;
   Array first;  // i32 []
   Array all;    // which of all columns each one is, i32 [width]
-  Columns(const Array& local, Index n, const MeshShape& mesh, const MeshAxes& axes)
-      : axes(axes), width(local.shape(1)),
-        first(floor_divide(axis_index(axes).astype(i64) * n, static_cast<std::int64_t>(mesh.parts(axes))).astype(i32)),
+  Columns(const Array& local, Index n, const MeshAxes& axes)
+      : axes(axes), width(local.shape(1)), first(ops::block_start(n, axes)),
         all(iota({width}, 0).astype(i32) + first) {}
   /// Whether each one lies in [begin, end), boolean [1, width].
   Array in(Index begin, Index end) const { return logical_and(from(begin), logical_not(from(end))); }
@@ -98,8 +98,8 @@ Array cholesky(const Array& a, const Mesh& mesh, const MeshAxes& axes, const Opt
   check_split("sharded::cholesky", a, options);
   const auto n = a.shape(0);
   check<ShapeError>(a.shape(1) == n, "sharded::cholesky: the matrix must be square, got ", a.type());
-  auto f = [=, shape = mesh.shape()](const Array& local) {
-    Columns own(local, n, shape, axes);
+  auto f = [=](const Array& local) {
+    Columns own(local, n, axes);
     Arrays strips;
     auto rest = local;  // rows from k on
     for (Index k = 0; k < n; k += options.panel) {
@@ -122,8 +122,8 @@ Array cholesky(const Array& a, const Mesh& mesh, const MeshAxes& axes, const Opt
 LuFactor lu_factor(const Array& a, const Mesh& mesh, const MeshAxes& axes, const Options& options) {
   check_split("sharded::lu_factor", a, options);
   const auto m = a.shape(0), n = a.shape(1), count = std::min(m, n);
-  auto f = [=, shape = mesh.shape()](const Array& local) {
-    Columns own(local, n, shape, axes);
+  auto f = [=](const Array& local) {
+    Columns own(local, n, axes);
     Arrays strips, order;
     auto rest = local, rows = iota({m}, 0).astype(i32);
     for (Index k = 0; k < count; k += options.panel) {
@@ -150,8 +150,8 @@ Qr qr(const Array& a, const Mesh& mesh, const MeshAxes& axes, const Options& opt
   check_split("sharded::qr", a, options);
   const auto m = a.shape(0), n = a.shape(1);
   check<ShapeError>(m >= n, "sharded::qr: ", a.type(), " has fewer rows than columns; factor its transpose");
-  auto f = [=, shape = mesh.shape()](const Array& local) {
-    Columns own(local, n, shape, axes);
+  auto f = [=](const Array& local) {
+    Columns own(local, n, axes);
     Arrays strips, factors;
     auto rest = local;
     for (Index k = 0; k < n; k += options.panel) {
@@ -181,8 +181,8 @@ Qr qr(const Array& a, const Mesh& mesh, const MeshAxes& axes, const Options& opt
 Array cho_solve(const Array& l, const Array& b, const Mesh& mesh, const MeshAxes& axes, const Options& options) {
   check_split("sharded::cho_solve", l, options);
   check_right("sharded::cho_solve", l, b, l.shape(1));
-  auto f = [=, n = l.shape(1), shape = mesh.shape()](const Array& local, const Array& right) {
-    Columns own(local, n, shape, axes);
+  auto f = [=, n = l.shape(1)](const Array& local, const Array& right) {
+    Columns own(local, n, axes);
     auto y = substituted(local, right, own, true, false, false, options.panel);
     return substituted(local, y, own, true, true, false, options.panel);
   };
@@ -194,8 +194,8 @@ Array lu_solve(const LuFactor& factor, const Array& b, const Mesh& mesh, const M
   const auto n = factor.lu.shape(1);
   check<ShapeError>(factor.lu.shape(0) == n, "sharded::lu_solve: the matrix must be square, got ", factor.lu.type());
   check_right("sharded::lu_solve", factor.lu, b, n);
-  auto f = [=, shape = mesh.shape()](const Array& local, const Array& order, const Array& right) {
-    Columns own(local, n, shape, axes);
+  auto f = [=](const Array& local, const Array& order, const Array& right) {
+    Columns own(local, n, axes);
     auto y = substituted(local, take(right, order, 0, IndexMode::clamp), own, true, false, true, options.panel);
     return substituted(local, y, own, false, false, false, options.panel);
   };
@@ -211,8 +211,8 @@ Array lstsq(const Array& a, const Array& b, const Mesh& mesh, const MeshAxes& ax
   check_split("sharded::lstsq", a, options);
   check_right("sharded::lstsq", a, b, a.shape(0));
   auto both = qr(a, mesh, axes, options);
-  auto f = [=, n = a.shape(1), shape = mesh.shape()](const Array& q, const Array& r, const Array& right) {
-    Columns own(r, n, shape, axes);
+  auto f = [=, n = a.shape(1)](const Array& q, const Array& r, const Array& right) {
+    Columns own(r, n, axes);
     auto product = own.gathered_rows(matmul(adjoint(q), right), 0, n);
     return substituted(r, product, own, false, false, false, options.panel);
   };

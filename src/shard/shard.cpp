@@ -71,7 +71,7 @@ LocalBlock local_block(const Array& x) {
   v = s->resolve(s->real(v));
   Dims begin;
   for (std::size_t d = 0; d < v.spec.size(); ++d)
-    begin.push_back(block_of(v.type.shape[d], s->mesh().parts(v.spec[d]), s->mesh().part(s->rank(), v.spec[d])).begin);
+    begin.push_back(s->mesh().block_of_rank(v.type.shape[d], v.spec[d], s->rank()).begin);
   return {v.local.concrete(), v.type.shape, begin, v.spec};
 }
 std::string visualize_sharding(const Array& x) {
@@ -175,7 +175,7 @@ std::vector<Shape> global_shapes(const Types& local, const std::vector<OutSpec>&
       std::int64_t n = 0;
       for (auto b : blocks) n += b;
       for (int part = 0; part < mesh.parts(axes); ++part)
-        check<ShardError>(blocks[static_cast<std::size_t>(part)] == block_of(n, mesh.parts(axes), part).size(),
+        check<ShardError>(blocks[static_cast<std::size_t>(part)] == mesh.block(n, axes, part).size(),
                           "shard_map: result ", k, ": the ranks' parts along dimension ", d, " have ", blocks,
                           " elements, which is not how an array of ", n, " is split over ", axes);
       shape[d] = n;

@@ -69,6 +69,9 @@ void check_carries(const StepOptions& o) {
   if (!o.compression.on()) return;
   check<ValueError>(o.virtual_ranks == 0, "StepOptions: .compression carries over what each rank lost, but with "
                     ".virtual_ranks ", o.virtual_ranks, " bits must not depend on the ranks; leave one of both out");
+  check<ShardError>(!here().mesh || here().mesh->equal(gradient_axes()), "StepOptions: .compression keeps a term of "
+                    "each sum on each rank, which the shares of mesh ", [&] { return to_string(*here().mesh); },
+                    " would move; leave one of both out");
   check<ValueError>(o.replicas == 0, "StepOptions: .compression is of synchronous sums, but .replicas is ", o.replicas,
                     ", which meet after several steps; leave one of both out");
   for (auto& rule : o.storage.rules())

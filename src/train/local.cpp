@@ -119,6 +119,9 @@ void check(const Axis& replica, const Options& o) {
                           " numbers; they must be a multiple of 64, up to 4096");
   if (!on_mesh(replica)) return;
   auto ranks = here().mesh->axis_size(AxisName(replica.name));
+  bora::check<ShardError>(here().mesh->equal(MeshAxes(std::string_view(replica.name))), "local: mesh axis '",
+                          replica.name, "' has shares (mesh ", to_string(*here().mesh),
+                          "), but each of its ranks trains as many replicas; leave its shares out");
   bora::check<ShardError>(replica.size % ranks == 0, "local: ", replica.size,
                           " replicas cannot be spread evenly over the ", ranks, " ranks of mesh axis '", replica.name,
                           "'");

@@ -165,6 +165,8 @@ std::int64_t replicas_of(const LocalKind& kind, const MeshShape& mesh) {
   auto given = kind.replicas();
   check<ConfigError>(ranks > 0 || given > 0, "local: ", kind.type(), " has no replicas: mesh ", to_string(mesh),
                      " has no axis replica; set mesh replica=M, or local.replicas=M for replicas in one process");
+  check<ConfigError>(ranks == 0 || mesh.equal(MeshAxes(std::vector{axis()})), "local: mesh ", to_string(mesh),
+                     " has shares along replica, but each of its ranks trains as many replicas; leave them out");
   if (given == 0) return ranks;
   check<ConfigError>(ranks <= 1 || given % ranks == 0, "local.replicas: ", given,
                      " replicas cannot be spread evenly over the ", ranks, " ranks of mesh axis replica");

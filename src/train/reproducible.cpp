@@ -23,6 +23,8 @@ VirtualRanks virtual_ranks(std::int64_t parts) {
     auto axes = batch_axes(current_mapping(), *h.mesh);
     check<ShardError>(axes.size() <= 1, "virtual ranks: the batch is split over ", axes.size(),
                       " mesh axes; give the mesh one axis for it");
+    check<ShardError>(h.mesh->equal(axes), "virtual ranks: their parts are equal, but mesh ", to_string(*h.mesh),
+                      " has shares along ", to_string(axes), "; leave these out");
     if (!axes.empty()) v.ranks = {axes[0].str(), h.mesh->axis_size(axes[0])};
   }
   check<ShardError>(is_power_of_two(parts) && is_power_of_two(v.ranks.size) && v.ranks.size <= parts, "virtual ranks: ",
@@ -99,6 +101,8 @@ void check_virtual(std::int64_t parts, const LayoutMappings& mappings, const Mes
   check<ConfigError>(ranks == all && axes.size() <= 1, "reproducible.virtual: the mesh has ", all,
                      " ranks, of which the batch is split over ", ranks, " by ", axes.size(),
                      axes.size() == 1 ? " axis" : " axes", "; split nothing but the batch, over one axis");
+  check<ConfigError>(mesh.equal(axes), "reproducible.virtual: the parts are equal, but mesh ", to_string(mesh),
+                     " has shares along ", to_string(axes), "; leave mesh.shares out");
   for (auto& rule : mappings.storage.rules())
     check<ConfigError>(rule.mesh.empty(), "reproducible.virtual: the layout splits axis '", rule.axis,
                        "' of parameters, so sums over them depend on the ranks; set layout=dp");

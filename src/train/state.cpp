@@ -31,7 +31,7 @@ std::string parameter_digest(tree::Node parameters, const Mesh& mesh) {
 
 BlockRange rows_of_rank(std::int64_t batch, const Mesh& mesh) {
   auto over = batch_axes(current_mapping(), mesh.shape());
-  return block_of(batch, mesh.shape().parts(over), mesh.shape().part(mesh.rank(), over));
+  return mesh.shape().block_of_rank(batch, over, mesh.rank());
 }
 
 Batch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, bool stop) {
@@ -61,6 +61,6 @@ Batch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, b
     notes[1] += notes[2 + p];
   }
   auto width = static_cast<std::int64_t>(notes.size());
-  return {e, from_local_block(from_bytes({{1, width}, f32}, notes.data()), {mesh.size(), width}, Spec({all}))};
+  return {e, to_global(from_bytes({{1, width}, f32}, notes.data()), {1, width}, Spec{none, none}, all)};
 }
 }  // namespace bora

@@ -114,7 +114,7 @@ const MeshAxes kData{"data"};
 
 TEST(Coalesce, SmallNeighboursOfEveryKind) {
   on_ranks(3, [](int rank, Communicator&) {
-    auto part = [&](std::int64_t n) { return block_of(n, 3, rank).size(); };
+    auto part = [&](std::int64_t n) { return equal_block(n, 3, rank).size(); };
     Dims seven{2, 2, 3}, five{1, 2, 2};
     auto f = [&](const Arrays& a) {
       auto s = ops::all_reduce(a[0] * 2.0, kData, Reduction::sum, {4, 3});

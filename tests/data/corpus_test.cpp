@@ -144,7 +144,7 @@ TEST_F(Corpora, RowsDoNotDependOnTheRanks) {
       for (int ranks : {1, 2, 3, 5, 8}) {
         auto joined = Rows::zeros(0, 0, data.shape);
         for (int r = 0; r < ranks; ++r) {
-          auto b = block_of(5, ranks, r);
+          auto b = equal_block(5, ranks, r);
           auto mine = rows_of(data, step, 5, b.begin, b.end, 1);
           auto add = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
           add(joined.tokens, mine.tokens), add(joined.targets, mine.targets), add(joined.weights, mine.weights);

@@ -6,12 +6,12 @@ namespace checkpoint_test {
 using namespace bora;
 using namespace bora::io;
 
-TEST(Checkpoint, AnyMeshReadsWhatAnyMeshWrote) {
-  const std::vector<MeshShape> meshes{mesh_of(1, 1), mesh_of(1, 3), mesh_of(5, 1), mesh_of(3, 2), mesh_of(9, 1)};
-  for (auto& from : meshes) {
+/// Every mesh of `to` reads what each of `from` wrote.
+void read_by(const std::vector<MeshShape>& from_meshes, const std::vector<MeshShape>& to_meshes) {
+  for (auto& from : from_meshes) {
     Folder f;
     save_on(from, f.path, 12);
-    for (auto& to : meshes)
+    for (auto& to : to_meshes)
       for (auto& spec : {Spec{"data", "model"}, Spec{none, {"data", "model"}}, Spec{}, Spec{{"model", "data"}, none}})
         run_ranks(to, [&](const Place& place) {
           auto s = make_state(shapes(spec), place, false);
@@ -20,6 +20,15 @@ TEST(Checkpoint, AnyMeshReadsWhatAnyMeshWrote) {
               << to_string(from) << " -> " << to_string(to) << " " << spec;
         });
   }
+}
+TEST(Checkpoint, AnyMeshReadsWhatAnyMeshWrote) {
+  const std::vector<MeshShape> meshes{mesh_of(1, 1), mesh_of(1, 3), mesh_of(5, 1), mesh_of(3, 2), mesh_of(9, 1)};
+  read_by(meshes, meshes);
+}
+TEST(Checkpoint, AnySharesReadWhatAnySharesWrote) {
+  auto along_data = shares_of({{3, 3, 2, 1}, {1}}), along_both = shares_of({{1, 3}, {2, 1}});
+  read_by({along_data, along_both}, {along_both, shares_of({{1, 9}, {1}}), mesh_of(3, 1)});
+  read_by({mesh_of(2, 2)}, {along_data, along_both});
 }
 TEST(Checkpoint, EveryByteIsWrittenOnceAndByItsHolder) {
   Folder f;

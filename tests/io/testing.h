@@ -19,6 +19,11 @@ struct Folder {
   std::string path = temp / "io";
 };
 inline MeshShape mesh_of(int data, int model) { return {{{AxisName("data"), data}, {AxisName("model"), model}}}; }
+inline MeshShape shares_of(const std::vector<std::vector<int>>& each) {  // of data and model
+  auto mesh = mesh_of(static_cast<int>(each[0].size()), static_cast<int>(each[1].size()));
+  for (std::size_t d = 0; d < each.size(); ++d) mesh.set_shares(mesh.axes[d].first, each[d]);
+  return mesh;
+}
 
 /// Ranks as threads; exchange gives everybody everybody's text.
 template <class F> void run_ranks(const MeshShape& mesh, const F& f) {

@@ -61,16 +61,24 @@ inline double inner(const Arrays& a, const Arrays& b) {
   return s;
 }
 inline std::vector<std::vector<MeshAxis>> meshes() {
-  return {{{"data", 1}},
-          {{"data", 2}},
-          {{"data", 3}},
-          {{"data", 4}},
-          {{"data", 2}, {"model", 2}},
-          {{"data", 3}, {"model", 2}}};
+  std::vector<std::vector<MeshAxis>> r{{{"data", 1}},
+                                       {{"data", 2}},
+                                       {{"data", 3}},
+                                       {{"data", 4}},
+                                       {{"data", 2}, {"model", 2}},
+                                       {{"data", 3}, {"model", 2}},
+                                       {{"data", 4, {3, 3, 2, 1}}},
+                                       {{"data", 2, {3, 1}}, {"model", 2, {1, 2}}}};
+  if (effort() == Effort::full) r.push_back({{"data", 2, {1, 3}}}), r.push_back({{"data", 2}, {"model", 2, {1, 3}}});
+  return r;
 }
 inline std::string name(const std::vector<MeshAxis>& m) {
   std::string s;
-  for (auto& a : m) s += (s.empty() ? "" : "x") + std::to_string(a.size);
+  for (auto& a : m) {
+    s += (s.empty() ? "" : "x") + std::to_string(a.size);
+    for (std::size_t i = 0; i < a.shares.size(); ++i) s += (i ? ":" : "(") + std::to_string(a.shares[i]);
+    s += a.shares.empty() ? "" : ")";
+  }
   return s;
 }
 /// Every Spec of an array of n dimensions on this mesh.

@@ -52,12 +52,12 @@ class Bodies {
   static constexpr std::int64_t kRows = 7, kColumns = 5;
   Dims parts(std::int64_t n) const {
     Dims d;
-    for (int r = 0; r < ranks_; ++r) d.push_back(block_of(n, ranks_, r).size());
+    for (int r = 0; r < ranks_; ++r) d.push_back(equal_block(n, ranks_, r).size());
     return d;
   }
   Type whole() const { return {{kRows, kColumns}, f32}; }
-  Type rows() const { return {{block_of(kRows, ranks_, rank_).size(), kColumns}, f32}; }
-  Type columns() const { return {{kRows, block_of(kColumns, ranks_, rank_).size()}, f32}; }
+  Type rows() const { return {{equal_block(kRows, ranks_, rank_).size(), kColumns}, f32}; }
+  Type columns() const { return {{kRows, equal_block(kColumns, ranks_, rank_).size()}, f32}; }
   Arrays body(const Arrays& in, int depth) {
     std::array<Arrays, 3> pool;  // whole, rows, columns
     pool[0] = {in[0], in[2], in[5]};

@@ -482,6 +482,9 @@ TEST(Training, IsTheSameOnEveryLayout) {
     }
     same("FSDP x TP 2x2" + e, train({{"data", 2}, {"model", 2}}, both, compute, staged, 4));
     same("FSDP x TP 3x2" + e, train({{"data", 3}, {"model", 2}}, both, compute, staged, 4));
+    same("FSDP with shares" + e, train({{"data", 4, {3, 3, 2, 1}}}, fsdp, batch, staged, 4));
+    same("FSDP x TP with shares" + e,
+         train({{"data", 2, {1, 3}}, {"model", 2, {3, 1}}}, both, compute, staged, 4));
   }
 }
 TEST(Training, EachScannedLayerGathersOnlyItself) {

@@ -68,7 +68,7 @@ class Sums {
   Array summed(const Array& x) {
     if (below(4) == 0) {
       Dims parts;
-      for (int r = 0; r < ranks_; ++r) parts.push_back(block_of(kColumns, ranks_, r).size());
+      for (int r = 0; r < ranks_; ++r) parts.push_back(equal_block(kColumns, ranks_, r).size());
       return ops::reduce_scatter(x, kData, 2, parts, {length_, 1 << 17});
     }
     auto kind = below(4) == 0 ? Reduction::max : Reduction::sum;

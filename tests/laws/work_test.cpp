@@ -122,8 +122,8 @@ TEST(Work, OfAResultUnderAConstraintIsSplit) {
         for (std::size_t d = 0; d < static_cast<std::size_t>(want.ndim()); ++d) {
           auto spec = Spec::replicated(static_cast<std::size_t>(want.ndim()));
           spec[d] = all;
-          auto n = want.shape()[d], parts = static_cast<std::int64_t>(mesh.size());
-          auto share = static_cast<double>((n + parts - 1) / parts) / static_cast<double>(n);
+          auto n = want.shape()[d];
+          auto share = static_cast<double>(mesh.shape().most(n, all)) / static_cast<double>(n);
           auto f = [&](const Arrays& a) { return with_sharding_constraint(c.f(a), spec); };
           auto mine = work_of(fx::local_program(program_of(f, c.in), c.in));
           auto what = name(axes) + " " + to_string(spec);
@@ -203,7 +203,7 @@ TEST(Work, OnSplitBatchesOfMatricesStaysWithTheRank) {
         Arrays in;
         for (auto& x : c.in) in.push_back(shard(x, Spec{all, none, none}));
         auto mine = work_of(fx::local_program(program_of(c.f, in), in));
-        auto share = static_cast<double>((24 + mesh.size() - 1) / mesh.size()) / 24;
+        auto share = static_cast<double>(mesh.shape().most(24, all)) / 24;
         auto what = c.name + " " + name(axes);
         EXPECT_LE(mine.flops, share * whole.flops + 0.01 * whole.flops + 1000) << what << " of " << whole.flops;
         EXPECT_EQ(mine.collectives, 0u) << what;
@@ -285,8 +285,8 @@ TEST(Work, BesideASplitOperandIsSplit) {
         for (std::size_t d = 0; d < 2; ++d) {
           auto spec = Spec::replicated(2);
           spec[d] = all;
-          auto n = c.in[0].shape()[d], parts = static_cast<std::int64_t>(mesh.size());
-          auto share = static_cast<double>((n + parts - 1) / parts) / static_cast<double>(n);
+          auto n = c.in[0].shape()[d];
+          auto share = static_cast<double>(mesh.shape().most(n, all)) / static_cast<double>(n);
           auto in = c.in;
           in[0] = shard(in[0], spec);
           auto mine = work_of(fx::local_program(program_of(c.f, in), in));

@@ -73,9 +73,13 @@ struct TrainerTest : testing::Test {
   }
   /// The same with hooks for each rank.
   std::vector<double> run_each(const Job& s, int ranks, const std::function<std::vector<Hook>(const Mesh&)>& hooks) {
+    return run_on(s, {{"data", ranks}, {"model", 1}}, hooks);
+  }
+  std::vector<double> run_on(const Job& s, const std::vector<MeshAxis>& axes,
+                             const std::function<std::vector<Hook>(const Mesh&)>& hooks) {
     std::filesystem::create_directories(s.out);
     testing::internal::CaptureStdout();
-    local_mesh({{"data", ranks}, {"model", 1}}, [&](const Mesh& mesh) {
+    local_mesh(axes, [&](const Mesh& mesh) {
       UseMapping split(layout_mappings(parse_layout(s.layout), mesh.shape()).compute);
       auto model = bigram_trainable(s, mesh.shape());
       LoopSettings loop = s;

@@ -106,7 +106,7 @@ TEST(Compression, TheTermsOfAPendingSumAddUpToIt) {
         for (int r = 0; r < mesh.size(); ++r)  // each rank's own rows
           for (std::size_t i = 0; i < 21; ++i) {
             double term = 0;
-            auto b = block_of(12, mesh.size(), r);
+            auto b = equal_block(12, mesh.size(), r);
             for (auto k = b.begin; k < b.end; ++k) term += rows[static_cast<std::size_t>(k) * 21 + i];
             EXPECT_NEAR(terms[static_cast<std::size_t>(r) * 21 + i], term, 1e-5);
           }

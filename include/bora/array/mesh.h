@@ -96,20 +96,22 @@ std::string to_string(const Spec&);  // "{data, -}"
 std::size_t hash_value(const Spec&);
 inline std::ostream& operator<<(std::ostream& o, const Spec& s) { return o << to_string(s); }
 
-/// Block b of n elements over `parts`: [n*b/parts, n*(b+1)/parts). Any n, any number of parts, and blocks NEST: those
-/// over (data, model) tile those over data exactly.
 struct BlockRange {
   std::int64_t begin, end;
   std::int64_t size() const { return end - begin; }
   bool operator==(const BlockRange&) const = default;
 };
-constexpr BlockRange block_of(std::int64_t n, std::int64_t parts, std::int64_t b) {
+/// Block b of n elements over equal parts. How a dimension is cut over mesh axes, MeshShape::block says.
+constexpr BlockRange equal_block(std::int64_t n, std::int64_t parts, std::int64_t b) {
   return {n * b / parts, n * (b + 1) / parts};
 }
 
-/// Ranks with named axes, rank-major, the last axis innermost.
+/// Ranks with named axes, rank-major, the last axis innermost. Along an axis with shares rank i has s_i / W of a
+/// dimension, W the sum of all s, but for rounding.
 struct MeshShape {
   std::vector<std::pair<AxisName, int>> axes;
+  /// The sums 0, s_0, s_0 + s_1, .., W of the axes that have shares, in their order.
+  std::vector<std::pair<AxisName, std::vector<std::int64_t>>> shares = {};
   int size() const;
   bool has(AxisName) const;
   int axis_size(AxisName) const;  // throws ShardError listing the axes that exist
@@ -118,14 +120,28 @@ struct MeshShape {
   int part(int rank, const MeshAxes&) const;  // row-major over the listed axes
   /// Ranks that differ from `rank` in these axes only, in part order.
   std::vector<int> group(int rank, const MeshAxes&) const;
+  /// The elements of a dimension of n that a part over these axes has: of equal parts equal_block; else over axes with
+  /// sums A and B part (i, j) begins at floor(n (A_i B + a_i B_j) / (A B)). Any n, any number of parts, and blocks
+  /// NEST: those over (data, model) tile those over data exactly.
+  BlockRange block(std::int64_t n, const MeshAxes&, std::int64_t part) const;
+  BlockRange block_of_rank(std::int64_t n, const MeshAxes&, int rank) const;
+  int owner(std::int64_t n, const MeshAxes&, std::int64_t element) const;  // the part that has it; 0 <= element < n
+  std::int64_t most(std::int64_t n, const MeshAxes&) const;  // no block of n is larger
+  bool equal(const MeshAxes&) const;                         // none of them has shares
+  bool cuts_evenly(std::int64_t n, const MeshAxes&) const;   // all blocks of n have one size
+  std::vector<std::int64_t> shares_of(AxisName) const;  // one for each of its ranks; 1 each if they are equal
+  /// Shares of an axis, up to a common factor; equal ones are none. Throws ConfigError for another number of them than
+  /// the axis has ranks, for one below 1, and if all sums multiply to more than 2^62.
+  void set_shares(AxisName, const std::vector<int>&);
   bool operator==(const MeshShape&) const = default;
 };
-std::string to_string(const MeshShape&);  // "data=2,model=1"
+std::string to_string(const MeshShape&);  // "data=2,model=1"; with shares "data=4(3:3:2:1),model=1"
 
 /// An axis of a mesh that is to be made.
 struct MeshAxis {
   std::string name;
   int size;  // -1: the remaining ranks
+  std::vector<int> shares = {};  // of its ranks, for hosts of unequal speed: {"data", 4, {3, 3, 2, 1}}; none: equal
   bool operator==(const MeshAxis&) const = default;
 };
 }  // namespace bora

@@ -12,8 +12,8 @@ inline constexpr const char* kWithin = "within";  // a rank's own positions
 inline std::int64_t position_parts(const NamedArray& x) {
   auto* mesh = here().mesh;
   if (!mesh || !x.has_axis(kPosition) || x.has_axis(kWithin)) return 1;
-  auto parts = mesh->parts(spec_for(x.axes(), current_mapping())[static_cast<std::size_t>(x.position(kPosition))]);
-  return x.axis(kPosition).size % parts == 0 ? parts : 1;
+  auto split = spec_for(x.axes(), current_mapping())[static_cast<std::size_t>(x.position(kPosition))];
+  return mesh->cuts_evenly(x.axis(kPosition).size, split) ? mesh->parts(split) : 1;
 }
 /// x [.., position, ..] -> [.., position: parts, within, ..], of which every rank keeps what it has; others unchanged.
 inline NamedArray cut_at_ranks(const NamedArray& x, std::int64_t parts) {

@@ -86,10 +86,8 @@ std::int64_t block_length(const Inputs& in, const std::string& along, std::int64
   axes.push_back(in.head.weight.axis(kVocab));
   auto spec = spec_for(axes, current_mapping());
   double bytes = 4;  // at one position; a product of sizes may exceed an integer
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    std::int64_t parts = here().mesh ? here().mesh->parts(spec[i]) : 1;
-    bytes *= static_cast<double>((axes[i].size + parts - 1) / parts);
-  }
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    bytes *= static_cast<double>(here().mesh ? here().mesh->most(axes[i].size, spec[i]) : axes[i].size);
   auto length = in.x.axis(along).size;
   if (bytes * static_cast<double>(length) <= static_cast<double>(limit)) return length;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(limit) / bytes));

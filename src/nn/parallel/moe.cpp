@@ -69,9 +69,10 @@ Route route(const Array& scores, std::int64_t chosen, RouterWeights how) {
 std::int64_t stacks_of(const NamedArray& weight) {
   if (!here().mesh) return 1;
   auto at = static_cast<std::size_t>(weight.position(kExperts));
-  auto parts = here().mesh->parts(spec_for(weight.axes(), current_mapping())[at]);
+  auto split = spec_for(weight.axes(), current_mapping())[at];
+  auto parts = here().mesh->parts(split);
   auto experts = weight.axis(kExperts).size;
-  return parts == 1 ? 1 : experts % parts == 0 ? parts : experts;
+  return parts == 1 ? 1 : here().mesh->cuts_evenly(experts, split) ? parts : experts;
 }
 }  // namespace
 

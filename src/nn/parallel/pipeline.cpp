@@ -71,6 +71,9 @@ Pipeline::Pipeline(const Axis& layers, const NamedArray& x, const PipelineOption
                     o.microbatches, "; they must be 1 or more (0: the default)");
   check<ValueError>(stage_.size % ranks_ == 0, "pipeline: ", stage_.size,
                     " stages cannot be spread evenly over the ", ranks_, " ranks of mesh axis '", o.axis, "'");
+  check<ShardError>(!on_mesh_ || here().mesh->equal(MeshAxes(std::string_view(o.axis))), "pipeline: mesh axis '",
+                    o.axis, "' has shares (mesh ", [&] { return to_string(*here().mesh); },
+                    "), but stages are of equal size; leave its shares out");
   check<ValueError>(layers.size % stage_.size == 0, "pipeline: ", layers.size, " layers cannot be cut into ",
                     stage_.size, " equal stages");
   inside_ = current_mapping().without(AxisName(o.axis));

@@ -259,6 +259,8 @@ NamedArray ring_attention(const NamedArray& q, const NamedArray& k, const NamedA
     out = local(in)[0];
   } else {
     auto parts = o.causal ? 2 * n : n;
+    check<ShardError>(here().mesh->equal(around), "ring_attention: ", around, " of mesh ", to_string(*here().mesh),
+                      " has shares, but keys go round in blocks of one size; leave its shares out");
     check<ValueError>(position.size % parts == 0, "ring_attention: ", position.size, " positions cannot be cut into ",
                       parts, " equal parts, ", parts / n, " for each of the ", n, " ranks of ", around,
                       "; pad the sequence");

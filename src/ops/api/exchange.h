@@ -60,12 +60,12 @@ struct OwnRun {
   std::int64_t begin, end, from, step;
 };
 /// For each part, which has one stretch, the longest run of rows that it owns itself in this operand.
-std::vector<OwnRun> longest_own_runs(const Exchange&, int parts, std::int64_t operand);
+std::vector<OwnRun> longest_own_runs(const Exchange&, const MeshShape&, std::int64_t operand);
 /// The rows that each of the parts sends to others and is sent by them.
 struct Traffic {
   Dims sent, received;
 };
-Traffic traffic(const Exchange&, int parts);
+Traffic traffic(const Exchange&, const MeshShape&);
 /// The most bytes that a rank sends and receives in p (traits.collective) on this rank's mesh, for operands and results
 /// of these types; of an all_reduce and its like the operand and the result.
 std::size_t collective_bytes(const Primitive& p, const Types& in, const Types& out);

@@ -282,10 +282,9 @@ struct BlockStart {
   Type infer(const Types&) const { return {{}, Dtype::i32}; }
   void eval(Inputs, Outputs out) const {
     auto& m = this_mesh(name);
-    auto begin = [&](const MeshAxes& a, std::int64_t k) {
-      return block_of(n, m.parts(a), m.part(here().rank, a) + k).begin;
-    };
-    *out[0].as<std::int32_t>() = static_cast<std::int32_t>(begin(axes, next) - begin(within, 0));
+    auto own = m.block_of_rank(n, axes, here().rank);
+    auto begin = (next ? own.end : own.begin) - m.block_of_rank(n, within, here().rank).begin;
+    *out[0].as<std::int32_t>() = static_cast<std::int32_t>(begin);
   }
 };
 /// f(p as its collective type); `otherwise` if p is no collective.

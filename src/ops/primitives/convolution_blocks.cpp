@@ -18,12 +18,12 @@ P on_blocks(const P& of, Sharded& x, const Sharded& windows, const Dims& taps, c
     const auto n = windows.type.shape[first + d];
     Dims wanted;
     for (int k = 0; k < parts; ++k) {
-      auto b = block_of(n, parts, k);
+      auto b = s.mesh().block(n, axes, k);
       auto r = places.reach(d, b.begin, b.end, taps[d]);
       wanted.push_back(r.begin), wanted.push_back(r.end);
     }
     x.local = rows_around(x, static_cast<Index>(first + d), wanted, s);
-    auto mine = block_of(n, parts, s.mesh().part(s.rank(), axes));
+    auto mine = s.mesh().block_of_rank(n, axes, s.rank());
     places.narrow(d, mine.begin, mine.end, taps[d]);
   }
   p.lo = places.lo, p.hi = places.hi;

@@ -21,13 +21,12 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b)
 /// An exchange with the place of a rank in it.
 struct Exchanging {
   const Exchange& e;
-  int parts, me;
-  Exchanging(const Exchange& x, const MeshShape& mesh, int rank)
-      : e(x), parts(mesh.parts(x.axes)), me(mesh.part(rank, x.axes)) {}
-  Exchanging(const Exchange& x, int n, int part) : e(x), parts(n), me(part) {}
+  const MeshShape& mesh;
+  int parts, me;  // me: this rank's part
+  Exchanging(const Exchange& x, const MeshShape& m, int part) : e(x), mesh(m), parts(m.parts(x.axes)), me(part) {}
   /// The rows of the result that part p has, in stretches.
   std::vector<BlockRange> stretches(int p) const {
-    if (e.wanted.empty()) return {block_of(e.n, parts, p)};
+    if (e.wanted.empty()) return {mesh.block(e.n, e.axes, p)};
     std::vector<BlockRange> r;
     auto each = e.wanted.size() / at(parts);
     for (auto k = at(p) * each; k < (at(p) + 1) * each; k += 2) r.push_back({e.wanted[k], e.wanted[k + 1]});
@@ -40,7 +39,7 @@ struct Exchanging {
   }
   BlockRange owned(std::int64_t operand, int p) const {
     auto n = e.rows.at(at(operand));
-    return e.whole.at(at(operand)) ? BlockRange{0, n} : block_of(n, parts, p);
+    return e.whole.at(at(operand)) ? BlockRange{0, n} : mesh.block(n, e.axes, p);
   }
   /// f(piece, the k of begin + k every that are in a stretch of part q, the place of the row of k = 0 in the part).
   template <class F> void each_wanted(int q, const F& f) const {
@@ -81,7 +80,7 @@ struct Exchanging {
       if (e.whole.at(at(x.operand))) return;
       auto n = e.rows.at(at(x.operand));
       for (auto row : {x.start + first * x.step, x.start + (last - 1) * x.step}) {
-        auto owner = static_cast<int>(((row + 1) * parts - 1) / n);
+        auto owner = mesh.owner(n, e.axes, row);
         least = std::min(least, owner), most = std::max(most, owner);
       }
     });
@@ -98,7 +97,10 @@ struct Exchanging {
     return r;
   }
 };
-Exchanging here_in(const Exchange& e) { return {e, this_mesh(Exchange::name), here().rank}; }
+Exchanging here_in(const Exchange& e) {
+  auto& mesh = this_mesh(Exchange::name);
+  return {e, mesh, mesh.part(here().rank, e.axes)};
+}
 std::int64_t sum_of(const Dims& d) {
   std::int64_t n = 0;
   for (auto x : d) n += x;
@@ -235,10 +237,10 @@ StartedCollective Exchange::start(Start s) const {
   return started;
 }
 
-std::vector<OwnRun> longest_own_runs(const Exchange& e, int parts, std::int64_t operand) {
+std::vector<OwnRun> longest_own_runs(const Exchange& e, const MeshShape& mesh, std::int64_t operand) {
   std::vector<OwnRun> r;
-  for (int q = 0; q < parts; ++q) {
-    Exchanging x(e, parts, q);
+  for (int q = 0; q < mesh.parts(e.axes); ++q) {
+    Exchanging x(e, mesh, q);
     auto part = x.stretches(q).front();
     OwnRun best{part.begin, part.begin, x.owned(operand, q).begin, 1};
     for (auto& run : x.between(q, q))
@@ -248,10 +250,11 @@ std::vector<OwnRun> longest_own_runs(const Exchange& e, int parts, std::int64_t 
   }
   return r;
 }
-Traffic traffic(const Exchange& e, int parts) {
+Traffic traffic(const Exchange& e, const MeshShape& mesh) {
+  auto parts = mesh.parts(e.axes);
   Traffic t{Dims(at(parts), 0), Dims(at(parts), 0)};
   for (int q = 0; q < parts; ++q) {
-    Exchanging x(e, parts, q);
+    Exchanging x(e, mesh, q);
     for (auto [p, last] = x.givers(q); p <= last; ++p) {
       auto n = x.moved(p, q);
       t.sent[at(p)] += n;
@@ -262,7 +265,7 @@ Traffic traffic(const Exchange& e, int parts) {
 }
 std::size_t collective_bytes(const Primitive& p, const Types& in, const Types& out) {
   if (auto* e = as<Exchange>(p); e && here().mesh) {
-    auto t = traffic(*e, here().mesh->parts(e->axes));
+    auto t = traffic(*e, *here().mesh);
     std::int64_t most = 0;
     for (std::size_t k = 0; k < t.sent.size(); ++k) most = std::max(most, t.sent[k] + t.received[k]);
     return static_cast<std::size_t>(most * row_of(out[0].shape, e->dim)) * dtype_size(out[0].dtype);

@@ -113,12 +113,12 @@ std::optional<Array> with_own_run(const Exchange& whole, const Arrays& locals, c
   std::size_t operand = 0;
   std::int64_t most = 0, all = 0;
   auto part = [&](int p) {
-    if (whole.wanted.empty()) return block_of(whole.n, parts, p);
+    if (whole.wanted.empty()) return s.mesh().block(whole.n, whole.axes, p);
     return BlockRange{whole.wanted[at(2 * p)], whole.wanted[at(2 * p + 1)]};
   };
   for (int p = 0; p < parts; ++p) all += part(p).size();
   for (std::size_t j = 0; j < locals.size(); ++j) {
-    auto of_j = longest_own_runs(whole, parts, static_cast<std::int64_t>(j));
+    auto of_j = longest_own_runs(whole, s.mesh(), static_cast<std::int64_t>(j));
     std::int64_t n = 0;
     for (auto& r : of_j) n += r.end - r.begin;
     if (n > most) most = n, operand = j, runs = of_j;
@@ -137,7 +137,7 @@ std::optional<Array> with_own_run(const Exchange& whole, const Arrays& locals, c
     if (behind) e.wanted.push_back(r.end), e.wanted.push_back(part(p).end);
   }
   auto& mine = runs[at(me)];
-  auto own_begin = whole.whole[operand] ? 0 : block_of(whole.rows[operand], parts, me).begin;
+  auto own_begin = whole.whole[operand] ? 0 : s.mesh().block(whole.rows[operand], whole.axes, me).begin;
   auto own = cut(locals[operand], d, mine.from - own_begin, mine.end - mine.begin, mine.step);
   if (!before && !behind) return own;
   auto others = call_one(std::move(e), locals);
@@ -172,7 +172,7 @@ Array moved_now(Moved& m, const Sharded& x, const ShardRules& s) {
   }
   if (auto parts = mesh.parts(e.axes), blocks = mesh.parts(x.spec[d]); blocks < parts)
     for (int p = 0; p < parts; ++p) {
-      auto b = block_of(m.move.n, blocks, p / (parts / blocks));
+      auto b = mesh.block(m.move.n, x.spec[d], p / (parts / blocks));
       e.wanted.push_back(b.begin);
       e.wanted.push_back(b.end);
     }

@@ -12,6 +12,13 @@
 namespace bora {
 namespace ops {
 namespace {
+/// Each rank keeps its term where it is: it has one row of as many as there are ranks.
+void check_terms(const MeshShape& mesh, const MeshAxes& over) {
+  auto n = mesh.parts(over);
+  check<ShardError>(mesh.cuts_evenly(n, over), "terms_of_sum: each rank has one of ", n, " terms, but by the shares ",
+                    "of mesh ", to_string(mesh), " an array of ", n, " rows over ", to_string(over),
+                    " has other blocks; take mesh axes without shares");
+}
 /// Programs are global, so the number of parts is a parameter; which rank has which term is Shard's to know.
 struct TermsOfSum {
   std::int64_t parts = 1;
@@ -43,6 +50,7 @@ struct TermsOfSum {
     auto n = s.mesh().parts(over);
     check<ShardError>(n == 1 || n == parts, name, ": ", parts, " terms, but the mesh axes ", to_string(over), " have ",
                       n, " parts");
+    check_terms(s.mesh(), over);
     for (auto& a : over)
       check<ShardError>(!in[0].spec.uses(a), name, ": ", describe(in[0]), " is split over the mesh axis ", a.str(),
                         ", so its ranks have no terms of all of it");
@@ -94,6 +102,7 @@ Array rounded_sum(const Array& x, Dtype dtype) {
 }
 Array terms_of_sum(const Array& x, const MeshAxes& over) {
   auto* mesh = here().mesh;
+  if (mesh) ops::check_terms(*mesh, over);
   return call_one(ops::TermsOfSum{mesh ? mesh->parts(over) : 1, mesh ? over : MeshAxes{}, 0}, {x});
 }
 }  // namespace bora

@@ -97,12 +97,12 @@ Array regrouped(const Sharded& x, const Uneven& u, const ShardRules& s) {
   auto parts = s.mesh().parts(axes);
   Dims wanted;
   for (int p = 0; p < parts; ++p) {
-    auto b = block_of(u.rows, parts, p);
+    auto b = s.mesh().block(u.rows, axes, p);
     wanted.push_back(b.begin * u.row / u.old_row);
     wanted.push_back(b.size() == 0 ? wanted.back() : (b.end * u.row + u.old_row - 1) / u.old_row);
   }
   auto me = s.mesh().part(s.rank(), axes);
-  auto mine = block_of(u.rows, parts, me);
+  auto mine = s.mesh().block(u.rows, axes, me);
   auto y = rows_around(x, static_cast<std::int64_t>(u.first), wanted, s);
   auto flat = y.shape();
   for (auto d = u.last; --d > u.first;) flat.erase(d);
@@ -148,7 +148,7 @@ std::optional<std::vector<Sharded>> Reshape::shard(const std::vector<Sharded>& i
       // a and b.
       for (std::size_t k = 1; k < split.size() && j0 + 1 < j; ++k) {
         auto outer = split.head(k), inner = split.tail(k);
-        if (s.mesh().parts(outer) != shape[j0] || old[i0] % shape[j0] != 0) continue;
+        if (s.mesh().parts(outer) != shape[j0] || old[i0] % shape[j0] != 0 || !s.mesh().equal(outer)) continue;
         if (!s.same_blocks(old[i0] / shape[j0], shape[j0 + 1], inner)) continue;
         from[i0] = split, to[j0] = outer, to[j0 + 1] = inner;
       }

@@ -200,6 +200,13 @@ MeshAxes without(MeshAxes axes, const AxisName& axis) {
   axes.remove(axis);
   return axes;
 }
+/// n elements of a vmap, as many for each rank of this axis.
+void check_spread(std::int64_t n, const AxisName& axis, const BatchRules& b) {
+  auto& mesh = *here().mesh;
+  check<ShardError>(mesh.cuts_evenly(n, MeshAxes(std::vector{axis})), "shard_map: the ", n,
+                    " elements of a vmap named '", b.axis_name, "' cannot be spread evenly over the ",
+                    mesh.axis_size(axis), " ranks of that mesh axis (mesh ", to_string(mesh), ")");
+}
 struct ToLocal {
   Spec spec;
   Shape local_sizes;
@@ -215,8 +222,7 @@ struct ToLocal {
     auto axis = axis_of_vmap(b, unused);
     if (!axis) return b.lifted(primitive(ToLocal{prepend_unsplit(spec), prepend(b.size, local_sizes), unused}), in);
     auto ranks = here().mesh->axis_size(*axis);
-    check<ShardError>(b.size % ranks == 0, "shard_map: the ", b.size, " elements of a vmap named '", b.axis_name,
-                      "' cannot be spread evenly over the ", ranks, " ranks of that mesh axis");
+    check_spread(b.size, *axis, b);
     auto lifted = prepend_unsplit(spec);
     lifted[0].push_back(*axis);
     return b.lifted(primitive(ToLocal{lifted, prepend(b.size / ranks, local_sizes), without(unused, *axis)}), in);
@@ -246,6 +252,7 @@ struct ToGlobal {
     auto lifted = prepend_unsplit(spec);
     if (!axis) return b.lifted(primitive(ToGlobal{prepend(b.size, shape), lifted, partial, unused}), in);
     auto ranks = here().mesh->axis_size(*axis);
+    check_spread(b.size * ranks, *axis, b);
     lifted[0].push_back(*axis);
     auto y = b.lifted(primitive(ToGlobal{prepend(b.size * ranks, shape), lifted, without(partial, *axis),
                                          without(unused, *axis)}), in);
