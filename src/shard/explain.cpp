@@ -1,10 +1,13 @@
 // What a Program costs on this rank, and where the Specs of its values come from.
+#include <optional>
+#include <set>
 #include <sstream>
 #include "array/api/source.h"
 #include "bora/base/text.h"
 #include "bora/shard/shard.h"
 #include "compile/api/executable.h"
 #include "ops/api/collective_primitives.h"
+#include "ops/api/primitives.h"
 #include "shard/abstract.h"
 #include "shard/held_body.h"
 
@@ -87,6 +90,36 @@ std::string splits_text(const ProgramPtr& p, const Arrays& in, const Shard& s) {
 }  // namespace
 }  // namespace fx
 
+namespace {
+/// Adds the mesh axes with shares over which p takes a mean of ranks, as pmean does: a sum over them, divided by their
+/// number.
+void add_means_of_ranks(const Program& p, const MeshShape& mesh, std::set<std::string>& found) {
+  std::vector<std::optional<double>> number(p.vars.size());  // of constants
+  std::vector<MeshAxes> summed(p.vars.size());               // mesh axes with shares, of sums over them
+  auto at = [](int v) { return static_cast<std::size_t>(v); };
+  for (auto& i : p.code) {
+    for (auto& held : i.primitive->programs()) add_means_of_ranks(*held, mesh, found);
+    if (i.out.size() != 1) continue;
+    auto out = at(i.out[0]);
+    auto role = i.primitive->traits.loop;
+    auto name = i.primitive->name();
+    auto reduced = ops::collective_params(*i.primitive);
+    if (reduced && reduced->kind == CollectiveKind::all_reduce && reduced->reduce == Reduction::sum &&
+        !mesh.equal(reduced->axes))
+      summed[out] = reduced->axes;
+    if (role == LoopRole::broadcast || role == LoopRole::cast)
+      number[out] = number[at(i.in[0])], summed[out] = summed[at(i.in[0])];
+    if (auto value = ops::constant_value(*i.primitive)) number[out] = value;
+    if (name != "div" && name != "mul") continue;
+    for (auto [x, by] : {std::pair(at(i.in[0]), at(i.in[1])), std::pair(at(i.in[1]), at(i.in[0]))}) {
+      if (summed[x].empty() || !number[by] || (name == "div" && x != at(i.in[0]))) continue;
+      double ranks = mesh.parts(summed[x]);
+      if (*number[by] == (name == "div" ? ranks : 1 / ranks)) found.insert(to_string(summed[x]));
+    }
+  }
+}
+}  // namespace
+
 std::string explain_program(const ProgramPtr& p, const Arrays& in) {
   auto local = fx::local_program(p, in);
   auto e = executable(local);
@@ -99,6 +132,12 @@ std::string explain_program(const ProgramPtr& p, const Arrays& in) {
     << " kernels (" << i.fused << " fused)\n";
   for (auto& c : i.collective_uses)
     o << "  " << c.times << " x " << c.what << ", " << bytes_text(static_cast<std::int64_t>(c.bytes)) << " each\n";
+  std::set<std::string> means;
+  if (auto* s = nearest<Shard>(); s && !s->mesh().shares.empty()) add_means_of_ranks(*p, s->mesh(), means);
+  for (auto& axes : means)
+    o << "  warning: a mean of the ranks along " << axes << " (psum / their number, as pmean takes it) weighs each "
+      << "rank alike, but by the shares of the mesh their blocks differ in size; the mean of the elements is "
+      << "psum(sum) / psum(count)\n";
   o << e->explain();
   if (auto* s = nearest<Shard>(); s && s->mesh().size() > 1) o << fx::splits_text(p, in, *s);
   return o.str();

@@ -122,6 +122,29 @@ TEST(Shares, CompleteValuesAreCountedOnce) {
           {f(x, rows), f(x, rows)}, 1e-14, "scatter_add");
   });
 }
+/// A mean of ranks is no mean of elements where blocks differ in size.
+TEST(Shares, ExplainWarnsOfMeansOfRanks) {
+  auto x = rnd({8}, 1);
+  auto warned = [&](const MeshAxis& axis, auto f) {
+    bool found = false;
+    local_mesh({axis}, [&](const Mesh& mesh) {
+      auto g = jit([&](const Array& a) { return shard_map(f, mesh, {Spec{"data"}}, Spec{})(a); });
+      auto in = shard(x, Spec{"data"});
+      auto text = explain(g, in);
+      if (mesh.rank() == 0) found = text.find("warning: a mean of the ranks along data") != text.npos;
+    });
+    return found;
+  };
+  auto mean_of_ranks = [](const Array& a) { return pmean(mean(a), "data"); };
+  auto by_hand = [](const Array& a) { return psum(sum(a), "data") * 0.5; };
+  auto of_elements = [](const Array& a) { return psum(sum(a), "data") / psum(sum(ones_like(a)), "data"); };
+  MeshAxis shares{"data", 2, {1, 3}}, equal{"data", 2};
+  EXPECT_TRUE(warned(shares, mean_of_ranks));
+  EXPECT_TRUE(warned(shares, by_hand));
+  EXPECT_TRUE(warned(shares, [](const Array& a) { return sum(pmean(a * 1, "data")); }));
+  EXPECT_FALSE(warned(shares, of_elements));
+  EXPECT_FALSE(warned(equal, mean_of_ranks));
+}
 /// Programs staged for one mesh are not run on another one with the same sizes.
 TEST(Shares, AreInJitsKey) {
   auto f = jit([](const Array& x) { return sum(x * 2) + flip(x, {0}); });

@@ -19,6 +19,7 @@ struct Constant {
   Factors factors(const Types&) const;
   static Samples<Constant> samples();
 };
+std::optional<double> constant_value(const Primitive&);  // if it is a real constant
 /// Input dimension i becomes output dimension dims[i] (increasing); sizes 1 are stretched.
 struct BroadcastInDim {
   Shape shape;

@@ -79,6 +79,10 @@ Samples<Constant> Constant::samples() {
           {{0.1, bf16}, {}},
           {{std::complex<double>(0.5, -2), complex128}, {}}};
 }
+std::optional<double> constant_value(const Primitive& p) {
+  auto* c = as<Constant>(p);
+  return c && is_numeric(c->dtype) && !is_complex(c->dtype) ? std::optional(c->value.value) : std::nullopt;
+}
 }  // namespace bora::ops
 
 namespace bora {
