@@ -291,6 +291,7 @@ struct Scatter {
   Factors factors(const Types&) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
+  std::optional<std::vector<Sharded>> by_owners(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<Scatter> samples();
 };
 /// The window of `window_sizes` of x that begins at i32 scalars (inputs 1, 2, ..; one a dimension), clamped to lie

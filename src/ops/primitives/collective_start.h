@@ -13,8 +13,15 @@ struct Start {
   const OutputView& out;
   std::byte* scratch;
   std::size_t size;  // of an element, bytes
+  int rounds = 0;
   StartedCollective now(std::function<void()> finish = {}) {
     return {communicator.start(axes, call), std::move(finish)};
+  }
+  /// Starts a round of a collective that has several: c has its kind, buffers and counts.
+  std::shared_ptr<Communicator::Handle> round(CollectiveCall c) {
+    c.fingerprint = call.fingerprint + static_cast<std::uint64_t>(++rounds);
+    c.describe = call.describe;
+    return communicator.start(axes, c);
   }
 };
 

@@ -18,6 +18,8 @@ struct IndexLabels {
   Dims x, indices, taken;
 };
 IndexLabels index_labels(const Types& in, std::int64_t axis, std::int64_t batch_dims);
+/// What is taken at an index outside of the table, as `fill` wants it: NaN, 0 for integers.
+Bytes16 missing_number(Dtype);
 /// Indices counted from where this rank's block of the indexed dimension begins; none if that dimension is not split,
 /// or if one of its mesh axes splits another operand too.
 struct OwnIndices {

@@ -7,6 +7,7 @@
 #include "bora/ops/ufuncs.h"
 #include "ops/api/collective_primitives.h"
 #include "ops/primitives/indexing.h"
+#include "ops/primitives/owners.h"
 #include "ops/primitives/dtype_checks.h"
 #include "bora/array/primitive.h"
 #include "ops/api/primitives.h"
@@ -128,10 +129,39 @@ std::vector<Mapped> Scatter::batch(const std::vector<Mapped>& in, const BatchRul
     return {{call_one(Scatter{mode, axis + 1, 0}, {b.front(in[0]), in[1].value, b.front(in[2])}), 0}};
   return {{call_one(Scatter{mode, axis + 1, batch_dims + 1}, {b.front(in[0]), b.front(in[1]), b.front(in[2])}), 0}};
 }
+/// A target split along the indexed dimension, where every rank has indices of its own: updates go to the owners of the
+/// rows. These combine them in the order of ranks, which is one rank's if the first dimension of the indices alone is
+/// split, by the axes of the target. Sums may also be made of each rank's updates first, if the target is small.
+std::optional<std::vector<Sharded>> Scatter::by_owners(const std::vector<Sharded>& in, ShardRules& s) const {
+  const auto axes = in[0].spec[at(axis)];
+  const auto &table = in[0].spec, &own = in[1].spec;
+  bool in_order = true;
+  for (auto d = at(batch_dims); d < own.size(); ++d)
+    in_order = in_order && own[d] == (d == at(batch_dims) ? axes : MeshAxes{});
+  auto bytes = indexed_bytes(in, s, axis, batch_dims);
+  bool to_owners = in_order && bytes.by_owners <= bytes.table;
+  if (!to_owners && mode != ScatterMode::add) return {};
+  auto x = s.resolve(in[0]), i = s.resolve(in[1]);
+  Spec of_updates(std::vector<MeshAxes>(table.begin(), table.begin() + axis));
+  for (auto d = at(batch_dims); d < own.size(); ++d) of_updates.push_back(own[d]);
+  for (auto d = at(axis) + 1; d < table.size(); ++d) of_updates.push_back(table[d]);
+  auto u = s.reshard(in[2], of_updates);
+  if (to_owners) {
+    ScatterToOwners to{mode, axes, axis, batch_dims, x.type.shape[at(axis)], x.type.shape};
+    return {{{call_one(to, {u.local, i.local, x.local}), x.type, x.spec}}};
+  }
+  Sharded sums{.local = {}, .type = x.type, .spec = table};
+  sums.spec[at(axis)] = {};
+  for (auto d = at(batch_dims); d < own.size(); ++d) sums.partial.append(own[d]);
+  auto zeros = full_of({s.local_shape(x.type.shape, sums.spec), x.type.dtype}, 0);
+  sums.local = call_one(*this, {zeros, i.local, u.local});
+  return {{{x.local + s.reshard(sums, table).local, x.type, x.spec}}};
+}
 /// A target split along the indexed dimension: each rank keeps the updates that fall into its block. Indices and
 /// updates must be whole.
 std::optional<std::vector<Sharded>> Scatter::shard(const std::vector<Sharded>& in, ShardRules& s) const {
   if (in[0].spec[at(axis)].empty() || !in[0].partial.empty()) return {};
+  if (have_own_indices(in, s, axis, batch_dims)) return by_owners(in, s);
   auto own = own_indices(in, s, axis);
   if (!own) return {};
   Spec target = in[0].spec;

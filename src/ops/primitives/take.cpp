@@ -7,6 +7,7 @@
 #include "bora/ops/ufuncs.h"
 #include "ops/api/collective_primitives.h"
 #include "ops/primitives/indexing.h"
+#include "ops/primitives/owners.h"
 #include "bora/array/primitive.h"
 #include "bora/ops/creation.h"
 #include "ops/api/primitives.h"
@@ -124,9 +125,34 @@ std::optional<OwnIndices> own_indices(const std::vector<Sharded>& in, ShardRules
   r.local = r.indices.local - block_start(in[0].type.shape[at(axis)], axes);
   return r;
 }
+namespace {
+/// Where each element of what is taken lies, given where the table's and the indices' do.
+Spec taken_spec(const Spec& table, const Spec& indices, std::int64_t axis, std::int64_t batch_dims) {
+  Spec r(std::vector<MeshAxes>(table.begin(), table.begin() + axis));
+  for (auto d = at(batch_dims); d < indices.size(); ++d) r.push_back(indices[d]);
+  for (auto d = at(axis) + 1; d < table.size(); ++d) r.push_back(table[d]);
+  return r;
+}
+}  // namespace
 /// A table split along the taken dimension: each rank takes the elements of its block, and the sum over the ranks is
-/// pending.
+/// pending. Where each rank has indices of its own, it asks the owners of the rows, unless the table is small. So it
+/// does with its part of indices that all ranks have, if what is taken is as large as the table: then the result is
+/// split as the table is.
 std::optional<std::vector<Sharded>> Take::shard(const std::vector<Sharded>& in, ShardRules& s) const {
+  auto given = in;
+  bool whole = in[1].spec.trivial() && in[1].spec.size() == 1 && batch_dims == 0 &&
+               in[1].type.shape[0] >= in[0].type.shape[at(axis)];
+  if (whole) given[1].spec[0] = in[0].spec[at(axis)];
+  bool own_rows = have_own_indices(given, s, axis, batch_dims);
+  auto bytes = own_rows ? indexed_bytes(given, s, axis, batch_dims) : IndexedBytes{};
+  bool by_owners = own_rows && bytes.by_owners <= bytes.table;
+  if (own_rows && !whole && !by_owners) return {};
+  if (by_owners) {
+    auto x = s.resolve(in[0]), i = s.reshard(in[1], given[1].spec);
+    auto type = infer({x.type, i.type});
+    TakeFromOwners take{x.spec[at(axis)], axis, fill, batch_dims, x.type.shape[at(axis)], type.shape};
+    return {{{call_one(take, {x.local, i.local}), type, taken_spec(x.spec, i.spec, axis, batch_dims)}}};
+  }
   auto dtype = in[0].type.dtype;
   if (dtype == boolean || dtype == Dtype::key) return {};
   auto own = own_indices(in, s, axis);
@@ -156,10 +182,7 @@ std::optional<std::vector<Sharded>> Take::shard(const std::vector<Sharded>& in, 
   auto mine = (local >= 0 && global < end) || global < 0 || global >= constant(n, i32);
   Dims place = joined(range_of(batch_dims), range_of(own->indices.type.ndim() - batch_dims, axis));
   y = select(broadcast_in_dim(mine, y.shape(), place), y, zeros_like(y));
-  Spec out(std::vector<MeshAxes>(table.begin(), table.begin() + axis));
-  for (auto d = at(batch_dims); d < index.size(); ++d) out.push_back(index[d]);
-  for (auto d = at(axis) + 1; d < table.size(); ++d) out.push_back(table[d]);
-  return {{{y, infer({x.type, own->indices.type}), out, own->axes}}};
+  return {{{y, infer({x.type, own->indices.type}), taken_spec(table, index, axis, batch_dims), own->axes}}};
 }
 Samples<Take> Take::samples() {
   auto ids = [](Shape s, std::initializer_list<double> v) { return values(s, v, i32); };
