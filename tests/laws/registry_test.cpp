@@ -417,11 +417,12 @@ TEST(Registry, EveryPrimitiveHasSamplesOrIsTestedInContext) {
   for (auto& e : registry())
     if (e.samples().empty()) without.push_back(e.name);
   std::sort(without.begin(), without.end());
-  // Collectives and views of meshes have no meaning alone: laws/shard_test.cpp, exchange_test.cpp, owners_test.cpp and
-  // nesting_test.cpp run them.
+  // Collectives and views of meshes have no meaning alone: laws/shard_test.cpp, exchange_test.cpp, sorted_test.cpp,
+  // owners_test.cpp and nesting_test.cpp run them.
   std::vector<std::string> in_context{
-      "all_gather", "all_reduce", "all_to_all", "axis_index", "block_start", "exchange", "keep", "ppermute",
-      "reduce_scatter", "scatter_to_owners", "take_from_owners", "to_global", "to_local"};
+      "all_gather",  "all_reduce",     "all_to_all", "axis_index",     "block_start",       "exchange",         "keep",
+      "merge_sorted", "ppermute",      "reduce_scatter", "scatter_to_owners", "take_from_owners", "to_global",
+      "to_local"};
   for (auto& n : without)
     EXPECT_TRUE(std::find(in_context.begin(), in_context.end(), n) != in_context.end()) << n << " has no samples()";
 }

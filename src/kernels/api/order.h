@@ -12,4 +12,6 @@ void argsort(Dtype, const void* in, std::int32_t* out, std::int64_t rows, std::i
 /// keep the lower position first; NaN counts as largest.
 void top_k(Dtype, const void* in, void* values, std::int32_t* indices, std::int64_t rows, std::int64_t n,
            std::int64_t k);
+/// keys[i] = the number without sign that has the order of element at[i] of x.
+void order_keys(Dtype, const void* x, const std::int64_t* at, std::uint64_t* keys, std::int64_t n);
 }  // namespace bora::kernels

@@ -123,6 +123,11 @@ void argsort(Dtype d, const void* in, std::int32_t* out, std::int64_t rows, std:
   });
 }
 
+void order_keys(Dtype d, const void* x, const std::int64_t* at, std::uint64_t* keys, std::int64_t n) {
+  dispatch(d, "sort", [&](auto t) {
+    for (I i = 0; i < n; ++i) keys[i] = key_of(static_cast<const decltype(t)*>(x)[at[i]]);
+  });
+}
 void top_k(Dtype d, const void* in, void* values, std::int32_t* indices, std::int64_t rows, std::int64_t n,
            std::int64_t k) {
   check_row("top_k", n);

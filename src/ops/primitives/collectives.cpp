@@ -10,6 +10,7 @@
 #include "bora/ops/reductions.h"
 #include "bora/ops/ufuncs.h"
 #include "ops/primitives/collective_start.h"
+#include "ops/primitives/merge_sorted.h"
 #include "ops/primitives/owners.h"
 #include "ops/primitives/packing.h"
 #include "bora/ops/creation.h"
@@ -296,6 +297,7 @@ template <class R, class F> R as_collective(const Primitive& p, R otherwise, F f
   if (auto* c = as<AllToAll>(p)) return f(*c);
   if (auto* c = as<Permute>(p)) return f(*c);
   if (auto* c = as<Exchange>(p)) return f(*c);
+  if (auto* c = as<MergeSorted>(p)) return f(*c);
   if (auto* c = as<TakeFromOwners>(p)) return f(*c);
   if (auto* c = as<ScatterToOwners>(p)) return f(*c);
   return otherwise;

@@ -1,13 +1,18 @@
 // Sorting, and the largest elements.
 #include "kernels/api/order.h"
+#include "array/api/splits.h"
 #include "bora/base/parallel.h"
 #include "bora/ops/manipulation.h"
+#include "bora/ops/sharding.h"
 #include "bora/ops/sorting.h"
+#include "bora/ops/ufuncs.h"
 #include "ops/primitives/dims.h"
 #include "bora/array/primitive.h"
 #include "bora/ops/creation.h"
 #include "kernels/api/index.h"
+#include "ops/api/collective_primitives.h"
 #include "ops/api/primitives.h"
+#include "ops/primitives/merge_sorted.h"
 
 namespace bora::ops {
 namespace {
@@ -22,9 +27,25 @@ void check_rows(std::string_view what, const Type& x) {
   check<DtypeError>(!is_complex(x.dtype), what, ": complex numbers have no order, got ", x,
                     "; take abs() or real() of them");
 }
-/// Gradients of chosen elements, put back at their positions.
-Array put_back(const Array& ct, const Array& x, const Array& positions) {
-  return call_one(Scatter{kernels::ScatterMode::add, x.ndim() - 1, x.ndim() - 1}, {zeros_like(x), positions, ct});
+/// Gradients of chosen elements, added at their positions.
+Array put_back(const Array& ct, const Array& zeros, const Array& positions) {
+  return call_one(Scatter{kernels::ScatterMode::add, zeros.ndim() - 1, zeros.ndim() - 1}, {zeros, positions, ct});
+}
+/// Element positions[.., i] of each row.
+Array picked(const Array& x, const Array& positions) {
+  return call_one(Take{x.ndim() - 1, true, x.ndim() - 1}, {x, positions});
+}
+/// x, if its rows are split, and no other dimension could take the split over.
+std::optional<Sharded> split_rows(const Sharded& x, ShardRules& s) {
+  auto parts = s.mesh().parts(x.spec[x.spec.size() - 1]);
+  if (parts == 1) return std::nullopt;
+  for (std::size_t d = 0; d + 1 < x.spec.size(); ++d)
+    if (x.spec[d].empty() && x.type.shape[d] >= parts) return std::nullopt;
+  return s.resolve(x);
+}
+/// The block of sorted rows of x, of the last operand: each rank has sorted its own.
+Array merged_rows(const Sharded& x, const Arrays& sorted) {
+  return call_one(MergeSorted{x.spec[x.spec.size() - 1], x.type.shape.back(), x.type.shape}, sorted);
 }
 /// The positions that bring the last dimension into ascending order, i32; stable, NaN last.
 struct Argsort {
@@ -42,6 +63,13 @@ struct Argsort {
   Factors factors(const Types& in) const {
     auto l = rows_labels(in[0]);
     return {{l}, {l}};
+  }
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>& in, ShardRules& s) const {
+    auto x = split_rows(in[0], s);
+    if (!x) return std::nullopt;
+    auto order = call_one(*this, {x->local});
+    auto positions = order + block_start(x->type.shape.back(), x->spec[x->spec.size() - 1]);
+    return {{{merged_rows(*x, {picked(x->local, order), positions}), {x->type.shape, i32}, x->spec}}};
   }
   Argsort lift(std::int64_t) const { return {}; }
   static Samples<Argsort> samples() {
@@ -62,10 +90,19 @@ struct Sort {
     const auto& t = in[0].type;
     kernels::sort(t.dtype, in[0].data, out[0].data, product(t.shape, 0, t.ndim() - 1), t.shape.back());
   }
-  Arrays vjp(const Vjp& v) const { return {put_back(v.ct[0], v.in[0], call_one(Argsort{}, {v.in[0]}))}; }
+  /// Split as the elements are.
+  Arrays vjp(const Vjp& v) const {
+    auto zeros = reshard_like(zeros_like(v.in[0]), v.in[0]);
+    return {put_back(v.ct[0], zeros, call_one(Argsort{}, {v.in[0]}))};
+  }
   Factors factors(const Types& in) const {
     auto l = rows_labels(in[0]);
     return {{l}, {l}};
+  }
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>& in, ShardRules& s) const {
+    auto x = split_rows(in[0], s);
+    if (!x) return std::nullopt;
+    return {{{merged_rows(*x, {call_one(*this, {x->local})}), x->type, x->spec}}};
   }
   Sort lift(std::int64_t) const { return {}; }
   static Samples<Sort> samples() {
@@ -92,10 +129,34 @@ struct Largest {
     kernels::top_k(t.dtype, in[0].data, out[0].data, out[1].as<std::int32_t>(), product(t.shape, 0, t.ndim() - 1),
                    t.shape.back(), k);
   }
-  Arrays vjp(const Vjp& v) const { return {v.ct[0].defined() ? put_back(v.ct[0], v.in[0], v.out[1]) : Array{}}; }
+  Arrays vjp(const Vjp& v) const {
+    return {v.ct[0].defined() ? put_back(v.ct[0], zeros_like(v.in[0]), v.out[1]) : Array{}};
+  }
   Factors factors(const Types& in) const {
     auto l = rows_labels(in[0]);
     return {{l}, {l, l}};
+  }
+  /// The largest of the blocks' k largest. Among equal ones those of lower ranks come first, as their positions do.
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>& in, ShardRules& s) const {
+    const auto d = in[0].spec.size() - 1;
+    const auto n = in[0].type.shape.back(), parts = std::int64_t{s.mesh().parts(in[0].spec[d])};
+    if (parts == 1) return std::nullopt;
+    const auto bytes = static_cast<std::int64_t>(dtype_size(in[0].type.dtype));
+    const auto axes = in[0].spec[d];
+    auto sizes = part_sizes(n, {}, axes, s.mesh(), s.rank());
+    std::int64_t candidates = 0;
+    for (auto& m : sizes) candidates += m = std::min(k, m);
+    if (candidates * (bytes + 4) >= n * bytes) return std::nullopt;  // their positions travel too
+    auto x = s.resolve(in[0]);
+    auto mine = call(Largest{std::min(k, x.local.shape(-1))}, {x.local});
+    auto last = static_cast<std::int64_t>(d);
+    auto values = all_gather(mine[0], axes, last, sizes, x.type.shape);
+    auto positions = all_gather(mine[1] + block_start(n, axes), axes, last, sizes, x.type.shape);
+    auto best = call(*this, {values});
+    auto spec = x.spec;
+    spec[d] = {};
+    auto types = infer({x.type});
+    return {{{best[0], types[0], spec}, {picked(positions, best[1]), types[1], spec}}};
   }
   Largest lift(std::int64_t) const { return {k}; }
   static Samples<Largest> samples() {

@@ -1,0 +1,159 @@
+// Sorts along a split dimension: the bits of one rank, no rank has or compares more than its share, and no more bytes
+// travel than that.
+#include <cstring>
+#include "bora/ops/manipulation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/sharding.h"
+#include "bora/ops/sorting.h"
+#include "bora/transport/transport.h"
+#include "compile/api/executable.h"
+#include "laws/laws.h"
+
+namespace bora::laws::sorted_test {
+namespace {
+using V = Arrays;
+bool same_bits(const Array& a, const Array& b) {
+  auto x = a.concrete(), y = b.concrete();
+  return x.type() == y.type() && std::memcmp(x.bytes(), y.bytes(), x.type().nbytes()) == 0;
+}
+void same(const V& got, const V& want, const std::string& what) {
+  ASSERT_EQ(got.size(), want.size()) << what;
+  for (std::size_t k = 0; k < got.size(); ++k)
+    EXPECT_TRUE(same_bits(got[k], want[k])) << what << ": result " << k << " of type " << got[k].type();
+}
+/// Keys in many orders: unlike ones, few different ones, one value, falling, with numbers that are no numbers and zeros
+/// of both signs, all large ones on the first rank.
+std::vector<std::pair<std::string, Array>> keys(const Shape& shape, Dtype dtype) {
+  auto n = volume(shape);
+  auto of = [&](auto f) {
+    std::vector<double> v;
+    for (std::int64_t i = 0; i < n; ++i) v.push_back(f(i));
+    return asarray(v, shape).astype(dtype);
+  };
+  const double odd[] = {NAN, -0.0, 0.0, HUGE_VAL, -HUGE_VAL, 1, NAN, 0.0, -0.0};
+  return {{"random", (rnd(shape, 3) * 100).astype(dtype)},
+          {"few", of([](std::int64_t i) { return static_cast<double>(i * i % 3); })},
+          {"one", of([](std::int64_t) { return 1.0; })},
+          {"falling", of([&](std::int64_t i) { return static_cast<double>(n - i); })},
+          {"odd", of([&](std::int64_t i) { return odd[i % 9]; })},
+          {"skewed", of([&](std::int64_t i) { return i < n / 3 ? 90.0 - static_cast<double>(i % 5) : 1.0; })}};
+}
+V sorts(const Array& x) {
+  V r{sort(x, -1), argsort(x, -1)};
+  for (std::int64_t k : {0, 1, 3}) {
+    auto best = top_k(x, std::min(k, x.shape(-1)));
+    r.push_back(best.values);
+    r.push_back(best.indices);
+  }
+  return r;
+}
+TEST(Sorted, GivesTheBitsOfOneRank) {
+  for (auto dtype : {f32, f64, bf16, i32, i64, boolean})
+    for (const auto& shape : {Shape{0}, Shape{1}, Shape{2}, Shape{5}, Shape{7}, Shape{24}, Shape{101}, Shape{1, 23},
+                              Shape{2, 9}, Shape{3, 2, 10}}) {
+      bool few = dtype != f32;
+      if (few && volume(shape) != 1 && volume(shape) != 7 && volume(shape) != 24) continue;
+      for (auto& [kind, x] : keys(shape, dtype)) {
+        auto want = sorts(x);
+        for (auto& axes : meshes()) {
+          if (few && axes.size() + static_cast<std::size_t>(axes[0].size) != 4) continue;  // 3, 2 x 2
+          local_mesh(axes, [&](const Mesh& mesh) {
+            auto staged = jit(sorts);
+            auto specs = all_specs(mesh.shape(), shape.size());
+            for (std::size_t k = 0; k < specs.size(); k += 1 + specs.size() / (2 * combinations())) {
+              auto what = kind + " " + to_string(x.type()) + " on " + name(axes) + to_string(specs[k]);
+              auto y = with_sharding_constraint(x, specs[k]);
+              auto got = sorts(y);
+              same(gathered(got), want, what);
+              same(gathered(staged(y)), want, "jit " + what);
+              if (shape.size() == 1 && mesh.size() > 1) {
+                EXPECT_EQ(spec_of(got[0]), specs[k]) << what;
+                EXPECT_EQ(spec_of(got[1]), specs[k]) << what;
+              }
+            }
+          });
+        }
+      }
+    }
+}
+TEST(Sorted, HasDerivativesAndBatches) {
+  for (const auto& shape : {Shape{0}, Shape{2}, Shape{7}, Shape{24}, Shape{2, 9}})
+    for (auto& [kind, x] : keys(shape, f64)) {
+      if (kind == "odd") continue;  // no numbers: no derivatives
+      auto weights = rnd(shape, 5);
+      auto f = [&](const Array& a) {
+        auto best = top_k(a, std::min<std::int64_t>(3, a.shape(-1))).values;
+        return sum(sin(sort(a, -1)) * weights) + sum(best * best);
+      };
+      auto want = grad(f)(x);
+      auto three = stack({x, x * 2, -x});
+      auto mapped = [&](const Array& a) { return vmap(grad(f))(a); };
+      auto rows = mapped(three);
+      for (auto& axes : meshes())
+        local_mesh(axes, [&](const Mesh& mesh) {
+          auto specs = all_specs(mesh.shape(), shape.size());
+          for (std::size_t k = 0; k < specs.size(); k += 1 + specs.size() / combinations()) {
+            auto what = kind + " " + to_string(x.type()) + " on " + name(axes) + to_string(specs[k]);
+            auto y = with_sharding_constraint(x, specs[k]);
+            close(gathered({grad(f)(y), jit(grad(f))(y)}), {want, want}, 1e-14, "gradient " + what);
+            auto lanes = specs[k];
+            lanes.insert(0, {});
+            auto z = with_sharding_constraint(three, lanes);
+            close(gathered({mapped(z), jit(mapped)(z)}), {rows, rows}, 1e-14, "vmap " + what);
+            auto sorted = vmap([](const Array& a) { return sort(a, -1); });
+            same(gathered({sorted(z)}), {sorted(three)}, "vmap of sort " + what);
+          }
+        });
+    }
+}
+/// Bytes that others send this rank while f runs.
+template <class F> std::int64_t received(const Mesh& mesh, const F& f) {
+  auto before = mesh.context().traffic().bytes_received;
+  f();
+  return static_cast<std::int64_t>(mesh.context().traffic().bytes_received - before);
+}
+TEST(Sorted, WorkAndBytesAreARanksShare) {
+  const std::int64_t n = 40000;
+  for (auto& axes : meshes())
+    local_mesh(axes, [&](const Mesh& mesh) {
+      if (mesh.size() == 1) return;
+      const std::int64_t P = mesh.size(), block = (n + P - 1) / P;
+      MeshAxes all;
+      for (auto& a : mesh.shape().axes) all.push_back(a.first);
+      for (auto& [kind, x] : keys({n}, f32)) {
+        auto y = with_sharding_constraint(x, Spec{all});
+        struct Case {
+          std::string name;
+          std::function<Array(const Array&)> f;
+          std::int64_t each, temporaries;  // bytes of an element that travels; times a block, in memory
+        };
+        for (auto& c : std::vector<Case>{
+                 {"sort", [](const Array& a) { return sort(a); }, 4, 4},
+                 {"argsort", [](const Array& a) { return argsort(a); }, 8, 8},
+                 {"grad of sort", [](const Array& a) {
+                    return grad([](const Array& b) { return sum(sort(b) * sort(b)); })(a);
+                  }, 4 + 4 + 8 + 8 + 16, 40}}) {
+          auto what = c.name + " of " + kind + " on " + name(axes);
+          auto p = fx::local_program(program_of(c.f, y), {y});
+          same_everywhere(mesh, *p, what);
+          EXPECT_EQ(count(*p, "all_gather") + count(*p, "all_reduce"), 0u) << what << print(*p);
+          auto e = executable(p);
+          EXPECT_LE(e->info().slab_bytes, static_cast<std::size_t>(c.temporaries * 4 * block)) << what;
+          auto whole = executable(program_of(c.f, x))->info().flops;
+          EXPECT_LE(e->info().flops, 5 * whole / static_cast<double>(P) + 1000) << what;
+          auto g = jit(c.f);
+          (void)g(y).concrete();  // ranks compare the Program
+          Array result;
+          auto bytes = received(mesh, [&] { (void)local_block(result = g(y)); });
+          auto samples = 4 * (P - 1) * P * 8 * std::clamp<std::int64_t>(n / (8 * P * P * P), 16, 256);
+          EXPECT_LE(bytes, c.each * block + 2 * samples + 4096) << what;
+          EXPECT_EQ(spec_of(result), Spec{all}) << what;
+        }
+        auto best = jit([](const Array& a) { return top_k(a, 5).values; });
+        (void)best(y).concrete();
+        EXPECT_LE(received(mesh, [&] { (void)best(y).concrete(); }), 8 * 5 * (P - 1) + 64 * P) << "top_k " << kind;
+      }
+    });
+}
+}  // namespace
+}  // namespace bora::laws::sorted_test
