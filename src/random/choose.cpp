@@ -1,6 +1,7 @@
 // Samplers that choose among given elements: categorical, permutation, choice.
 #include <cmath>
 #include "bora/ops/creation.h"
+#include "bora/ops/sharding.h"
 #include "bora/ops/sorting.h"
 #include "random/draw.h"
 #include "bora/ops/manipulation.h"
@@ -58,7 +59,8 @@ Array shuffled(const Array& key, Array x, std::int64_t axis) {
   for (int round = shuffle_rounds(x.size()); round > 0; --round) {
     auto [next, sub] = split<2>(k);
     k = next;
-    auto order = argsort(draw_bits(sub, x.shape(), u32, {}), axis);
+    // Split as x is, so that ranks sort and exchange parts where x is split.
+    auto order = argsort(reshard_like(draw_bits(sub, x.shape(), u32, {}), x), axis);
     x = x.ndim() == 1 ? positions_of(x, order, 0) : take_along_axis(x, order, axis);
   }
   return x;

@@ -155,5 +155,35 @@ TEST(Sorted, WorkAndBytesAreARanksShare) {
       }
     });
 }
+/// Random orders of a split array stay split, and have one rank's bits.
+TEST(Sorted, RandomOrdersStaySplit) {
+  auto k = random::key(5);
+  for (std::int64_t n : {3, 7, 24, 1000})
+    for (auto& axes : meshes()) {
+      auto x = iota({n}, 0) * 3, rows = rnd({n, 2}, 1);
+      auto p = abs(rnd({n}, 4)) + 0.1;
+      auto f = [&](const V& a) {
+        return V{random::permutation(k, a[0]), random::permutation(k, a[1]),
+                 random::permutation(k, a[1], {.independent = true}),
+                 random::choice(k, a[0], {2}, {.replace = false}),
+                 random::choice(k, n, {2}, {.replace = false, .p = a[2]})};
+      };
+      auto want = f({x, rows, p});
+      local_mesh(axes, [&](const Mesh& mesh) {
+        MeshAxes all;
+        for (auto& a : mesh.shape().axes) all.push_back(a.first);
+        V in{with_sharding_constraint(x, Spec{all}), with_sharding_constraint(rows, Spec{all}),
+             with_sharding_constraint(p, Spec{all})};
+        auto got = f(in);
+        auto what = std::to_string(n) + " on " + name(axes);
+        same(gathered(got), want, what);
+        same(gathered(jit(f)(in)), want, "jit " + what);
+        if (mesh.size() > 2 && n >= mesh.size()) {
+          EXPECT_EQ(spec_of(got[0]), Spec{all}) << what;
+          EXPECT_EQ(spec_of(got[1]), (Spec{all, none})) << what;
+        }
+      });
+    }
+}
 }  // namespace
 }  // namespace bora::laws::sorted_test
