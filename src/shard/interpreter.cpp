@@ -88,6 +88,13 @@ Sharded Shard::reshard_over(const Sharded& x, const Spec& want, const MeshAxes& 
     y.spec = target;
     return real(y);
   }
+  if (auto known = turned_.find(y.local.get()); known != turned_.end() && y.spec != target) {
+    auto& [local, spec, made] = known->second;
+    bool slices = spec == y.spec && made.type == y.type && made.partial == y.partial;
+    for (std::size_t d = 0; d < target.size(); ++d)
+      slices = slices && common_prefix(made.spec[d], target[d]) == made.spec[d].size();
+    if (slices) y = made;
+  }
   sum_pending(y, target, keep, wire, over);
   hand_axes_over(y, target);
   gather(y, target);
@@ -140,22 +147,39 @@ void Shard::sum_pending(Sharded& y, const Spec& target, const MeshAxes& keep, co
       return ops::all_reduce(a, by_wire, Reduction::sum, y.type.shape, w);
     });
 }
-/// One dimension hands its innermost axes to another.
+/// Dimensions hand their innermost axes to others.
 void Shard::hand_axes_over(Sharded& y, const Spec& target) const {
-  for (std::size_t d = 0; d < target.size(); ++d)
-    for (std::size_t e = 0; e < target.size(); ++e) {
-      auto kd = common_prefix(y.spec[d], target[d]), ke = common_prefix(y.spec[e], target[e]);
-      if (d == e || kd == y.spec[d].size() || kd != target[d].size() || ke != y.spec[e].size() ||
-          y.spec[d].tail(kd) != target[e].tail(ke))
-        continue;
-      auto moved = y.spec[d].tail(kd);
-      if (mesh_.parts(moved) > 1)
-        y.local = ops::all_to_all(y.local, moved, static_cast<std::int64_t>(e), static_cast<std::int64_t>(d),
-                                  part_sizes(y.type.shape[e], y.spec[e], moved),
-                                  part_sizes(y.type.shape[d], target[d], moved), y.type.shape);
-      y.spec[d] = target[d];
-      y.spec[e] = target[e];
-    }
+  auto wanted = [&](std::size_t e) {
+    auto has = y.spec[e].size();
+    return common_prefix(y.spec[e], target[e]) == has ? target[e].tail(has) : MeshAxes{};
+  };
+  for (std::size_t e = 0; e < target.size(); ++e) {  // what is sliced first travels less
+    auto more = wanted(e);
+    std::size_t k = 0;
+    while (k < more.size() && !y.spec.uses(more[k])) ++k;
+    if (k == 0 || k == more.size()) continue;
+    auto first = y.spec;
+    first[e].append(more.head(k));
+    slice_to(y, first, local_shape(y.type.shape, first));
+  }
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (std::size_t d = 0; d < target.size(); ++d)
+      for (std::size_t e = 0; e < target.size(); ++e) {
+        auto gone = y.spec[d].tail(common_prefix(y.spec[d], target[d])), more = wanted(e);
+        auto k = std::min(gone.size(), more.size());
+        while (k > 0 && gone.tail(gone.size() - k) != more.head(k)) --k;
+        if (d == e || k == 0) continue;
+        auto moved = more.head(k), rest = y.spec[d].head(y.spec[d].size() - k);
+        if (mesh_.parts(moved) > 1)
+          y.local = ops::all_to_all(y.local, moved, static_cast<std::int64_t>(e), static_cast<std::int64_t>(d),
+                                    part_sizes(y.type.shape[e], y.spec[e], moved),
+                                    part_sizes(y.type.shape[d], rest, moved), y.type.shape);
+        y.spec[d] = rest;
+        y.spec[e].append(moved);
+        progress = true;
+      }
+  }
 }
 /// Gathers dimensions over axes that the target does not split them by.
 void Shard::gather(Sharded& y, const Spec& target) const {
@@ -183,6 +207,9 @@ void Shard::slice_to(Sharded& y, const Spec& target, const Shape& block) const {
   y.spec = target;
 }
 
+bool Shard::turns(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in) const {
+  return !turns_of(*p, f, in, splits_of(f, in), mesh_).empty();
+}
 std::vector<Sharded> Shard::by_factors(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in) {
   return by_factors_of(p, f, in, nullptr);
 }
@@ -191,29 +218,6 @@ std::vector<Sharded> Shard::by_factors(const PrimitivePtr& p, const Factors& f, 
   return by_factors_of(p, f, in, nullptr, &rule);
 }
 
-Spec Splits::spec(const Dims& labels) const {
-  Spec s;
-  for (auto l : labels) s.push_back(of.count(l) ? of.at(l) : MeshAxes{});
-  return s;
-}
-Splits splits_of(const Factors& f, const std::vector<Sharded>& in) {
-  Splits r;
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < in.size(); ++i) order.push_back(i);
-  auto size = [&](std::size_t i) { return in[i].symbolic ? in[i].symbolic->size : in[i].type.size(); };
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return size(a) > size(b); });
-  for (auto i : order)
-    for (std::size_t d = 0; d < in[i].spec.size(); ++d) {
-      const auto& axes = in[i].spec[d];
-      auto label = f.in[i][d];
-      if (axes.empty() || label == kNone || r.of.count(label) ||
-          std::any_of(axes.begin(), axes.end(), [&](auto& a) { return r.used.has(a); }))
-        continue;
-      r.of[label] = axes;
-      r.used.append(axes);
-    }
-  return r;
-}
 namespace {
 bool contains(const Dims& d, std::int64_t label) { return std::find(d.begin(), d.end(), label) != d.end(); }
 /// Pending sums that may stay pending: in one operand of a product, or in all operands of a sum.
@@ -242,7 +246,10 @@ Kept kept_pending(const Factors& f, const std::vector<Sharded>& in, const MeshAx
 /// Propagation from the dimension map. See Factors.
 std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in,
                                           const Arrays* sources, const LocalRule* rule) {
-  auto split = splits_of(f, in);
+  const auto before = splits_of(f, in);
+  auto split = before;
+  const auto turns = turns_of(*p, f, in, before, mesh_);
+  for (auto& t : turns) split.of[t.label].append(t.axes), split.used.append(t.axes);
   MeshAxes reduced;  // labels that are split and not in the result: pending sums
   for (auto& [label, axes] : split.of)
     if (std::none_of(f.out.begin(), f.out.end(), [&](auto& o) { return contains(o, label); })) reduced.append(axes);
@@ -288,6 +295,10 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
     if (f.reduce == Reduction::sum) y.partial.append(reduced);
     else if (mesh_.parts(reduced) > 1)
       y.local = ops::all_reduce(y.local, reduced, f.reduce, out[o].shape);
+    if (turns.empty()) continue;
+    auto made = y;
+    y = reshard(y, turned_back(turns, f, o, out[o].shape, in, before, split), y.partial);
+    if (defers() && y.local.get() != made.local.get()) turned_.emplace(y.local.get(), Turned{y.local, y.spec, made});
   }
   return r;
 }

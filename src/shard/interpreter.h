@@ -29,6 +29,7 @@ class Shard final : public Interpreter, public ShardRules {
   Sharded reshard_over(const Sharded& x, const Spec& spec, const MeshAxes& keep, const Wire& wire,
                        const MeshAxes& over) const override;
   Sharded to_partial(const Sharded& x, const MeshAxes&) const override;
+  bool turns(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&) const override;
   std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&) override;
   std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&,
                                   const LocalRule&) override;
@@ -58,6 +59,13 @@ class Shard final : public Interpreter, public ShardRules {
   const int rank_;
   const bool eager_;
   mutable OriginPtr noted_;
+  struct Turned {
+    Array local;   // kept, so that its address stays its own
+    Spec spec;
+    Sharded made;  // the same value before its split was moved back
+  };
+  /// In a Program: an operation that wants a value as it was made takes it so, and moving it back is dead code.
+  mutable std::map<const Value*, Turned> turned_;
 };
 /// Does an element of the result come from those of the operands at its place alone?
 bool is_elementwise(const Primitive&);

@@ -176,6 +176,9 @@ void Propagation::by_factors(const Instruction& i, Edit& e) {
       }
   auto busy = splits.used;
   for (auto& x : in) busy.append(x.partial);
+  MeshAxes turning;
+  for (auto& t : turns_of(*i.primitive, *f, in, splits, outer_.mesh())) turning.append(t.axes);
+  busy.append(turning);
   std::map<std::int64_t, std::optional<MeshAxes>> more;
   std::set<std::int64_t> open, closed;
   for (std::size_t o = 0; o < i.out.size(); ++o)
@@ -197,6 +200,11 @@ void Propagation::by_factors(const Instruction& i, Edit& e) {
   auto grows = [&](std::int64_t label) { return more.count(label) && more[label] && !more[label]->empty(); };
   for (std::size_t j = 0; j < in.size(); ++j) {
     auto spec = wanted.spec(f->in[j]);
+    for (std::size_t d = 0; d < spec.size(); ++d) {  // by_factors turns what it finds
+      auto turned = [&](auto& a) { return turning.has(a); };
+      if (f->in[j][d] == kNone && std::any_of(in[j].spec[d].begin(), in[j].spec[d].end(), turned))
+        spec[d] = in[j].spec[d];
+    }
     if (std::any_of(f->in[j].begin(), f->in[j].end(), grows)) take(i, e, j, spec);
     else {
       spec = summed(i, *f, j, spec);

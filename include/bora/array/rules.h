@@ -76,6 +76,9 @@ class ShardRules {
   /// split, else all_reduce.
   virtual Sharded reshard(const Sharded& x, const Spec& spec, const MeshAxes& keep = {}) const = 0;
   Sharded resolve(const Sharded& x) const { return reshard(x, x.spec); }
+  /// Do dimensions that p needs whole, and that these operands split, hand their split to other dimensions (by_factors
+  /// does that), so that p needs no rule of its own?
+  virtual bool turns(const PrimitivePtr& p, const Factors&, const std::vector<Sharded>&) const = 0;
   /// The value on the first rank of these axes, zero on the others: a complete value as a pending sum.
   virtual Sharded to_partial(const Sharded& x, const MeshAxes&) const = 0;
   virtual std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&) = 0;
