@@ -175,11 +175,19 @@ bool Primitive::saved(Saveable keep, const std::vector<std::string>& names) cons
 }
 void Primitive::eval(Inputs in, Outputs out) const {
   if (rules_.eval) rules_.eval(p_, in, out);
-  else if (rules_.run) eval_by_run(*this, in, out);
+  else if (rules_.run || rules_.expand) eval_by_run(*this, in, out);
   else missing_rule(name(), "eval");
 }
 Arrays Primitive::run(const Arrays& in, const Types& out) const {
+  if (rules_.expand) {
+    Within w(eval_interpreter());
+    return rules_.expand(p_, in);
+  }
   return rules_.run ? rules_.run(p_, in, out) : run_into_fresh_buffers(*this, in, out);
+}
+Arrays Primitive::expand(const Arrays& in) const {
+  if (!rules_.expand) missing_rule(name(), "expand");
+  return rules_.expand(p_, in);
 }
 Cost Primitive::cost(const Types& in, const Types& out) const {
   if (rules_.cost) return rules_.cost(p_, in, out);

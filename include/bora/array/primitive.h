@@ -10,6 +10,8 @@
 //   Type|Types infer(const Types& in)                    shape and dtype; throws the user's error
 //   void eval(Inputs in, Outputs out)                    the kernel: writes into given memory, row-major
 //   Arrays run(const Arrays& in, const Types& out)       instead of eval: the result is no fresh memory (held Programs)
+//   Arrays expand(const Arrays& in)                      what it is composed of, instead of eval and vjp: derivatives
+//                                                        see these operations, and flatten puts them in its place
 //   Array|Arrays vjp(const Vjp&)                         gradients of all inputs, an empty Array for zero
 //   optional<Linearized> linearize(in, needs)            higher-order primitives only
 //   Pushed jvp(in, tangents)                             results and their tangents, an empty Array for zero; derived
@@ -78,6 +80,7 @@ template <class P> consteval Primitive::Traits traits_of() {
   t.any_dtype = t.moves || t.collective || t.barrier || t.blocks || t.effect || requires { P::any_dtype; };
   t.by_order = requires { P::by_order; };
   t.by_bits = requires { P::by_bits; };
+  t.expands = requires(const P& p, const Arrays& in) { p.expand(in); };
   if constexpr (requires { P::flat; }) t.flat = P::flat;
   if constexpr (requires { P::chooses; }) t.chooses = P::chooses;
   if constexpr (requires { P::in_place; }) t.in_place = P::in_place;
@@ -104,6 +107,7 @@ template <class P> struct RulesOf {
   static Types infer(const void* p, const Types& in) { return detail::list(at(p).infer(in)); }
   static void eval(const void* p, Inputs in, Outputs out) { at(p).eval(in, out); }
   static Arrays run(const void* p, const Arrays& in, const Types& out) { return at(p).run(in, out); }
+  static Arrays expand(const void* p, const Arrays& in) { return at(p).expand(in); }
   static Cost cost(const void* p, const Types& in, const Types& out) { return at(p).cost(in, out); }
   static Arrays vjp(const void* p, const Vjp& v) { return detail::list(at(p).vjp(v)); }
   static std::optional<Linearized> linearize(const void* p, const Arrays& in, const Mask& needs) {
@@ -144,6 +148,7 @@ template <class P> struct RulesOf {
     if constexpr (requires(const P& p, const std::vector<std::string>& n) { p.saved(Saveable{}, n); }) r.saved = &saved;
     if constexpr (requires(const P& p, Inputs in, Outputs out) { p.eval(in, out); }) r.eval = &eval;
     if constexpr (requires(const P& p, const Arrays& in, const Types& out) { p.run(in, out); }) r.run = &run;
+    if constexpr (requires(const P& p, const Arrays& in) { p.expand(in); }) r.expand = &expand;
     if constexpr (requires(const P& p, const Types& t) { p.cost(t, t); }) r.cost = &cost;
     if constexpr (requires(const P& p, const Vjp& v) { p.vjp(v); }) r.vjp = &vjp;
     if constexpr (requires(const P& p, const Arrays& in, const Mask& m) { p.linearize(in, m); })

@@ -33,7 +33,7 @@ class Primitive {
          takes_symbolic = false, view = false, random = false, flat = false, blocks = false, barrier = false,
          calls = false, keeps_scope = false, moves = false, recomputed = false, chooses = false, holds = false,
          linear = false, forward_only = false, effect = false, any_dtype = false,
-         by_order = false, by_bits = false;
+         by_order = false, by_bits = false, expands = false;
     LoopRole loop = LoopRole::alone;
     int in_place = -1, core = -1;
     std::string_view memory;
@@ -58,6 +58,7 @@ class Primitive {
   Types infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Arrays run(const Arrays&, const Types& out) const;
+  Arrays expand(const Arrays&) const;
   Cost cost(const Types& in, const Types& out) const;
   Arrays vjp(const Vjp&) const;
   std::optional<Linearized> linearize(const Arrays&, const Mask& needs) const;
@@ -95,6 +96,7 @@ struct Rules {
   Types (*infer)(const void*, const Types&);
   void (*eval)(const void*, Inputs, Outputs);
   Arrays (*run)(const void*, const Arrays&, const Types& out);
+  Arrays (*expand)(const void*, const Arrays&);
   Cost (*cost)(const void*, const Types& in, const Types& out);
   Arrays (*vjp)(const void*, const Vjp&);
   std::optional<Linearized> (*linearize)(const void*, const Arrays&, const Mask& needs);

@@ -4,7 +4,7 @@
 namespace bora::exec {
 namespace {
 constexpr Pass kPasses[] = {
-    {"flatten", flatten, nullptr, "inlines held calls, checkpoints too"},
+    {"flatten", flatten, nullptr, "inlines held calls, checkpoints too, and what operations are composed of"},
     {"prune", prune, nullptr, "drops results of scans, branches and loops that nobody reads"},
     {"hoist", hoist, nullptr, "moves what depends on a loop's constants alone in front of the loop"},
     {"push_slices", push_slices, nullptr, "computes values of which only a part is read in that part alone"},

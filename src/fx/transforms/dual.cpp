@@ -138,6 +138,7 @@ class Dual final : public Interpreter {
   Array primal(const Array& a) const { return owns(a) ? static_cast<const DualValue*>(a.get())->primal : a; }
   Array tangent(const Array& a) const { return owns(a) ? static_cast<const DualValue*>(a.get())->tangent : Array(); }
   Arrays process(const PrimitivePtr& p, const Arrays& in) override {
+    if (p->traits.expands && owns_any(in)) return p->expand(in);
     Within w(parent);
     if (!owns_any(in)) return parent->process(p, in);
     Arrays x, t;

@@ -34,6 +34,7 @@ class Tape final : public Interpreter {
   Array watch(const Array& a) { return Array(std::make_shared<TapeValue>(a, id, values_++)); }
   Array primal(const Array& a) const { return owns(a) ? static_cast<const TapeValue*>(a.get())->primal : a; }
   Arrays process(const PrimitivePtr& p, const Arrays& in) override {
+    if (p->traits.expands && owns_any(in)) return p->expand(in);
     Within w(parent);
     Mask needs;
     bool any = false;

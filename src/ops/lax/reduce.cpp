@@ -3,6 +3,7 @@
 #include "bora/ops/sets.h"
 #include "bora/ops/sorting.h"
 #include "bora/ops/statistics.h"
+#include "ops/api/running.h"
 #include "ops/numpy/support.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/manipulation.h"
@@ -16,15 +17,6 @@ Array joined_by(std::string_view what, const Combine& f, const Array& a, const A
   auto y = f(a, b);
   check<ShapeError>(y.type() == a.type(), what, ": the function must return ", a.type(), ", got ", y.type());
   return y;
-}
-/// f over windows of ever doubled length that end at each element.
-Array running(std::string_view what, const Array& x, std::int64_t axis, bool reverse, const Combine& f) {
-  axis = normalize_axis(what, axis, x.ndim());
-  auto n = x.shape(axis);
-  auto y = reverse ? flip(x, axis) : x;
-  for (std::int64_t step = 1; step < n; step *= 2)
-    y = concatenate({part(y, axis, 0, step), f(part(y, axis, 0, n - step), part(y, axis, step, n))}, axis);
-  return reverse ? flip(y, axis) : y;
 }
 Dims sizes_for(std::string_view name, const Dims& given, const Array& x) {
   if (given.empty()) return Dims(at(x.ndim()), 1);
@@ -91,17 +83,17 @@ Array cumsum(const Array& x, std::int64_t axis, bool reverse) {
   return reverse ? flip(bora::cumsum(flip(x, axis), axis), axis) : bora::cumsum(x, axis);
 }
 Array cumprod(const Array& x, std::int64_t axis, bool reverse) {
-  return reverse ? flip(bora::cumprod(flip(x, axis), axis), axis) : bora::cumprod(x, axis);
+  return running(RunningKind::prod, for_sums(x), normalize_axis("cumprod", axis, x.ndim()), reverse);
 }
 Array cummax(const Array& x, std::int64_t axis, bool reverse) {
-  return running("cummax", x, axis, reverse, [](const Array& a, const Array& b) { return maximum(a, b); });
+  return running(RunningKind::max, x, normalize_axis("cummax", axis, x.ndim()), reverse);
 }
 Array cummin(const Array& x, std::int64_t axis, bool reverse) {
-  return running("cummin", x, axis, reverse, [](const Array& a, const Array& b) { return minimum(a, b); });
+  return running(RunningKind::min, x, normalize_axis("cummin", axis, x.ndim()), reverse);
 }
 Array cumlogsumexp(const Array& x, std::int64_t axis, bool reverse) {
   return in_f32(x, [&](const Array& v) {
-    return running("cumlogsumexp", v, axis, reverse, [](const Array& a, const Array& b) { return logaddexp(a, b); });
+    return running(RunningKind::logsumexp, v, normalize_axis("cumlogsumexp", axis, v.ndim()), reverse);
   });
 }
 

@@ -11,6 +11,7 @@
 #include "bora/ops/accumulator.h"
 #include "bora/array/primitive_base.h"
 #include "ops/api/primitives.h"
+#include "ops/api/running.h"
 #include "bora/ops/manipulation.h"
 #include "bora/ops/reductions.h"
 #include "bora/ops/ufuncs.h"
@@ -181,14 +182,7 @@ Array nancumprod(const Array& x, std::int64_t axis) {
 }
 Array cumprod(const Array& x, std::int64_t axis) {
   axis = normalize_axis("cumprod", axis, x.ndim());
-  auto y = ops::for_sums(x);
-  Dims lo(at(x.ndim()), 0), hi = lo;
-  for (std::int64_t step = 1; step < x.shape(axis); step *= 2) {
-    lo[at(axis)] = step;
-    hi[at(axis)] = -step;
-    y = y * pad(y, lo, hi, 1);
-  }
-  return y;
+  return ops::running(ops::RunningKind::prod, ops::for_sums(x), axis, false);
 }
 namespace {
 Array with_initial(const Array& y, std::int64_t axis, bool include, Scalar initial) {

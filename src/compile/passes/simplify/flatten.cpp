@@ -1,7 +1,8 @@
-// flatten.cpp -- inlines held calls. No instruction is merged with another.
+// flatten.cpp -- inlines held calls and what operations are composed of. No instruction is merged with another.
 #include "compile/api/control.h"
 #include "compile/api/executable.h"
 #include "ops/api/primitives.h"
+#include "bora/compile/stage.h"
 #include "compile/passes/graph.h"
 
 namespace bora {
@@ -17,6 +18,14 @@ std::vector<int> exec::inline_into(Program& to, const Program& from, const std::
     for (int v : i.in) args.push_back(number[idx(v)]);
     if (i.primitive->traits.calls) {
       auto out = inline_into(to, *i.primitive->programs().front(), args);
+      for (std::size_t k = 0; k < out.size(); ++k) number[idx(i.out[k])] = out[k];
+      continue;
+    }
+    if (i.primitive->traits.expands) {
+      SourceScope source(i.source);
+      Types types;
+      for (int v : i.in) types.push_back(from.vars[idx(v)]);
+      auto out = inline_into(to, *stage([&](const Arrays& x) { return i.primitive->expand(x); }, types).program, args);
       for (std::size_t k = 0; k < out.size(); ++k) number[idx(i.out[k])] = out[k];
       continue;
     }
