@@ -179,5 +179,45 @@ TEST(Turn, IsMadeOnceForOperationsInARow) {
       close(gathered({y}), {f(in)}, 1e-12, "a chain");
     });
 }
+/// A transform along the only dimension: n = n1 n2, in four steps.
+TEST(Turn, ATransformOfOneDimensionIsSplitToo) {
+  using fft::Options;
+  std::vector<std::function<Array(const Array&)>> kinds{
+      [](const Array& a) { return fft::fft(a.astype(complex128), {.axis = 0}); },
+      [](const Array& a) { return fft::ifft(a.astype(complex128), {.axis = 0, .norm = fft::Norm::ortho}); },
+      [](const Array& a) { return fft::rfft(a, {.axis = 0}); },
+      [](const Array& a) { return fft::irfft(complex(a, a * 2), {.axis = 0}); },
+      [](const Array& a) { return fft::irfft(complex(a, a * 2), {.n = 2 * a.shape(0) - 1, .axis = 0}); }};
+  for (Shape shape : {Shape{1}, Shape{30}, Shape{97}, Shape{360}, Shape{1025}, Shape{240, 1}, Shape{122, 2}})
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      auto& f = kinds[k];
+      auto x = rnd(shape, 1);
+      if (k > 2 && shape[0] == 1 && k == 3) continue;  // of length 0
+      auto g = grad([&](const Array& a) { return sum(square(abs(f(a))) * rnd(f(a).shape(), 2)); });
+      auto want = f(x), slope = g(x);
+      for (auto& axes : meshes())
+        local_mesh(axes, [&](const Mesh& mesh) {
+          auto y = shard(x, Spec{all_axes(mesh)});
+          close(gathered({f(y), jit(f)(y)}), {want, want}, 1e-11,
+                to_string(shape) + " " + name(axes) + " kind " + std::to_string(k));
+          if (shape[0] == 360) close(gathered({jit(g)(y)}), {slope}, 1e-10, "gradient " + name(axes));
+        });
+    }
+}
+TEST(Turn, ATransformOfOneDimensionDoesAShareOfTheWork) {
+  auto z = rnd({24 * 24 * 25}, 1).astype(complex128);
+  auto f = [](const Array& a) { return fft::fft(a); };
+  auto whole = work_of(program_of(f, z));
+  for (int n : {2, 3, 4, 6})
+    local_mesh({{"data", n}}, [&](const Mesh&) {
+      auto y = shard(z, Spec{"data"});
+      auto p = fx::local_program(program_of(f, y), {y});
+      auto mine = work_of(p);
+      EXPECT_LE(mine.flops, 1.25 * whole.flops / n) << "with the factors between its steps";
+      EXPECT_EQ(mine.gathers, "");
+      EXPECT_LE(mine.bytes, 3 * 2.1 * static_cast<double>(z.type().nbytes()) / n);
+      EXPECT_EQ(spec_of(jit(f)(y)), Spec{"data"});
+    });
+}
 }  // namespace
 }  // namespace bora::laws::turn_test

@@ -79,6 +79,15 @@ struct Dft {
     return {{l}, {l}, {0}};
   }
   Dft lift(std::int64_t) const { return {kind, axis + 1, n, scale}; }
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>& in, ShardRules& s) const {
+    constexpr double few = 1000;  // of which it costs less to gather the numbers
+    const Types types{in[0].type};
+    if (s.mesh().parts(in[0].spec[at(axis)]) == 1 || cost(types, {infer(types)}).flops <= few ||
+        s.turns(primitive(*this), factors(types), in))
+      return std::nullopt;
+    auto y = dft_in_steps(kind, in[0], axis, n, scale, s);
+    return y ? std::optional(std::vector<Sharded>{*y}) : std::nullopt;
+  }
   Cost cost(const Types& in, const Types& out) const {
     auto size = static_cast<double>(std::max(in[0].size(), out[0].size()));
     return {5 * size * std::log2(static_cast<double>(std::max<std::int64_t>(n, 2))),
