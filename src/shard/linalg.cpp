@@ -82,6 +82,41 @@ Array substituted(const Array& local, const Array& b, const Columns& own, bool l
   }
   return x.defined() ? x : b;
 }
+Array beside(const Array& a, const Array& b) { return concatenate({a, b}, 1); }
+/// The columns of a triangular factor that this rank keeps while the factor is made, in runs of ever more of them:
+/// products of many columns are faster, and a column is copied a few times only.
+class Known {
+ public:
+  /// Columns of the factor from row `first` on.
+  void add(Array columns, Index first) {
+    runs_.push_back({std::move(columns), first});
+    while (runs_.size() > 1) {
+      auto &last = runs_.back(), &before = runs_[runs_.size() - 2];
+      if (before.columns.shape(1) != last.columns.shape(1) || last.columns.shape(1) >= kLongRun) break;
+      before = {beside(from(before, last.first), last.columns), last.first};
+      runs_.pop_back();
+    }
+  }
+  /// x, columns from row k on, without what the known columns contribute to them.
+  Array taken_from(Array x, Index k) {
+    for (auto& r : runs_) {
+      if (8 * (k - r.first) > r.columns.shape(0)) r = {from(r, k), k};  // few rows too many cost less than a copy
+      auto top = k - r.first;
+      auto product = matmul(r.columns, adjoint(rows_of(r.columns, top, top + x.shape(1))));
+      x = x - (top == 0 ? product : rows_of(product, top, product.shape(0)));
+    }
+    return x;
+  }
+
+ private:
+  static constexpr Index kLongRun = 256;
+  struct Run {
+    Array columns;
+    Index first;  // row of the matrix
+  };
+  static Array from(const Run& r, Index k) { return rows_of(r.columns, k - r.first, r.columns.shape(0)); }
+  std::vector<Run> runs_;
+};
 void check_split(std::string_view what, const Array& a, const Options& o) {
   check<ShapeError>(a.ndim() == 2, what, ": takes one matrix [m, n], got ", a.type());
   check<DtypeError>(a.dtype() == f32 || a.dtype() == f64 || is_complex(a.dtype()), what,
@@ -98,24 +133,53 @@ Array cholesky(const Array& a, const Mesh& mesh, const MeshAxes& axes, const Opt
   check_split("sharded::cholesky", a, options);
   const auto n = a.shape(0);
   check<ShapeError>(a.shape(1) == n, "sharded::cholesky: the matrix must be square, got ", a.type());
-  auto f = [=](const Array& local) {
-    Columns own(local, n, axes);
-    Arrays strips;
-    auto rest = local;  // rows from k on
-    for (Index k = 0; k < n; k += options.panel) {
-      const auto w = std::min(options.panel, n - k), left = n - k;
-      auto panel = own.gathered(rest, k, k + w);
-      auto square = tril(rows_of(panel, 0, w));
-      auto below_diagonal = tril(square, -1);
-      auto l = linalg::cholesky(below_diagonal + adjoint(below_diagonal) + real(square) * eye(w, a.dtype()));
-      auto below = adjoint(triangular_solve(l, adjoint(rows_of(panel, w, left))));
-      auto made = own.columns_for(concatenate({l, below}, 0), k), in = own.in(k, k + w);
-      strips.push_back(where(own.in(0, k), rows_of(rest, 0, w), rows_of(made, 0, w)));
-      // Columns that are done get zeros from rows_for.
-      auto next = rows_of(rest, w, left) - matmul(below, adjoint(own.rows_for(below, k + w)));
-      rest = where(in, rows_of(made, w, left), next);
-    }
-    return strips.empty() ? local : concatenate(strips, 0);
+  auto f = [=, shape = mesh.shape()](const Array& local) {
+    const Index parts = shape.parts(axes);
+    std::vector<BlockRange> blocks;
+    for (Index r = 0; r < parts; ++r) blocks.push_back(shape.block(n, axes, r));
+    Index widest = 0;
+    for (auto& b : blocks) widest = std::max(widest, b.size());
+    // Panels lie within one rank's columns each, and have the same place there on every rank.
+    const Index share = (std::min(options.panel, std::max<Index>(widest, 1)) + parts - 1) / parts;
+    const Index panel = share * parts;
+    const Index panels = (widest + panel - 1) / panel;
+    const auto me = axis_index(axes);
+    auto widened = [&](const Array& x) { return beside(x, zeros({x.shape(0), panel - x.shape(1)}, a.dtype())); };
+    const auto columns = n == parts * panels * panel
+                             ? local : beside(local, zeros({n, panels * panel - local.shape(1)}, a.dtype()));
+    Known known;
+    Arrays results;
+    for (Index r = 0; r < parts; ++r)
+      for (Index j = 0; j < panels; ++j) {
+        const auto k = blocks[static_cast<std::size_t>(r)].begin + j * panel;
+        const auto w = std::clamp<Index>(blocks[static_cast<std::size_t>(r)].end - k, 0, panel);
+        auto mine = zeros({n, share}, a.dtype());
+        if (w > 0) {
+          auto given = slice(columns, {k, j * panel}, {n, j * panel + w});
+          auto rest = known.taken_from(where(me == static_cast<int>(r), given, 0.0), k);  // its sum over the ranks
+          auto square = tril(psum(rows_of(rest, 0, w), axes)), below_diagonal = tril(square, -1);
+          auto l = linalg::cholesky(below_diagonal + adjoint(below_diagonal) + real(square) * eye(w, a.dtype()));
+          auto part = dynamic_slice(w < panel ? widened(l) : l, {constant(0, i32), me * static_cast<int>(share)},
+                                    {w, share});
+          if (const auto below = n - k - w; below > 0) {
+            // A rank solves for some of the rows, and keeps its share of the columns of all.
+            const auto rows = (below + parts - 1) / parts * parts;
+            auto given_rows = rows_of(rest, w, n - k);
+            if (rows > below) given_rows = concatenate({given_rows, zeros({rows - below, w}, a.dtype())}, 0);
+            auto solved = adjoint(triangular_solve(l, adjoint(psum_scatter(given_rows, axes, {.tiled = true}))));
+            if (w < panel) solved = widened(solved);
+            part = concatenate({part, rows_of(all_to_all(solved, axes, 1, 0), 0, below)}, 0);
+          }
+          known.add(part, k);
+          mine = concatenate({zeros({k, share}, a.dtype()), part}, 0);
+        }
+        results.push_back(mine);
+      }
+    if (results.empty()) return local;
+    // Each rank has its share of every panel, and wants every share of its own panels.
+    auto shares = all_to_all(concatenate(results, 1), axes, 1, 1);
+    auto in_order = transpose(reshape(shares, {n, parts, panels, share}), {0, 2, 1, 3});
+    return slice_in_dim(reshape(in_order, {n, panels * panel}), 1, 0, local.shape(1));
   };
   return shard_map(f, mesh, {Spec{none, axes}}, Spec{none, axes})(a);
 }

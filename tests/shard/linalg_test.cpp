@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include "bora/bora.h"
+#include "compile/api/executable.h"
 #include "compile/api/program.h"
 #include "bora/ops/linalg.h"
 #include "bora/shard/linalg.h"
@@ -109,6 +110,18 @@ TEST(ShardedLinalg, ARankHoldsItsColumnsAndAPanel) {
     holds("solve", [&](const Array& x) { return sharded::solve(x, ones({n, 3}, f64), mesh, "data", o); });
     holds("lstsq", [&](const Array& x) { return sharded::lstsq(x, ones({n, 3}, f64), mesh, "data", o); });
   });
+}
+/// Of the n^3 / 3 operations of the products, and no more than a few for each element beside them.
+TEST(ShardedLinalg, ARankDoesItsShareOfCholesky) {
+  const double n = 256;
+  auto a = draw(1, {256, 256}, f64);
+  for (int ranks : {1, 2, 3, 4})
+    local_mesh({{"data", ranks}}, [&](const Mesh& mesh) {
+      auto x = with_sharding_constraint(a, Spec{none, "data"});
+      auto f = [&](const Array& m) { return sharded::cholesky(m, mesh, "data", {.panel = 24}); };
+      auto e = executable(fx::local_program(program_of(f, x), {x}));
+      EXPECT_LE(e->info().flops, 1.25 * n * n * n / 3 / ranks + 30 * n * n) << ranks;
+    });
 }
 TEST(ShardedLinalg, NotPositiveIsNan) {
   local_mesh({{"data", 2}}, [&](const Mesh& mesh) {

@@ -1,9 +1,10 @@
 // linalg.h -- factorisations of matrices that one host cannot hold, over the axes of a mesh. A matrix is split by its
 // columns, Spec{none, axes}, and so are its factors; a rank holds its columns of a and of the result, and at a time one
 // panel of some columns [m, panel]. Panels are summed over the ranks, of which one has each column, factored by every
-// rank alike, and taken from the columns that follow. Written with shard_map and public operations, so that jit and
-// derivatives follow. f32, f64, complex64 and complex128. The same bits on every run; another number of ranks
-// rounds otherwise.
+// rank alike, and taken from the columns that follow. Of Cholesky's factor each rank keeps a share of every panel while
+// it is made, and takes the products of these columns from the panels that follow: as much work on each rank. Written
+// with shard_map and public operations, so that jit and derivatives follow. f32, f64, complex64 and complex128. The
+// same bits on every run; another number of ranks rounds otherwise.
 #pragma once
 #include "bora/ops/linalg.h"
 #include "bora/shard/shard.h"
