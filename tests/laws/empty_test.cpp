@@ -63,6 +63,8 @@ std::vector<Case> reductions() {
       gives("sort", {2, 0}, BORA_F(sort(x)), none_of({2, 0})),
       gives("sort of no rows", {0, 2}, BORA_F(sort(x)), none_of({0, 2})),
       gives("argsort", {2, 0}, BORA_F(argsort(x)), none_of({2, 0}, i32)),
+      gives("searchsorted", {0}, BORA_F(searchsorted(x, ones({2}, f64))), zeros({2}, i32)),
+      gives("searchsorted of nothing", {0}, BORA_F(searchsorted(ones({2}, f64), x)), none_of({0}, i32)),
       gives("top_k", {2, 0}, BORA_F(top_k(x, 0).values), none_of({2, 0})),
       throws("top_k of more", {2, 0}, BORA_F(top_k(x, 1).values), "top_k"),
       gives("layer_norm", {2, 0}, BORA_F(layer_norm(x)), none_of({2, 0})),

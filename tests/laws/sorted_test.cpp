@@ -3,8 +3,10 @@
 #include <cstring>
 #include "bora/ops/manipulation.h"
 #include "bora/ops/reductions.h"
+#include "bora/ops/sets.h"
 #include "bora/ops/sharding.h"
 #include "bora/ops/sorting.h"
+#include "bora/ops/statistics.h"
 #include "bora/transport/transport.h"
 #include "compile/api/executable.h"
 #include "laws/laws.h"
@@ -183,6 +185,47 @@ TEST(Sorted, RandomOrdersStaySplit) {
           EXPECT_EQ(spec_of(got[1]), (Spec{all, none})) << what;
         }
       });
+    }
+}
+/// Ranks count the elements of their blocks that are before a number, and the counts add up.
+TEST(Sorted, PositionsAreCountedInBlocks) {
+  for (std::int64_t n : {0, 5, 24})
+    for (auto& [kind, x] : keys({n}, f32)) {
+      auto v = concatenate({rnd({3, 2}, 7).astype(f32) * 100, array({{NAN, 0.f}, {1.f, -HUGE_VALF}})});
+      auto f = [](const V& a) {
+        V r{searchsorted(a[0], a[1], Side::left), searchsorted(a[0], a[1], Side::right)};
+        if (a[0].size() > 0)
+          r.push_back(vmap([&](const Array& row) { return searchsorted(a[0], row); }, {.in = {1}})(a[1]));
+        return r;
+      };
+      auto sets = [](const Array& a) {
+        auto u = unique_all(a, {.size = 4});
+        return V{u.values, u.indices, u.inverse, u.counts, isin(a, a * 2), nanmedian(a)};
+      };
+      auto sorted = sort(x);
+      auto want = f({sorted, v}), want_sets = n > 0 ? sets(x) : V{};
+      for (auto& axes : meshes())
+        local_mesh(axes, [&](const Mesh& mesh) {
+          for (auto& spec : all_specs(mesh.shape(), 1)) {
+            auto what = kind + " " + std::to_string(n) + " on " + name(axes) + to_string(spec);
+            V in{with_sharding_constraint(sorted, spec), v};
+            same(gathered(f(in)), want, what);
+            same(gathered(jit(f)(in)), want, "jit " + what);
+            auto p = fx::local_program(program_of(f, in), in);
+            same_everywhere(mesh, *p, what);
+            EXPECT_EQ(count(*p, "all_gather"), 0u) << what << print(*p);
+            auto queries = concatenate({v, v, v}, 0);
+            auto own = with_sharding_constraint(queries, Spec{spec[0]});
+            auto positions = searchsorted(in[0], own);
+            same(gathered({positions}), {searchsorted(sorted, queries)}, "own queries " + what);
+            if (n > 0) {
+              EXPECT_EQ(spec_of(positions), (Spec{spec[0], none})) << what;
+            }
+            if (n != 24 || kind == "one" || kind == "falling") continue;
+            auto y = with_sharding_constraint(x, spec);
+            close(gathered(jit(sets)(y)), want_sets, 0, "sets " + what);
+          }
+        });
     }
 }
 }  // namespace

@@ -14,4 +14,8 @@ void top_k(Dtype, const void* in, void* values, std::int32_t* indices, std::int6
            std::int64_t k);
 /// keys[i] = the number without sign that has the order of element at[i] of x.
 void order_keys(Dtype, const void* x, const std::int64_t* at, std::uint64_t* keys, std::int64_t n);
+/// For each of m elements x of a row how many of the row's n sorted elements are before it; `right`: or equal to it.
+/// sorted [rows, n], x and out [rows, m].
+void searchsorted(Dtype, const void* sorted, const void* x, std::int32_t* out, std::int64_t rows, std::int64_t n,
+                  std::int64_t m, bool right);
 }  // namespace bora::kernels

@@ -2,6 +2,7 @@
 #include "kernels/api/order.h"
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <string_view>
 #include <type_traits>
@@ -78,6 +79,7 @@ template <class Key> Scratch<Key>& scratch() {
   return s;
 }
 constexpr double kElement = 6, kTurned = 0.5, kSeen = 1;  // ns per element: sorted; turned into a key; seen by top_k
+constexpr double kStep = 4;  // ns per step of a binary search
 constexpr I kRadix = 256, kWide = 1 << 16;
 
 void check_row(std::string_view what, I n) {
@@ -126,6 +128,34 @@ void argsort(Dtype d, const void* in, std::int32_t* out, std::int64_t rows, std:
 void order_keys(Dtype d, const void* x, const std::int64_t* at, std::uint64_t* keys, std::int64_t n) {
   dispatch(d, "sort", [&](auto t) {
     for (I i = 0; i < n; ++i) keys[i] = key_of(static_cast<const decltype(t)*>(x)[at[i]]);
+  });
+}
+void searchsorted(Dtype d, const void* sorted, const void* x, std::int32_t* out, std::int64_t rows, std::int64_t n,
+                  std::int64_t m, bool right) {
+  check_row("searchsorted", n);
+  dispatch(d, "searchsorted", [&](auto t) {
+    using T = decltype(t);
+    using Key = decltype(key_of(t));
+    constexpr I kTogether = 16;  // searches whose reads wait for memory at the same time
+    const auto size = static_cast<std::uint64_t>(n);
+    const auto first = static_cast<I>(std::bit_floor(size));
+    parallel_for(rows * m, grain_for(kStep * (1 + std::bit_width(size))), [&](I begin, I end) {
+      for (I i = begin, count = 0; i < end; i += count) {
+        count = std::min({kTogether, end - i, m - i % m});
+        const T* row = static_cast<const T*>(sorted) + i / m * n;
+        Key key[kTogether];
+        I before[kTogether] = {};  // elements known to be before it
+        for (I q = 0; q < count; ++q) key[q] = key_of(static_cast<const T*>(x)[i + q]);
+        for (I step = first; step > 0; step /= 2)
+          for (I q = 0; q < count; ++q) {  // no branch depends on the numbers
+            I next = before[q] + step;
+            Key other = key_of(row[std::min(next, n) - 1]);
+            bool passed = (next <= n) & (right ? other <= key[q] : other < key[q]);
+            before[q] += passed ? step : 0;
+          }
+        for (I q = 0; q < count; ++q) out[i + q] = static_cast<std::int32_t>(before[q]);
+      }
+    });
   });
 }
 void top_k(Dtype d, const void* in, void* values, std::int32_t* indices, std::int64_t rows, std::int64_t n,

@@ -27,7 +27,8 @@ std::int64_t result_size(std::string_view what, const Array& x, std::optional<st
 /// The i32 positions of the first n elements of a vector of booleans that hold; `fill` behind them.
 Array positions_of(const Array& mask, std::int64_t n, std::int64_t fill) {
   auto place = cumsum(mask.astype(i32)) - 1;
-  return scatter_set(full_of({{n}, i32}, fill), where(mask, place, n), iota(mask.shape(), 0));
+  // No place is written twice. A sum, because ranks make one each of their part of the mask.
+  return scatter_add(full_of({{n}, i32}, fill), where(mask, place, n), iota(mask.shape(), 0) - Scalar(fill));
 }
 Array not_equal_values(const Array& a, const Array& b, bool equal_nan = true) {
   auto differ = a.dtype() == boolean ? a ^ b : a != b;

@@ -6,6 +6,7 @@
 #include "bora/ops/statistics.h"
 #include "ops/numpy/support.h"
 #include "ops/primitives/dtype_checks.h"
+#include "ops/primitives/searchsorted.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/transform.h"
 #include "bora/ops/ufuncs.h"
@@ -50,21 +51,6 @@ Array searchsorted(const Array& a, const Array& v, Side side) {
   check_vector("searchsorted", "the sorted array", a);
   auto d = promote(a.dtype(), v.dtype());
   takes_ordered("searchsorted", d);
-  auto x = stop_gradient(a.astype(d)), y = stop_gradient(v.astype(d));
-  auto n = a.size();
-  auto position = full_of({v.shape(), i32}, 0);
-  if (n == 0) return position;
-  std::int64_t step = 1;
-  while (step <= n / 2) step *= 2;
-  auto right = side == Side::right;
-  for (; step > 0; step /= 2) {  // position: the first elements that are before y, of which no more than it are known
-    auto next = position + step;
-    auto e = take(x, next - 1, 0, IndexMode::clamp);
-    auto before = is_float(d)    ? (right ? e <= y || isnan(y) : e < y || (isnan(y) && !isnan(e)))
-                  : d == boolean ? (right ? !e || y : !e && y)
-                                 : (right ? e <= y : e < y);
-    position = where(before && next <= n, next, position);
-  }
-  return position;
+  return elements_before(stop_gradient(a.astype(d)), stop_gradient(v.astype(d)), side == Side::right);
 }
 }  // namespace bora
