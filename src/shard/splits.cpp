@@ -29,9 +29,10 @@ std::optional<std::int64_t> free_label(const Factors& f, const Sharded& x, const
     auto rows = x.type.shape[e];
     if (l == kNone || !std::all_of(f.out.begin(), f.out.end(), [&](auto& o) { return contains(o, l); })) continue;
     auto known = splits.of.find(l);
-    std::int64_t parts = mesh.parts(axes) * (known == splits.of.end() ? 1 : mesh.parts(known->second));
-    if (rows < parts) continue;
-    auto block = (rows + parts - 1) / parts;
+    auto all = known == splits.of.end() ? MeshAxes{} : known->second;
+    all.append(axes);
+    if (rows < mesh.parts(all)) continue;
+    auto block = mesh.most(rows, all);
     if (!best || block * best_rows < best_block * rows) best = l, best_rows = rows, best_block = block;
   }
   return best;

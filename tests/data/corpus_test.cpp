@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 #include "bora/array/mesh.h"
+#include "bora/data/around.h"
 #include "bora/shard/mesh.h"
 #include "data/sources/source.h"
 #include "data/tasks/task.h"

@@ -1,5 +1,6 @@
 // Conversations, of which the assistant's turns are learnt.
 #include <filesystem>
+#include "bora/data/around.h"
 #include "bora/text/chat.h"
 #include "data/store/cache_folder.h"
 #include "data/tasks/task.h"

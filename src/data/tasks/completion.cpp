@@ -1,4 +1,5 @@
 // Prompts with their completions, which alone are learnt.
+#include "bora/data/around.h"
 #include "data/tasks/task.h"
 
 namespace bora::data {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 #include "bora/base/error.h"
+#include "bora/data/around.h"
 #include "bora/data/pack.h"
 #include "data/tasks/task.h"
 

@@ -1,4 +1,5 @@
 // Inputs for an encoder and targets for a decoder, each cut and padded by itself.
+#include "bora/data/around.h"
 #include "data/tasks/task.h"
 
 namespace bora::data {

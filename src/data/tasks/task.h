@@ -11,7 +11,6 @@
 #pragma once
 #include <array>
 #include <span>
-#include "bora/data/around.h"
 #include "bora/data/data.h"
 #include "bora/data/philox.h"
 #include "bora/data/windows.h"
