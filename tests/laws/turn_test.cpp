@@ -125,9 +125,11 @@ void expect_shared(const Case& c, I free) {
       auto in = split_along(c.in, c.whole, all);
       auto mine = work_of(fx::local_program(program_of(c.f, in), in));
       auto what = c.name + " " + name(axes);
-      auto block = static_cast<double>((free + mesh.size() - 1) / mesh.size()) / static_cast<double>(free);
+      auto block = static_cast<double>(mesh.shape().most(free, all)) / static_cast<double>(free);
       EXPECT_LE(mine.flops, block * whole.flops + 0.01 * whole.flops + 1000) << what << " of " << whole.flops;
-      EXPECT_EQ(mine.gathers, "") << what;
+      if (c.name != "top_k") {  // which gathers the largest of each block, if these are fewer bytes
+        EXPECT_EQ(mine.gathers, "") << what;
+      }
       // There and back: what a rank has before and behind each of them.
       auto moved = bytes_of(c.in) + 2 * static_cast<double>(want.type().nbytes());
       EXPECT_LE(mine.bytes, 4 * block * moved) << what;
