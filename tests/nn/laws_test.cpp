@@ -25,7 +25,8 @@ std::vector<Layout> layouts() {
   return {{"data parallel", {{"data", 2}}, {}, {batch}},
           {"FSDP", {{"data", 3}}, {embed}, {batch}},
           {"TP", {{"model", 2}}, AxisMapping(tp), AxisMapping(tp)},
-          {"FSDP x TP", {{"data", 2}, {"model", 2}}, AxisMapping(stored), AxisMapping(both)}};
+          {"FSDP x TP", {{"data", 2}, {"model", 2}}, AxisMapping(stored), AxisMapping(both)},
+          {"shares", {{"data", 2, {1, 2}}, {"model", 2, {3, 1}}}, AxisMapping(stored), AxisMapping(both)}};
 }
 /// (parameters, x) -> the result.
 FlatFn flat(const LayerSample& s) {

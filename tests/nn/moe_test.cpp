@@ -113,6 +113,7 @@ std::vector<Layout> layouts() {
   return {{"experts over 2", {{"model", 2}}, {experts}},
           {"experts over 3", {{"model", 3}}, {experts}},  // 4 experts: each is a stack of its own
           {"experts over 4", {{"model", 4}}, {experts}},
+          {"experts over unequal ranks", {{"model", 2, {1, 3}}}, {experts}},
           {"experts and rows", {{"data", 2}, {"model", 2}}, {experts, batch}},
           {"experts before hidden units", {{"data", 3}, {"model", 2}}, {experts, hidden, batch}},
           {"hidden units", {{"data", 2}, {"model", 2}}, {hidden, batch}},

@@ -221,6 +221,9 @@ TEST(Pipeline, ErrorsNameTheSizes) {
   local_mesh({{"stage", 4}}, [&](const Mesh&) {
     says({.stages = 2}, "pipeline: 2 stages cannot be spread evenly over the 4 ranks of mesh axis 'stage'");
   });
+  local_mesh({{"stage", 2, {1, 3}}}, [&](const Mesh&) {
+    test::says<ShardError>([&] { (void)in_stages(in, {}); }, "mesh axis 'stage' has shares (mesh stage=2(1:3))");
+  });
 }
 }  // namespace
 }  // namespace bora::laws::pipeline_test

@@ -143,6 +143,11 @@ TEST(RingAttention, ErrorsNameTheSizes) {
     test::says<ValueError>([&] { (void)ring_attention(in.q, in.k, in.v); },
                            "16 positions cannot be cut into 6 equal parts");
   });
+  local_mesh({{"context", 2, {1, 3}}}, [&](const Mesh&) {
+    UseMapping split({{nn::kPosition, "context"}});
+    test::says<ShardError>([&] { (void)ring_attention(in.q, in.k, in.v); },
+                           "context of mesh context=2(1:3) has shares");
+  });
 }
 }  // namespace
 }  // namespace bora::laws::ring_attention_test

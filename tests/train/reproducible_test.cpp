@@ -135,6 +135,9 @@ TEST(Reproducible, WhatCannotHoldIsRefused) {
   says("accumulate=1, not 2", 8, dp, mesh(2), 64, 2);
   says("set layout=dp", 8, fsdp, mesh(2));
   says("the mesh has 4 ranks, of which the batch is split over 2", 8, dp, mesh(2, 2));
+  auto shares = mesh(2);
+  shares.set_shares(AxisName("data"), {1, 3});
+  says("has shares along data", 8, dp, shares);
   EXPECT_THROW(trained(1, 6), ShardError);
   auto of_step = [](const std::string& words, const std::function<void(StepOptions&)>& change) {
     StepOptions o{.optimizer = optim::sgd({.learning_rate = 0.1}), .learning_rate = 0.1, .virtual_ranks = 4};
