@@ -24,6 +24,54 @@ MeshSizes MeshSizes::parse(std::string_view given) {
   }
   return all;
 }
+MeshShares MeshShares::parse(std::string_view given) {
+  MeshShares all;
+  std::string text;
+  for (char c : given)
+    if (c != ' ') text += c;
+  all.automatic_ = text == "auto";
+  if (text.empty() || all.automatic_) return all;
+  auto cut = [](const std::string& list, std::size_t& at, char by) {
+    auto part = list.substr(at, list.find(by, at) - at);
+    at += part.size() + 1;
+    return part;
+  };
+  for (std::size_t at = 0; at <= text.size();) {
+    auto part = cut(text, at, ',');
+    auto equals = part.find('=');
+    check<ConfigError>(equals != part.npos && equals > 0, "mesh.shares: expected data=3:3:2:1, or auto, got '", given,
+                       "'");
+    Of of{part.substr(0, equals), {}};
+    for (auto& other : all)
+      check<ConfigError>(other.axis != of.axis, "mesh.shares: axis '", of.axis, "' is given twice in '", given, "'");
+    auto list = part.substr(equals + 1);
+    for (std::size_t from = 0; from <= list.size();) {
+      auto number = cut(list, from, ':');
+      bool digits = !number.empty() && number.size() < 8 && number.find_first_not_of("0123456789") == number.npos;
+      check<ConfigError>(digits && std::stoi(number) > 0, "mesh.shares: each share of axis '", of.axis,
+                         "' must be from 1 to 9999999, got '", number, "' in '", list, "'");
+      of.each.push_back(std::stoi(number));
+    }
+    all.of_.push_back(std::move(of));
+  }
+  return all;
+}
+MeshShape MeshShares::of(MeshShape mesh) const {
+  for (auto& [axis, each] : of_) {
+    check<ConfigError>(mesh.has(AxisName(axis)), "mesh.shares: there is no axis '", axis, "' in the mesh ",
+                       to_string(mesh));
+    mesh.set_shares(AxisName(axis), each);
+  }
+  return mesh;
+}
+std::string to_string(const MeshShares& s) {
+  std::string r = s.automatic() ? "auto" : "";
+  for (auto& [axis, each] : s) {
+    r += (r.empty() ? "" : ",") + axis;
+    for (std::size_t i = 0; i < each.size(); ++i) r += (i ? ":" : "=") + std::to_string(each[i]);
+  }
+  return r;
+}
 bool MeshSizes::open() const {
   return std::any_of(begin(), end(), [](auto& a) { return a.size == -1; });
 }

@@ -12,6 +12,9 @@ Facts::Facts(const Settings& s, const text::Tokenizer& tokenizer, int ranks, std
   vocabulary = vocabulary_of(s, tokenizer);
   rows = s.batch / s.accumulate;
 }
+bool Facts::has_shares(const MeshAxes& axes) const {
+  return !mesh->equal(axes) || (all.mesh.shares.automatic() && axes.has(AxisName(mesh_axes::kData)));
+}
 void check_groups(const Facts& facts) {
   fields::for_each(facts.all, [&](std::string_view, auto& group) {
     if constexpr (requires { check_group(group, facts); }) check_group(group, facts);

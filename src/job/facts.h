@@ -26,6 +26,8 @@ struct Facts {
   std::int64_t stages = 1;         // that the mesh cuts the layers into
   std::int64_t vocabulary = 0;     // tokens of the model
   std::int64_t rows = 0;           // of a part of the batch
+  /// Whether these axes have shares, or get some that are measured.
+  bool has_shares(const MeshAxes&) const;
 };
 void check_groups(const Facts&);
 

@@ -93,7 +93,7 @@ int in_generation(const Job& job, const std::function<int(const Mesh&)>& f) {
       // Ranks that can go on have the time for it that their launcher gives them.
       job.context.membership ? 8.0 : 1.0);
   try {
-    auto mesh = Mesh::over(context, shape);
+    auto mesh = Mesh::over(context, job.settle_mesh ? job.settle_mesh(shape, *context) : shape);
     UseMesh on(mesh);
     UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
     auto code = f(mesh);

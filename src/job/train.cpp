@@ -4,6 +4,7 @@
 #include <cstdio>
 #include "bora/base/text.h"
 #include "bora/data/data.h"
+#include "bora/job/auto_shares.h"
 #include "bora/job/auto_sync_period.h"
 #include "bora/job/job.h"
 #include "bora/job/model.h"
@@ -60,6 +61,12 @@ int train(Job job) {
   bora::training::MemoryCheckpoint snapshots;  // of all generations of the job in this process
   bool begun = false;                   // steps were made in one of them
   std::string gone;                     // why this rank ends while the job goes on
+  SharesRecord shares;                  // of mesh.shares: auto
+  if (s.mesh.shares.automatic())
+    job.settle_mesh = [&](const MeshShape& mesh, transport::Context& ranks) {
+      shares = settled_shares(job, mesh, ranks);
+      return shares.mesh;
+    };
   auto hand_over = [&](const Mesh& mesh, const std::vector<int>& heirs) { snapshots.hand_over(mesh, heirs); };
   auto code = on_meshes(job, hand_over, [&](const Mesh& mesh) {
     if (s.elastic.max > 0 && !membership && mesh.rank() == 0)
@@ -68,6 +75,13 @@ int train(Job job) {
       s.local.edit().set_every(*parse_as<std::int64_t>(mesh.exchange(settled, "run: local.every")[0]));
     auto model = trainable_of(s, *job.tokenizer, mesh.shape(), {.pipeline = job.context.pipeline});
     auto loop = loop_settings(s, mesh.shape(), job.tokenizer);
+    if (s.mesh.shares.automatic())
+      loop.write_settings = [&shares, settings = loop.write_settings](const std::string& folder) {
+        auto lines = settings(folder);
+        lines.push_back(shares.said);
+        write_shares(folder, shares);
+        return lines;
+      };
     loop.resume = job.context.resume;
     loop.membership = membership;
     if (membership && s.elastic.snapshot > 0) loop.memory = &snapshots, loop.snapshot_every = s.elastic.snapshot;

@@ -121,14 +121,16 @@ Settings settings_on_job(const TrainedRun& words, std::string_view command) {
   s.local = {};  // the model of its replicas is one
   s.wire = {};   // no gradients are summed
   s = with_absolute_paths(s);
-  bool axes = false, ways = false;  // given here: a mesh, how the model is spread over it
+  bool axes = false, ways = false, shares = false;  // given here: a mesh, how the model is spread over it
   for (auto& item : items) {
     auto key = std::string_view(item).substr(0, item.find('='));
     bool way = key == "layout" || key == "mesh.layout" || key.starts_with("mesh.rules") || key.ends_with("_dims");
     ways = ways || way;
-    axes = axes || (!way && key.starts_with("mesh") && key != "mesh.threads");
+    shares = shares || key == "mesh.shares";
+    axes = axes || (!way && key.starts_with("mesh") && key != "mesh.threads" && key != "mesh.shares");
   }
   auto ranks = transport::config_from_environment().size;
+  if (!shares) s.mesh.shares = {};  // those of the run's ranks
   if (!axes) s.mesh.axes = ways ? MeshSizes() : axes_for(s.mesh, ranks);
   if (ranks == 1 && !ways && !axes) s.mesh = {.layout = "dp", .threads = s.mesh.threads};
   bool asked = std::any_of(items.begin(), items.end(), [](auto& item) { return item.starts_with("reproducible"); });

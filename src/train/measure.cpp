@@ -1,7 +1,9 @@
 #include "train/measure.h"
 #include <sched.h>
+#include <time.h>
 #include <algorithm>
 #include <barrier>
+#include <chrono>
 #include <cmath>
 #include <exception>
 #include <latch>
@@ -9,6 +11,7 @@
 #include <thread>
 #include "base/api/cores.h"
 #include "bora/base/parallel.h"
+#include "bora/train/plan.h"
 #include "base/api/threads.h"
 
 namespace bora {
@@ -85,5 +88,39 @@ void KernelTimes::measure(const std::vector<const Work::Kernel*>& kernels, const
     if (e) std::rethrow_exception(e);
   for (std::size_t k = 0; k < kernels.size(); ++k)
     for (std::size_t c = 0; c < threads_; ++c) seconds_[key_of(*kernels[k])].push_back(seconds[c][k]);
+}
+double kernel_seconds(const Work& work, const Mesh& rank) {
+  KernelTimes measured(1);
+  auto each = measured.of(work, rank);
+  double all = 0;
+  for (auto& e : work.events)
+    if (e.kind == Work::Event::Kind::kernel) all += static_cast<double>(e.times) * each[e.which];
+  return all / thread_count();
+}
+double core_share(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> had(static_cast<std::size_t>(thread_count()));
+  auto begin = Clock::now();
+  auto over = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  std::vector<std::thread> threads;
+  auto busy = [&](double& processor) {
+    while (over() < seconds) {}
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    processor = static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  };
+  auto end = [&] {
+    for (auto& t : threads) t.join();
+  };
+  try {
+    for (auto& h : had) threads.push_back(start_thread("timing cores", [&busy, &h] { busy(h); }));
+  } catch (...) {
+    end();
+    throw;
+  }
+  end();
+  double all = 0;
+  for (auto h : had) all += h;
+  return std::clamp(all / (seconds * thread_count()), 0.01, 1.0);
 }
 }  // namespace bora

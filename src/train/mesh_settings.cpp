@@ -91,7 +91,7 @@ MeshShape resolve_mesh(const training::MeshSettings& s, int ranks) {
     check_rules("mesh.rules.storage", s.rules.storage, sizes);
     check_rules("mesh.rules.compute", s.rules.compute, sizes);
     if (sizes.empty()) sizes = std::vector<MeshAxis>{{std::string(mesh_axes::kData), -1}};
-    return shape_for(sizes, ranks);
+    return s.shares.of(shape_for(sizes, ranks));
   }
   auto how = parse_layout(s.layout);
   only_usual(sizes, "of layouts");
@@ -103,7 +103,7 @@ MeshShape resolve_mesh(const training::MeshSettings& s, int ranks) {
   auto model = shape.axis_size(AxisName(mesh_axes::kModel));
   check<ConfigError>(how.tp || model == 1, "mesh: layout ", s.layout, " does not use mesh axis 'model' (", model,
                      " ranks would do the same work); use layout fsdp+tp or tp, or set mesh data=", ranks);
-  return shape;
+  return s.shares.of(shape);
 }
 
 namespace training {

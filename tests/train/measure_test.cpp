@@ -1,6 +1,7 @@
 // Times of kernels on all cores of this process: laws over made-up kernels, which say how long they took.
 #include "train/measure.h"
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -11,6 +12,7 @@
 #include <vector>
 #include "bora/array/communicator.h"
 #include "bora/base/parallel.h"
+#include "bora/train/plan.h"
 #include "bora/base/error.h"
 
 namespace measure_test {
@@ -118,5 +120,19 @@ TEST(KernelTimes, KernelsRunAsTheirRank) {
   work.kernels.push_back({"a", 1, 1, [](std::size_t) { return 1.0 + here().rank; }});
   work.events = {{Event::Kind::kernel, 0}};
   EXPECT_EQ(KernelTimes(1).of(work, Mesh::abstract({{"data", 8}}, {}, 5)), std::vector<double>{6});
+}
+/// Two threads on one core have half of it each, if nothing else runs there.
+TEST(CoreShare, IsWhatIsLeftOfACore) {
+  Threads two(2);
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  for (int c = 0; c < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++c)
+    if (CPU_ISSET(c, &before)) CPU_SET(c, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  auto share = core_share(0.2);
+  sched_setaffinity(0, sizeof before, &before);
+  EXPECT_GE(share, 0.01);
+  EXPECT_LE(share, 0.6);
 }
 }  // namespace measure_test

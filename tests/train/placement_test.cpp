@@ -133,10 +133,28 @@ TEST(Placement, PairsThatDoNotExist) {
   both.activation_dims = 1;
   EXPECT_TRUE(error_of<ConfigError>([&] { both.check(); }).starts_with("rules: rules and dims (activation_dims"));
 }
+TEST(Placement, SharesAreText) {
+  for (auto text : {"", "auto", "data=3:3:2:1", "data=1:2,model=7:1"})
+    EXPECT_EQ(to_string(MeshShares::parse(text)), text);
+  auto error = [](auto text) { return error_of<ConfigError>([&] { (void)MeshShares::parse(text); }); };
+  EXPECT_EQ(error("3:3"), "mesh.shares: expected data=3:3:2:1, or auto, got '3:3'");
+  EXPECT_EQ(error("data=3:0"), "mesh.shares: each share of axis 'data' must be from 1 to 9999999, got '0' in '3:0'");
+  EXPECT_EQ(error("data=3:-1"), "mesh.shares: each share of axis 'data' must be from 1 to 9999999, got '-1' in '3:-1'");
+  EXPECT_EQ(error("data=3:"), "mesh.shares: each share of axis 'data' must be from 1 to 9999999, got '' in '3:'");
+  EXPECT_EQ(error("data=1:2,data=1:2"), "mesh.shares: axis 'data' is given twice in 'data=1:2,data=1:2'");
+  auto on = [](const std::string& shares, int ranks) {
+    return error_of<ConfigError>([&] { (void)resolve_mesh({.shares = shares}, ranks); });
+  };
+  EXPECT_EQ(on("replica=1:2", 2), "mesh.shares: there is no axis 'replica' in the mesh data=2,model=1");
+  EXPECT_TRUE(on("data=1:2", 3).starts_with("mesh: axis 'data' has 3 ranks, but 2 shares (1:2)"));
+}
 TEST(Placement, MeshesOfAnyAxes) {
   auto mesh_of = [](const Settings& s, int ranks) { return to_string(resolve_mesh(s, ranks)); };
   EXPECT_EQ(mesh_of({.axes = "model=2,replica=2,data=-1", .layout = "fsdp+tp"}, 12), "replica=2,data=3,model=2");
   EXPECT_EQ(mesh_of({.axes = "replica=2"}, 2), "replica=2,data=1,model=1");
+  EXPECT_EQ(mesh_of({.shares = "data=3:3:2:1"}, 4), "data=4(3:3:2:1),model=1");
+  EXPECT_EQ(mesh_of({.axes = "model=2", .shares = "model=1:2", .layout = "tp"}, 2), "data=1,model=2(1:2)");
+  EXPECT_EQ(mesh_of({.shares = "auto"}, 4), "data=4,model=1") << "not measured yet";
   auto s = dims(1, 2);
   EXPECT_EQ(mesh_of(s, 3), "data=3,model=1");
   s.axes = "model=2,data=2";

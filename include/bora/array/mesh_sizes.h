@@ -23,6 +23,32 @@ class MeshSizes {
  private:
   std::vector<MeshAxis> axes_;
 };
+/// The shares of the ranks of mesh axes as settings write them: data=3:3:2:1,model=1:2. `auto`: those of axis data are
+/// to be measured.
+class MeshShares {
+ public:
+  struct Of {
+    std::string axis;
+    std::vector<int> each;
+    bool operator==(const Of&) const = default;
+  };
+  MeshShares() = default;
+  template <Text S> MeshShares(const S& text) : MeshShares(parse(std::string_view(text))) {}
+  /// Throws ConfigError for another form, a share below 1, an axis given twice.
+  static MeshShares parse(std::string_view text);
+  auto begin() const { return of_.begin(); }
+  auto end() const { return of_.end(); }
+  bool empty() const { return of_.empty() && !automatic_; }
+  bool automatic() const { return automatic_; }
+  /// The mesh with them; of `auto` as it is. Throws ConfigError for an axis that it lacks, or another number of shares
+  /// than the axis has ranks.
+  MeshShape of(MeshShape) const;
+  friend std::string to_string(const MeshShares&);
+  friend bool operator==(const MeshShares&, const MeshShares&) = default;
+ private:
+  std::vector<Of> of_;
+  bool automatic_ = false;
+};
 /// The axes with -1 filled in for `ranks` ranks. Throws ConfigError if they do not fit.
 MeshShape mesh_shape(const MeshSizes&, int ranks);
 /// Checks that hold for a job of any size: names, sizes of 1 or more, one -1 at most. ConfigError.

@@ -26,6 +26,8 @@ struct Job {
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::string purpose = "train";  // must be the same on all ranks
   JobContext context = {};
+  /// Makes the mesh of a generation from that of the settings, before its first operation; every rank calls it.
+  std::function<MeshShape(const MeshShape&, transport::Context&)> settle_mesh = {};
   /// A job that trains. Makes all checks that need no other rank, and opens the tokenizer. Paths of the settings become
   /// absolute. Throws ConfigError, and IoError for files that cannot be read.
   static Job open(const Settings&, const JobContext& = {});

@@ -45,6 +45,13 @@ struct RankClass {
 std::vector<RankClass> plan_classes(const MeshShape&, const Links&,
                                     const std::function<RankPlan(const Mesh&)>& plan);
 
+/// Seconds of a step's kernels in this process, each of its threads with a core of its own, measured now. work: of
+/// `rank`, which may be of an abstract mesh.
+double kernel_seconds(const Work& work, const Mesh& rank);
+/// How much of a core each thread of this process gets, from `seconds` in which all are busy: below 1 where others use
+/// the same cores.
+double core_share(double seconds);
+
 /// Bytes that a rank sends in a step: in all, and to other hosts. work: that rank's.
 struct SentBytes {
   std::int64_t all = 0, wired = 0;

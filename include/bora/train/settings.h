@@ -56,6 +56,7 @@ struct RuleSettings {
 /// The dims or the rules, where they are given, stand in place of the layout.
 struct MeshSettings {
   MeshSizes axes = {};
+  MeshShares shares = {};
   std::string layout = "fsdp";
   std::optional<std::int64_t> activation_dims = {}, parameter_dims = {};
   RuleSettings rules = {};
@@ -64,6 +65,7 @@ struct MeshSettings {
   static constexpr std::string_view named = "axes";
   static constexpr config::Meaning meanings[] = {
       {"axes", "data=2,model=1 or {data: 2, context: 2}; -1: what is left; empty: from the layout"},
+      {"shares", "of unequal hosts: data=3:3:2:1, how much of it each rank has; auto: measured; empty: equal"},
       {"layout", "how the model is spread over the ranks: dp, fsdp, tp, fsdp+tp"},
       {"activation_dims", "instead of layout: dimensions of activations that are split, as in T5X: 0, 1, 2"},
       {"parameter_dims", "beside it: dimensions of parameters that are split, as in T5X: 0, 1, 2"},
@@ -143,7 +145,8 @@ struct TraceSettings {
 }  // namespace training
 /// The mesh of these settings: axes replica and stage (if they are named), data, axes of mesh.rules in their order,
 /// context (if named) and model. data and model have size 1 if they are not named; without any axes all ranks lie along
-/// data, or along model with layout tp. Throws ConfigError: an unknown axis, sizes that do not multiply to `ranks`, an
-/// axis larger than 1 that the layout does not use.
+/// data, or along model with layout tp. Shares are those that are given; of `auto` none. Throws ConfigError: an unknown
+/// axis, sizes that do not multiply to `ranks`, an axis larger than 1 that the layout does not use, shares of another
+/// number of ranks.
 MeshShape resolve_mesh(const training::MeshSettings&, int ranks);
 }  // namespace bora

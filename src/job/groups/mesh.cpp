@@ -46,6 +46,11 @@ void check_parts(const Facts& facts) {
                            " cannot be spread over ", ranks, " ranks (mesh axis '", to_string(rule.mesh), "', ",
                            s.mesh.has_layout() ? "layout " : "", placement_name(s.mesh), "); use at most ",
                            counted(size.size, "rank"), " there", size.key == "vocabulary" ? "" : ", or raise it");
+        for (int part = 0; part < ranks && !mesh.equal(rule.mesh); ++part)
+          check<ConfigError>(mesh.block(size.size, rule.mesh, part).size() > 0, size.key, ": of ",
+                             counted(size.size, size.noun), size.of, " part ", part, " of mesh axis '",
+                             to_string(rule.mesh), "' has none by the shares of mesh ", to_string(mesh),
+                             "; give it a larger share", size.key == "vocabulary" ? "" : ", or raise it");
       }
 }
 /// A sequence that is split over ranks needs a model that can, and positions that divide.
@@ -63,6 +68,8 @@ void check_context(const Facts& facts) {
   check<ConfigError>(refusal.empty(), refusal, ", or leave axis 'context' (", mesh.axis_size(context),
                      " ranks that share each sequence) out of the mesh");
   auto ranks = mesh.parts(split);
+  check<ConfigError>(!facts.has_shares(split), "mesh.shares: ", to_string(s.mesh.shares), " gives ranks along ",
+                     to_string(split), " shares, but they have equal parts of each sequence; leave them out");
   check<ConfigError>(positions % (2 * ranks) == 0, "model.positions: ", positions, " cannot be cut into 2 equal parts ",
                      "for each of the ", ranks, " ranks of mesh axis '", to_string(split), "'; use a multiple of ",
                      2 * ranks);
@@ -77,6 +84,8 @@ void check_stages(const Facts& facts) {
   auto split = placement_of({{nn::kLayers, 1}}, facts.mappings.compute, mesh).spec[0];
   check<ConfigError>(split.size() == 1, "mesh.rules: axis '", nn::kLayers, "' is split over ", split.size(),
                      " mesh axes (", to_string(split), "); the stages of a pipeline are the ranks of one");
+  check<ConfigError>(!facts.has_shares(split), "mesh.shares: ", to_string(s.mesh.shares), " gives ranks along ",
+                     to_string(split), " shares, but the stages of a pipeline are of equal size; leave them out");
   std::string others;
   for (auto& row : config::rows<models::Model>())
     if (config::Choice<models::Model>(row.type)->in_stages())
@@ -102,6 +111,7 @@ void check_stages(const Facts& facts) {
                      s.accumulate > 1 ? " in each part of the batch" : "", " cannot be cut into ", parts,
                      " equal microbatches; choose a divisor of them");
 }
+bool has_data_rows(const Facts& facts) { return facts.batch_axes.has(AxisName(mesh_axes::kData)); }
 /// The mesh axes that split the rows inside of a stage.
 std::int64_t row_ranks(const Settings& s, const MeshShape& mesh) {
   auto compute = mappings_of(s.mesh, mesh).compute;
@@ -117,7 +127,13 @@ std::int64_t row_ranks(const Settings& s, const MeshShape& mesh) {
 void check_group(const bora::training::MeshSettings& mesh, const Facts& facts) {
   check_rule_axes(mesh.rules.storage, "mesh.rules.storage", *facts.all.model);
   check_rule_axes(mesh.rules.compute, "mesh.rules.compute", *facts.all.model);
+  check<ConfigError>(facts.all.elastic.max == 0 || mesh.shares.empty() || mesh.shares.automatic(),
+                     "mesh.shares: an elastic job goes on with other ranks, whose shares are not known; set it to "
+                     "auto, which measures them again");
   if (!facts.mesh) return;
+  check<ConfigError>(!mesh.shares.automatic() || facts.mesh->size() == 1 || has_data_rows(facts),
+                     "mesh.shares: auto measures how many rows the ranks of axis data take, but mesh ",
+                     to_string(*facts.mesh), " does not split the batch over it");
   if (facts.purpose == "train" || facts.purpose == "eval") check_context(facts);
   check_parts(facts);
   check_stages(facts);

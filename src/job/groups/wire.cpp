@@ -16,6 +16,9 @@ void check_group(const bora::training::WireSettings& wire, const Facts& facts) {
                      " parameters; set layout=dp");
   if (!facts.mesh) return;
   auto& mesh = *facts.mesh;
+  check<ConfigError>(!facts.has_shares(facts.batch_axes), "wire: residuals and factors stay on their ranks, which "
+                     "shares (mesh.shares: ", to_string(s.mesh.shares), ") would move; leave mesh.shares out, or "
+                     "wire.error_feedback and powersgd");
   for (auto name : {mesh_axes::kStage, mesh_axes::kContext})
     check<ConfigError>(!mesh.has(AxisName(name)) || mesh.axis_size(AxisName(name)) == 1,
                        "wire: residuals and factors are of gradients that are whole on every rank; leave axis '", name,
@@ -29,7 +32,10 @@ void check_group(const ReproducibleSettings& reproducible, const Facts& facts) {
   check<ConfigError>(s.wire.gradients == Gradients::f32 || reproducible.virtual_ == 0,
                      "reproducible.virtual: gradients that travel rounded (wire) depend on the ranks that round "
                      "them; set wire=f32");
-  if (facts.mesh)
-    bora::training::check_virtual(reproducible.virtual_, facts.mappings, *facts.mesh, s.batch, s.accumulate);
+  if (!facts.mesh) return;
+  check<ConfigError>(reproducible.virtual_ == 0 || !facts.has_shares(facts.batch_axes),
+                     "reproducible.virtual: its parts are equal, but ranks have shares of the batch (mesh.shares: ",
+                     to_string(s.mesh.shares), "); leave one of both out");
+  bora::training::check_virtual(reproducible.virtual_, facts.mappings, *facts.mesh, s.batch, s.accumulate);
 }
 }  // namespace bora::job
