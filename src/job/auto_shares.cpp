@@ -2,7 +2,6 @@
 #include "bora/job/auto_shares.h"
 #include <unistd.h>
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <sstream>
