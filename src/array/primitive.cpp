@@ -192,11 +192,10 @@ Arrays Primitive::expand(const Arrays& in) const {
 Cost Primitive::cost(const Types& in, const Types& out) const {
   if (rules_.cost) return rules_.cost(p_, in, out);
   Cost c;
-  for (auto& t : in) c.bytes += static_cast<double>(t.nbytes());
-  for (auto& t : out) {
-    c.bytes += static_cast<double>(t.nbytes());
-    c.flops += static_cast<double>(t.size());
-  }
+  for (auto* types : {&in, &out})
+    for (auto& t : *types) c.bytes += static_cast<double>(t.nbytes());
+  if (traits.moves || traits.collective) return c;
+  for (auto& t : traits.loop == LoopRole::reduce ? in : out) c.flops += static_cast<double>(t.size());
   return c;
 }
 Arrays Primitive::vjp(const Vjp& v) const {

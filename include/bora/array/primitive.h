@@ -21,7 +21,7 @@
 //   P lift(n)                                            the same operation with one more leading dimension
 //   vector<Mapped> batch(in, const BatchRules&)          only if lift cannot express it
 //   optional<vector<Sharded>> shard(in, ShardRules&)     only if factors cannot express it; nullopt: use factors
-//   Cost cost(const Types& in, const Types& out)         default: bytes in and out, one FLOP per output element
+//   Cost cost(const Types& in, const Types& out)         default: bytes in and out, a FLOP per element computed
 //   kernels::OpId element()                              elementwise operations: their lane function
 //   bool saved(Saveable, names)                          is its result kept for a backward pass under that policy?
 //                                                        default: everything keeps what is not `recomputed`

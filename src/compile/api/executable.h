@@ -22,6 +22,7 @@ struct ExecutableInfo {
     /// bytes: this rank's part in and out, of an exchange what the busiest rank sends and is sent; times: per run
     /// (loops counted).
     std::size_t bytes = 0, times = 1;
+    std::size_t received = 0;  // by a rank, by the best algorithms (ops::received_bytes)
   };
   std::vector<CollectiveUse> collective_uses;
 };

@@ -31,6 +31,7 @@ struct Counter {
     u.what = std::string(p.name()) + " " + to_string(p.named_axes()) + " " +
              to_string(out.empty() ? in.front() : out.front());
     u.bytes = ops::collective_bytes(p, in, out);
+    u.received = ops::received_bytes(p, in, out);
     u.times = static_cast<std::size_t>(times);
     auto same = std::find_if(info.collective_uses.begin(), info.collective_uses.end(),
                              [&](auto& o) { return o.what == u.what && o.bytes == u.bytes; });

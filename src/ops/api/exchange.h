@@ -69,6 +69,10 @@ Traffic traffic(const Exchange&, const MeshShape&);
 /// The most bytes that a rank sends and receives in p (traits.collective) on this rank's mesh, for operands and results
 /// of these types; of an all_reduce and its like the operand and the result.
 std::size_t collective_bytes(const Primitive& p, const Types& in, const Types& out);
+/// The bytes that a rank receives in p, by the best algorithms: of an all_gather the result without its own part, of an
+/// all_reduce twice the operand without a rank's part, of a reduce_scatter and an all_to_all the operand without it; of
+/// an exchange the rows that the busiest rank is sent; of others the results.
+std::size_t received_bytes(const Primitive& p, const Types& in, const Types& out);
 }  // namespace bora::ops
 
 namespace bora {

@@ -263,6 +263,13 @@ Traffic traffic(const Exchange& e, const MeshShape& mesh) {
   }
   return t;
 }
+namespace {
+std::size_t nbytes(const Types& types) {
+  std::size_t n = 0;
+  for (auto& t : types) n += t.nbytes();
+  return n;
+}
+}  // namespace
 std::size_t collective_bytes(const Primitive& p, const Types& in, const Types& out) {
   if (auto* e = as<Exchange>(p); e && here().mesh) {
     auto t = traffic(*e, *here().mesh);
@@ -270,10 +277,21 @@ std::size_t collective_bytes(const Primitive& p, const Types& in, const Types& o
     for (std::size_t k = 0; k < t.sent.size(); ++k) most = std::max(most, t.sent[k] + t.received[k]);
     return static_cast<std::size_t>(most * row_of(out[0].shape, e->dim)) * dtype_size(out[0].dtype);
   }
-  std::size_t n = 0;
-  for (auto& t : in) n += t.nbytes();
-  for (auto& t : out) n += t.nbytes();
-  return n;
+  return nbytes(in) + nbytes(out);
+}
+std::size_t received_bytes(const Primitive& p, const Types& in, const Types& out) {
+  auto given = nbytes(in), got = nbytes(out);
+  auto parts = here().mesh ? at(here().mesh->parts(p.named_axes())) : 1;
+  if (auto* e = as<Exchange>(p); e && here().mesh) {
+    auto received = traffic(*e, *here().mesh).received;
+    auto most = *std::max_element(received.begin(), received.end());
+    return at(most * row_of(out[0].shape, e->dim)) * dtype_size(out[0].dtype);
+  }
+  if (p.name() == "all_reduce") return 2 * (given - given / parts);
+  if (p.name() == "all_to_all") return given - given / parts;
+  if (p.name() == "all_gather") return got - std::min(got, given);
+  if (p.name() == "reduce_scatter") return given - std::min(got, given);
+  return got;
 }
 }  // namespace bora::ops
 
