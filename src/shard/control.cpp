@@ -221,7 +221,7 @@ std::vector<Sharded> Scan::shard(const std::vector<Sharded>& in, ShardRules& rul
     auto spec = in[i].spec;
     if (i >= N + K) spec[0] = {};
     bool carry = i >= N && i < N + K;
-    x.push_back(carry && in[i].symbolic ? in[i] : s.reshard(in[i], spec));
+    x.push_back(carry && in[i].symbolic && in[i].partial.empty() ? in[i] : s.reshard(in[i], spec));
     if (i >= N + K) {
       x[i].type.shape.erase(0);
       x[i].spec.erase(0);
@@ -264,7 +264,7 @@ std::vector<Sharded> While::shard(const std::vector<Sharded>& in, ShardRules& ru
   auto& s = shard_of(rules);
   std::vector<Sharded> x;
   auto cc = static_cast<std::size_t>(cond_consts), bc = static_cast<std::size_t>(body_consts);
-  for (auto& v : in) x.push_back(x.size() >= cc + bc && v.symbolic ? v : s.resolve(v));
+  for (auto& v : in) x.push_back(x.size() >= cc + bc && v.symbolic && v.partial.empty() ? v : s.resolve(v));
   std::vector<Sharded> b(x.begin() + cond_consts, x.end()), c(x.begin(), x.begin() + cond_consts);
   auto [q, ready] = shard_loop(body, b, bc, body->out.size(), s);
   s.note(q.agreed);

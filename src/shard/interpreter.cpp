@@ -84,10 +84,14 @@ Sharded Shard::reshard_over(const Sharded& x, const Spec& want, const MeshAxes& 
   target.resize(x.spec.size());
   auto block = local_shape(x.type.shape, target);
   Sharded y = x.moved ? real(x) : x;
-  if (x.symbolic) {  // simply make the wanted block
+  if (x.symbolic && (wire.exact() || x.partial.empty())) {  // simply make the wanted block
     y.spec = target;
+    y.partial = {};
+    for (auto& a : x.partial)
+      if (keep.has(a) && !target.uses(a)) y.partial.push_back(a);
     return real(y);
   }
+  if (x.symbolic) y = real(x);
   if (auto known = turned_.find(y.local.get()); known != turned_.end() && y.spec != target) {
     auto& [local, spec, made] = known->second;
     bool slices = spec == y.spec && made.type == y.type && made.partial == y.partial;
@@ -235,6 +239,8 @@ Kept kept_pending(const Factors& f, const std::vector<Sharded>& in, const MeshAx
   }
   for (auto i : f.linear) {
     if (!r.axes.empty()) break;
+    // A stretched sum is smaller before it is stretched, and the product would be pending in all of its elements.
+    if (in.size() > 1 && in[i].symbolic && in[i].symbolic->size < in[i].type.size()) continue;
     for (auto& a : in[i].partial)
       if (!used.has(a)) r.axes.push_back(a);
     if (!r.axes.empty()) r.operand = i;
@@ -304,7 +310,8 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
 }
 
 Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
-  if (ops::checkpoint_name_of(*p)) return in;  // derivatives have been taken, so nothing asks for the name
+  // Derivatives have been taken, so nothing asks for the name, and a sum that softmax reads twice is completed once.
+  if (ops::checkpoint_name_of(*p) || (p->traits.view && p->traits.flat)) return in;
   Within w(parent);
   if (auto y = deferred(p, in); y.symbolic) return {wrap(y)};
   if (!owns_any(in) && !p->traits.enters_shard) return parent->process(p, in);

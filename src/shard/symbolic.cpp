@@ -32,7 +32,8 @@ std::pair<Spec, PrimitivePtr> drawn_at(const Primitive& draw, const Spec& spec) 
   return {keys, primitive(ops::RandomBits{bits.shape, bits.dtype, shape, bits.sizes})};
 }
 
-/// The block at x.spec. Operands that several operations read are made once for each of their splits.
+/// The block at x.spec, with its pending sums. Operands that several operations read are made once for each of their
+/// splits.
 Sharded Shard::real(const Sharded& x) const {
   if (x.moved) return {ops::moved_now(*x.moved, x, *this), x.type, x.spec, x.partial};
   if (!x.symbolic) return x;
@@ -63,28 +64,27 @@ Sharded Shard::real(const Sharded& x) const {
         locals.push_back(known->local);
       } else {
         auto operand = view(operands[i]);
-        if (operand.symbolic) operand.spec = want, locals.push_back(block(operand));
-        else locals.push_back(reshard(operand, want).local);
+        if (operand.symbolic) operand.spec = want, operand.partial = y.partial, locals.push_back(block(operand));
+        else locals.push_back(reshard(operand, want, y.partial).local);
         made.push_back({operands[i].get(), want, locals.back()});
       }
       local.push_back(locals.back().type());
     }
     return call(p->resized(local, {{local_shape(y.type.shape, y.spec), y.type.dtype}}), locals).front();
   };
-  return {block(x), x.type, x.spec};
+  return {block(x), x.type, x.spec, x.partial};
 }
 
 /// In a Program a broadcast value stays symbolic until an operation needs its block: zeros of sharded state are born
-/// local, and a bias is stretched over this rank's rows only.
+/// local, and a bias is stretched over this rank's rows only. A pending sum is completed before it is stretched.
 Sharded Shard::stretched(const PrimitivePtr& p, const Array& operand) const {
   auto x = view(operand);
-  if (!x.partial.empty()) return {};
   auto f = *p->factors({x.type});
   Splits splits;
   for (std::size_t d = 0; d < x.spec.size(); ++d)
     if (f.in[0][d] != kNone) splits.of[f.in[0][d]] = x.spec[d];
   auto size = x.symbolic ? x.symbolic->size : x.type.size();
-  return {{}, p->infer({x.type}).front(), splits.spec(f.out[0]), {},
+  return {{}, p->infer({x.type}).front(), splits.spec(f.out[0]), x.partial,
           std::make_shared<const Symbolic>(Symbolic{p, {operand}, size})};
 }
 /// Eagerly draws and arrays of one number stay symbolic, and what is computed from them element by element, until a
