@@ -12,6 +12,7 @@
 
 namespace bora::laws::work_test {
 namespace {
+using V = Arrays;
 struct Case {
   std::string name;
   std::function<Array(const Arrays&)> f;
@@ -224,6 +225,69 @@ TEST(Work, ColumnsOfARightSideStaySplit) {
       close(gathered({x}), {f(a, b)}, 1e-12, "columns");
     }
   });
+}
+/// A sum that stands beside a larger operand is completed before it is stretched, and once for all its readers.
+TEST(Work, OfAStretchedSumIsThatOfTheSum) {
+  for (Shape shape : {Shape{24, 16}, Shape{7, 5}, Shape{2, 3}, Shape{0, 4}}) {
+    auto x = rnd(shape, 1);
+    std::vector<std::function<Array(const Array&)>> functions{
+        [](const Array& a) { return a - sum(a, {0}, {.keepdims = true}); },
+        [](const Array& a) { return tanh(a) * sum(a, {0}, {.keepdims = true}); },
+        [](const Array& a) { return a - sum(a, {1}, {.keepdims = true}) * 2; },
+        [](const Array& a) { return softmax(matmul(transpose(a), a), {0}); },
+        [](const Array& a) {
+          return scan([](const Array& c, const Array& row) { return std::pair{c + row, c}; },
+                      broadcast_to(sum(a, {0}), a.shape()), stack({a, a * 2}))
+              .first;
+        }};
+    for (std::size_t k = 0; k < functions.size(); ++k) {
+      auto& f = functions[k];
+      auto slope = [&](const Array& a) {
+        return grad([&](const Array& b) {
+          auto c = f(b);
+          return sum(sin(c) * rnd(c.shape(), 3));
+        })(a);
+      };
+      auto want = f(x), down = slope(x);
+      for (auto& axes : meshes())
+        local_mesh(axes, [&](const Mesh& mesh) {
+          for (auto& spec : all_specs(mesh.shape(), 2)) {
+            auto in = shard(x, spec);
+            auto what = std::to_string(k) + " of " + to_string(shape) + " " + name(axes) + to_string(spec);
+            close(gathered({f(in), jit(f)(in), jit(slope)(in)}), {want, want, down}, 1e-12, what);
+            if (k > 1 || axes.size() > 1) continue;
+            auto local = fx::local_program(program_of(f, in), {in});
+            double received = 0;
+            auto e = executable(local);
+            for (auto& u : e->info().collective_uses) received += static_cast<double>(u.received * u.times);
+            EXPECT_LE(received, 2 * 8 * static_cast<double>(shape[1])) << what << "\n" << print(*local);
+          }
+        });
+    }
+  }
+}
+/// Each rank gives one extreme and its position; equal ones, NaN and blocks without rows are as on one rank.
+TEST(Work, OfAnExtremesPositionIsThatOfTheBlock) {
+  auto nan = std::nan("");
+  std::vector<double> numbers{3, nan, 1, 3, 7, -1, 7, nan, 0, -1, 7, 2, 2, 7, -3, -3, nan, 1, 0, 0, 5};
+  for (Shape shape : {Shape{7, 3}, Shape{2, 3}, Shape{21, 1}, Shape{1, 1}}) {
+    std::vector<double> some(numbers.begin(), numbers.begin() + shape[0] * shape[1]);
+    auto x = asarray(some, shape), whole = where(isnan(x), 4., x).astype(i32);
+    for (std::int64_t axis : {0, 1}) {
+      auto f = [&](const Array& a) { return V{argmax(a, axis), argmin(a, axis)}; };
+      auto want = f(x), counts = f(whole);
+      for (auto& axes : meshes())
+        local_mesh(axes, [&](const Mesh& mesh) {
+          for (auto& spec : all_specs(mesh.shape(), 2)) {
+            auto what = to_string(shape) + " " + name(axes) + to_string(spec) + " along " + std::to_string(axis);
+            auto y = shard(x, spec), z = shard(whole, spec);
+            close(gathered(f(y)), want, 0, what);
+            close(gathered(jit(f)(y)), want, 0, "jit " + what);
+            close(gathered(jit(f)(z)), counts, 0, "integers " + what);
+          }
+        });
+    }
+  }
 }
 /// A draw that a jitted function, a loop or its reader needs whole is made once, not at every call.
 TEST(Work, OfAnEagerDrawThatIsReadWholeIsDoneOnce) {

@@ -200,6 +200,29 @@ struct ArgReduce {
     return {{l}, {others(in[0].ndim(), {axis})}};
   }
   ArgReduce lift(std::int64_t) const { return {max, axis + 1}; }
+  /// Along a split axis: each rank gives the extreme of its block and where it is; the first of the best ones counts.
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>& in, ShardRules& s) const {
+    const auto axes = in[0].spec[at(axis)];
+    const std::int64_t n = in[0].type.shape[at(axis)], parts = s.mesh().parts(axes);
+    if (parts == 1 || n < parts) return std::nullopt;  // a block without rows has no extreme
+    auto x = s.resolve(in[0]);
+    const auto kept = others(x.type.ndim(), {axis});
+    auto of = x.type.shape;
+    of[at(axis)] = parts;
+    auto of_all = [&](const Array& mine) {
+      auto shape = mine.shape();
+      shape.insert(at(axis), 1);
+      return all_gather(reshape(mine, shape), axes, axis, Dims(at(parts), 1), of);
+    };
+    auto extremes = of_all(call_one(Reduce{max ? Reduction::max : Reduction::min, {axis}}, {x.local}));
+    auto positions = of_all(call_one(*this, {x.local}) + block_start(n, axes));
+    auto part = call_one(BroadcastInDim{extremes.shape(), {axis}}, {iota({parts}, 0)});
+    auto best = call_one(BroadcastInDim{extremes.shape(), kept}, {call_one(*this, {extremes})});
+    auto y = call_one(Reduce{Reduction::sum, {axis}}, {select(part == best, positions, zeros_like(positions))});
+    auto spec = x.spec;
+    spec.erase(at(axis));
+    return std::vector<Sharded>{{y, infer({x.type}), spec}};
+  }
   static Samples<ArgReduce> samples() {
     return {{{true, 1}, {random_values({3, 4}, -1, 1, 1)}},
             {{false, 0}, {random_values({3, 4}, -1, 1, 2)}},
