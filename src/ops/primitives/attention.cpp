@@ -12,15 +12,17 @@
 
 namespace bora::ops {
 namespace {
-/// The inputs' dimensions as labels: B.. are 0, 1, .., then K and G; positions and sizes of heads are needed whole.
+/// The inputs' dimensions as labels: B.. are 0, 1, .., then K, G and S; keys and sizes of heads are needed whole, and
+/// queries whose numbers count: for causal masks, windows and dropout.
 struct AttentionLabels {
   Dims b;
-  std::int64_t k, g;
-  explicit AttentionLabels(std::int64_t lead) : b(range_of(lead)), k(lead), g(lead + 1) {}
+  std::int64_t k, g, s;
+  AttentionLabels(const Attention& p, std::int64_t lead)
+      : b(range_of(lead)), k(lead), g(lead + 1), s(p.left || p.right || p.window || p.keep < 1 ? kNone : lead + 2) {}
   Dims operator()(const Dims& more) const { return joined(b, more); }
-  Dims q() const { return (*this)({kNone, k, g, kNone}); }
+  Dims q() const { return (*this)({s, k, g, kNone}); }
   Dims kv() const { return (*this)({kNone, k, kNone}); }
-  Dims rows() const { return (*this)({k, g, kNone}); }
+  Dims rows() const { return (*this)({k, g, s}); }
   /// An optional input is broadcast along its dimensions of size 1.
   static Dims of(const Type& t, Dims d) {
     for (std::size_t i = 0; i < d.size(); ++i)
@@ -49,15 +51,15 @@ void check_extras(const Attention& p, const Types& in, const AttentionSizes& s, 
   });
 }
 std::vector<Dims> input_labels(const Attention& p, const Types& in, std::vector<Dims> main) {
-  AttentionLabels l(in[0].ndim() - 4);
+  AttentionLabels l(p, in[0].ndim() - 4);
   Extras x(p, main.size());
   main.resize(x.end);
   auto put = [&](std::size_t i, const Dims& tail) {
     if (i) main[i] = AttentionLabels::of(in[i], l(tail));
   };
-  put(x.mask, {l.k, l.g, kNone, kNone});
-  put(x.bias, {l.k, l.g, kNone, kNone});
-  put(x.query_segments, {kNone});
+  put(x.mask, {l.k, l.g, l.s, kNone});
+  put(x.bias, {l.k, l.g, l.s, kNone});
+  put(x.query_segments, {l.s});
   put(x.key_segments, {kNone});
   put(x.key, {});
   put(x.row, {l.k, l.g});
@@ -171,7 +173,7 @@ Arrays Attention::vjp(const Vjp& v) const {
   return r;
 }
 Factors Attention::factors(const Types& in) const {
-  AttentionLabels l(in[0].ndim() - 4);
+  AttentionLabels l(*this, in[0].ndim() - 4);
   return {input_labels(*this, in, {l.q(), l.kv(), l.kv()}), {l.q(), l.rows()}};
 }
 std::vector<Mapped> Attention::batch(const std::vector<Mapped>& in, const BatchRules& rules) const {
@@ -198,12 +200,12 @@ void AttentionGrad::eval(Inputs in, Outputs out) const {
 }
 Cost AttentionGrad::cost(const Types& in, const Types& out) const { return cost_of(of, in, out, bias ? 7 : 5); }
 Factors AttentionGrad::factors(const Types& in) const {
-  AttentionLabels l(in[0].ndim() - 4);
+  AttentionLabels l(of, in[0].ndim() - 4);
   Factors f{input_labels(of, in, {l.q(), l.kv(), l.kv(), l.q(), l.rows(), l.rows()}), {l.q(), l.kv(), l.kv()}};
   if (bias) f.out.push_back(f.in[Extras(of, 6).bias]);
   return f;
 }
-/// Sums over heads that share a key, a value or a bias are pending where those heads are split.
+/// Sums over queries, and over heads that share a key, a value or a bias, are pending where those are split.
 std::optional<std::vector<Sharded>> AttentionGrad::shard(const std::vector<Sharded>& in, ShardRules& rules) const {
   Types types;
   for (auto& x : in) types.push_back(x.type);
