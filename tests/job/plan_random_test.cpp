@@ -78,6 +78,13 @@ Case drawn(Draw& d) {
     maybe(2, "mesh.schedule=1f1b");
     maybe(2, is("mesh.microbatches", d.count({1, 2, 3, 4})));
   }
+  std::string shares;
+  for (auto& [name, n] : axes) {
+    if (!d.in(3)) continue;
+    shares += (shares.empty() ? "" : ",") + name;
+    for (int i = 0; i < n; ++i) shares += (i ? ":" : "=") + std::to_string(d.count({1, 1, 2, 3, 5}));
+  }
+  if (!shares.empty()) c.words.push_back("mesh.shares=" + shares);
   return c;
 }
 }  // namespace
