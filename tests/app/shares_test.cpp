@@ -13,7 +13,7 @@ TEST_F(CommandTest, BadSharesAreOneLine) {
   bad("mesh.shares=data=2:0:1", "each share of axis 'data' must be from 1 to 9999999, got '0'");
   bad("mesh.shares=2:1:1", "expected data=3:3:2:1, or auto, got '2:1:1'");
   bad("mesh.shares=rows=2:1:1", "there is no axis 'rows' in the mesh data=3,model=1");
-  bad("mesh.shares=data=9:1:1 batch=3", "batch: of 3 rows part 1 of mesh axis 'data' has none by the shares");
+  bad("mesh.shares=data=9:1:1 batch=3", "batch: of 3 part 1 of mesh axis 'data' has none by the shares");
   bad("mesh.shares=auto --layout dp wire=int8 wire.error_feedback=true", "leave mesh.shares out");
   bad("mesh.shares=data=2:1:1 --elastic 2:3", "an elastic job goes on with other ranks");
   bad("mesh.shares=stage=2:1:1 --mesh stage=3 model.layers=3", "the stages of a pipeline are of equal size");

@@ -48,8 +48,8 @@ void check_parts(const Facts& facts) {
                            counted(size.size, "rank"), " there", size.key == "vocabulary" ? "" : ", or raise it");
         for (int part = 0; part < ranks && !mesh.equal(rule.mesh); ++part)
           check<ConfigError>(mesh.block(size.size, rule.mesh, part).size() > 0, size.key, ": of ",
-                             counted(size.size, size.noun), size.of, " part ", part, " of mesh axis '",
-                             to_string(rule.mesh), "' has none by the shares of mesh ", to_string(mesh),
+                             size.size, size.of, " part ", part, " of mesh axis '", to_string(rule.mesh),
+                             "' has none by the shares of mesh ", to_string(mesh),
                              "; give it a larger share", size.key == "vocabulary" ? "" : ", or raise it");
       }
 }
