@@ -92,13 +92,7 @@ Sharded Shard::reshard_over(const Sharded& x, const Spec& want, const MeshAxes& 
     return real(y);
   }
   if (x.symbolic) y = real(x);
-  if (auto known = turned_.find(y.local.get()); known != turned_.end() && y.spec != target) {
-    auto& [local, spec, made] = known->second;
-    bool slices = spec == y.spec && made.type == y.type && made.partial == y.partial;
-    for (std::size_t d = 0; d < target.size(); ++d)
-      slices = slices && common_prefix(made.spec[d], target[d]) == made.spec[d].size();
-    if (slices) y = made;
-  }
+  if (auto* made = as_made(y); made && y.spec != target && only_sliced(*made, target)) y = *made;
   sum_pending(y, target, keep, wire, over);
   hand_axes_over(y, target);
   gather(y, target);
@@ -304,8 +298,9 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
     if (turns.empty()) continue;
     auto made = y;
     y = reshard(y, turned_back(turns, f, o, out[o].shape, in, before, split), y.partial);
-    if (defers() && y.local.get() != made.local.get()) turned_.emplace(y.local.get(), Turned{y.local, y.spec, made});
+    keep_as_made(y, made);
   }
+  if (turns.empty() && !rule && reduced.empty() && r.size() == 1) also_as_made(p, in, ready, r[0]);
   return r;
 }
 

@@ -59,12 +59,19 @@ class Shard final : public Interpreter, public ShardRules {
   const int rank_;
   const bool eager_;
   mutable OriginPtr noted_;
+  // Values whose split was moved back (turned.cpp).
   struct Turned {
     Array local;   // kept, so that its address stays its own
     Spec spec;
-    Sharded made;  // the same value before its split was moved back
+    Sharded made;  // the same value before that
   };
-  /// In a Program: an operation that wants a value as it was made takes it so, and moving it back is dead code.
+  const Sharded* as_made(const Sharded&) const;
+  /// `made` needs no communication to be split so.
+  bool only_sliced(const Sharded& made, const Spec&) const;
+  void keep_as_made(const Sharded& x, const Sharded& made) const;
+  /// Of an elementwise operation p with the result y: from operands as they were made, if there are such ones.
+  void also_as_made(const PrimitivePtr& p, const std::vector<Sharded>& in, const std::vector<Sharded>& ready,
+                    const Sharded& y) const;
   mutable std::map<const Value*, Turned> turned_;
 };
 /// Does an element of the result come from those of the operands at its place alone?

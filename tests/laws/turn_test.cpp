@@ -13,6 +13,7 @@
 #include "bora/ops/sharding.h"
 #include "bora/ops/sorting.h"
 #include "bora/ops/transform.h"
+#include "bora/ops/ufuncs.h"
 #include "compile/api/executable.h"
 #include "laws/laws.h"
 
@@ -168,6 +169,7 @@ TEST(Turn, IsMadeOnceForOperationsInARow) {
   auto x = floor(rnd({24, 96}, 2) * 9);
   std::vector<std::pair<std::function<Array(const Array&)>, Array>> chains{
       {[](const Array& a) { return fft::ifft(fft::fft(a)); }, z},
+      {[](const Array& a) { return fft::ifft(fft::fft(a) * exp(iota({96}, 0, f64) * -0.1) / 2); }, z},
       {[](const Array& a) { return argsort(argsort(a)); }, x},
       {[](const Array& a) { return sort(sort(a)); }, x}};
   for (auto& [f, in] : chains)
@@ -175,7 +177,7 @@ TEST(Turn, IsMadeOnceForOperationsInARow) {
       auto split = shard(in, Spec{none, "data"});
       auto p = fx::local_program(program_of(f, split), {split});
       EXPECT_EQ(count(*p, "all_to_all"), 2u) << print(*p);
-      EXPECT_EQ(count(*p, "all_gather"), 0u);
+      EXPECT_LE(count(*p, "all_gather"), 1u) << "of a row of factors";
       auto y = jit(f)(split);
       EXPECT_EQ(spec_of(y), (Spec{none, "data"}));
       close(gathered({y}), {f(in)}, 1e-12, "a chain");
