@@ -134,7 +134,6 @@ const std::vector<Exception>& exceptions() {
        "or the result is summed, where gathering the other operand would send less"},
       {"bytes", {"random_1", "random_3", "random_12", "random_14"},
        "on 2x2: a dimension that is split over both axes gathers where one of them moves to another dimension"},
-      {"bytes", {"take_both"}, "a table with split rows is gathered for ids that are split too"},
       {"bytes", {"diff"}, "blocks are ragged, not padded: 63 of 64 rows have other bounds on the way there and back"},
       {"bytes", {"random_21"}, "the gradient of a row is a pending sum that is padded before it is completed"},
       {"bytes", {"random_26"}, "a matrix and its transpose are gathered each"},

@@ -142,8 +142,7 @@ const std::vector<Reason>& reasons() {
       {"a matrix is one problem: every rank that has it repeats the factorization", {
           {"flops", "out", {"cholesky", "eig", "eigh", "hessenberg", "lu", "pinv", "qr", "qr_raw", "schur",
            "solve", "solve_sylvester", "sqrtm", "svd", "triangular_solve"}},
-          {"flops", "own", {"cholesky", "eig", "eigh", "hessenberg", "lu", "pinv", "qr", "qr_raw", "schur",
-           "solve", "solve_sylvester", "sqrtm", "svd", "triangular_solve"}},
+          {"flops", "own", {"eig", "hessenberg", "qr", "schur", "sqrtm", "svd"}},
           {"temporaries", "out", {"cholesky", "eig", "eigh", "hessenberg", "lu", "pinv", "qr", "qr_raw", "schur",
            "solve_sylvester", "sqrtm", "svd"}},
           {"temporaries", "own", {"cholesky", "eig", "eigh", "hessenberg", "lu", "pinv", "qr", "qr_raw", "schur",
@@ -152,10 +151,10 @@ const std::vector<Reason>& reasons() {
       {"along a row that is one problem (sort, transform, running sum) or windows that overlap: the dimension is "
        "gathered, and a wish for its split is not carried back", {
           {"bytes", "own", {"top_k", "conv", "conv_filter"}},
-          {"flops", "out", {"argsort", "sort", "top_k", "fft", "cumsum", "conv", "conv_filter"}},
-          {"flops", "own", {"argsort", "sort", "top_k", "fft", "cumsum", "conv", "conv_filter"}},
+          {"flops", "out", {"argsort", "sort", "top_k", "fft", "cumsum", "running", "conv", "conv_filter"}},
+          {"flops", "own", {"cumsum", "running", "conv", "conv_filter"}},
           {"temporaries", "own", {"argsort", "sort", "top_k", "fft", "cumsum", "conv", "conv_filter"}},
-          {"temporaries", "out", {"argsort", "sort", "top_k", "fft", "cumsum", "conv"}},
+          {"temporaries", "out", {"argsort", "sort", "top_k", "fft", "cumsum", "running", "conv"}},
       }},
       {"rows that move are placed first and sliced then: a wish for their split is not carried back", {
           {"bytes", "own", {"dynamic_slice"}},
@@ -168,17 +167,16 @@ const std::vector<Reason>& reasons() {
       }},
       {"positions are compared with a block's bounds and masked, several operations where one rank counts one", {
           {"bytes", "own", {"arg_reduce"}},
-          {"flops", "own", {"arg_reduce", "take"}},
+          {"flops", "own", {"arg_reduce", "searchsorted", "take"}},
           {"temporaries", "own", {"arg_reduce", "take"}},
       }},
       {"keys, the sizes of heads and queries whose numbers count are needed whole", {
           {"flops", "out", {"attention", "attention_grad"}},
           {"flops", "own", {"attention", "attention_grad"}},
           {"temporaries", "out", {"attention", "attention_grad"}},
-          {"temporaries", "own", {"attention"}},
+          {"temporaries", "own", {"attention", "attention_grad"}},
       }},
       {"which rows belong together is data", {
-          {"bytes", "own", {"ragged_dot", "ragged_outer"}},
           {"flops", "out", {"ragged_dot", "ragged_outer"}},
           {"flops", "own", {"ragged_dot", "ragged_outer"}},
           {"temporaries", "out", {"ragged_dot", "ragged_outer"}},
@@ -210,11 +208,10 @@ const std::vector<Reason>& reasons() {
       {"a wish for a part of what a body carries is not carried back, and lanes of a loop end together", {
           {"bytes", "mapped", {"while_loop"}},
           {"flops", "mapped", {"call", "scan", "while_loop"}},
-          {"temporaries", "mapped", {"call", "scan", "while_loop"}},
-          {"flops", "out", {"call", "cond", "scan", "while_loop"}},
+          {"temporaries", "mapped", {"call", "scan"}},
+          {"flops", "out", {"cond", "scan", "while_loop"}},
           {"flops", "own", {"call", "cond", "scan", "while_loop"}},
-          {"temporaries", "out", {"scan", "while_loop"}},
-          {"temporaries", "own", {"call"}},
+          {"temporaries", "out", {"scan"}},
       }},
       {"draws by rejection, and keys, are made whole where only their results are wanted split", {
           {"flops", "mapped", {"counts", "gamma"}},
@@ -285,7 +282,7 @@ TEST(PrimitiveWork, IsSplit) {
   std::size_t turn = 0, tried = 0, over = 0;
   for (auto& e : registry())
     each_split(e, [&](auto& s, auto& one, auto& at, auto& mesh) {
-      if (!laws::tried(turn++, 13)) return;
+      if (!laws::tried(turn++, 37)) return;
       ++tried;
       for (auto& b : broken(s, one, at, mesh))
         if (excepted(s, b, used)) ++over;
@@ -301,12 +298,13 @@ TEST(PrimitiveWork, IsSplit) {
         });
     return used.count({&x, name}) > 0;
   };
+  std::printf("%zu splits, %zu of them excepted\n", tried, over);
+  if (effort() != Effort::full) return;
   for (auto& r : reasons())
     for (auto& x : r.exceptions)
       for (auto& name : x.names)
         EXPECT_TRUE(needed(x, name)) << name << ": the exception (" << x.what << ", " << x.where
                                      << ") is no longer needed: " << r.why;
-  std::printf("%zu splits, %zu of them excepted\n", tried, over);
 }
 }  // namespace
 }  // namespace bora::laws::primitive_work_test
