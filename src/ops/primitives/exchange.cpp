@@ -135,7 +135,7 @@ void fill_rows(const Exchanging& x, const RowCopy& copy, std::byte* out, Dtype d
     scattered = scattered || p.every != 1;
     given.emplace_back(zero + first * p.every, zero + (last - 1) * p.every + 1);
   });
-  std::array<std::byte, 16> element{};
+  alignas(16) std::array<std::byte, 16> element{};
   if (dtype != Dtype::key) write_number(x.e.fill, dtype, element.data());
   auto fill = [&](std::int64_t begin, std::int64_t end) {
     if (begin >= end || copy.outer * copy.inner == 0) return;

@@ -58,7 +58,7 @@ bool mergeable(const Instruction& i, bool by_size) {
   return t.plain() && (by_size || !t.sized);
 }
 /// One known element, as the bits of its dtype (neither a key nor complex).
-using Bits = std::array<std::byte, 8>;
+struct alignas(8) Bits : std::array<std::byte, 8> {};  // kernels read and write it as a number
 Scalar to_scalar(const Bits& bits, Dtype d) {
   return dispatch(d, "constant", [&](auto t) -> Scalar {
     decltype(t) v;
