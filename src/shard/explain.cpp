@@ -15,9 +15,9 @@ namespace bora {
 namespace fx {
 namespace {
 /// The values of a global Program that are split, in order, each with the reason.
-class Splits {
+class Reasons {
  public:
-  Splits(const ShardedProgram& made, const Shard& s)
+  Reasons(const ShardedProgram& made, const Shard& s)
       : p_(*made.global), before_(*made.values), values_(*made.placed), s_(s), reader_(p_.vars.size()) {
     for (auto& i : p_.code)
       for (int v : i.in)
@@ -63,7 +63,7 @@ class Splits {
   void inside(std::ostream& o, const Instruction& i, const std::string& tab) const {
     auto show = [&](const ProgramPtr& held, const std::vector<Sharded>& in, const Forced& force) {
       std::ostringstream lines;
-      Splits(shard_program(held, in, s_, force), s_).print(lines, tab);
+      Reasons(shard_program(held, in, s_, force), s_).print(lines, tab);
       if (!lines.str().empty()) o << tab << "inside, %0 .. counted anew:\n" << lines.str();
     };
     auto b = body_of(i);
@@ -84,7 +84,7 @@ std::string splits_text(const ProgramPtr& p, const Arrays& in, const Shard& s) {
   TypesOnly types;
   Within w(&types);  // it has been partitioned, and ranks have compared it
   std::ostringstream o;
-  Splits(shard_program(p, v, s), s).print(o, "  ");
+  Reasons(shard_program(p, v, s), s).print(o, "  ");
   return o.str().empty() ? std::string() : "splits, and where they come from:\n" + o.str();
 }
 }  // namespace

@@ -154,5 +154,30 @@ TEST(Shares, AreInJitsKey) {
       close(gathered({f(shard(x, Spec{"data"}))}), {sum(x * 2) + flip(x, {0})}, 1e-14, name({axis}));
     });
 }
+/// Shares may leave blocks without rows although there are more rows than ranks.
+TEST(Shares, BlocksWithoutRowsAreNoTrouble) {
+  std::vector<std::pair<std::string, std::function<Array(const Array&)>>> all{
+      {"argmax", [](const Array& a) { return argmax(a, 0); }},
+      {"argmin", [](const Array& a) { return argmin(a, 0); }},
+      {"amax", [](const Array& a) { return amax(a, {0}); }},
+      {"cumsum", [](const Array& a) { return cumsum(a, 0); }},
+      {"cumprod", [](const Array& a) { return cumprod(a, 0); }},
+      {"sort", [](const Array& a) { return sort(a, 0); }},
+      {"argsort", [](const Array& a) { return argsort(a, 0); }},
+      {"top_k", [](const Array& a) { return top_k(transpose(a), 2).values; }},
+      {"roll", [](const Array& a) { return roll(a, 1, 0); }},
+      {"take", [](const Array& a) { return take(a, array({3, 0, 4}), 0); }},
+      {"fft", [](const Array& a) { return real(fft::fft(a, {.axis = 0})); }},
+      {"x - mean", [](const Array& a) { return a - mean(a, {0}); }}};
+  for (int columns : {1, 40})
+    for (auto& [name, f] : all) {
+      auto x = rnd({5, columns}, 3);
+      auto want = f(x);
+      local_mesh({{"data", 4, {100, 1, 1, 1}}}, [&, f = f, name = name](const Mesh&) {
+        auto y = shard(x, Spec{"data"});
+        close(gathered({f(y), jit(f)(y)}), {want, want}, 1e-12, name);
+      });
+    }
+}
 }  // namespace
 }  // namespace bora::laws::shares_test

@@ -204,7 +204,9 @@ struct ArgReduce {
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>& in, ShardRules& s) const {
     const auto axes = in[0].spec[at(axis)];
     const std::int64_t n = in[0].type.shape[at(axis)], parts = s.mesh().parts(axes);
-    if (parts == 1 || n < parts) return std::nullopt;  // a block without rows has no extreme
+    if (parts == 1) return std::nullopt;
+    for (std::int64_t p = 0; p < parts; ++p)
+      if (s.mesh().block(n, axes, p).size() == 0) return std::nullopt;  // a block without rows has no extreme
     auto x = s.resolve(in[0]);
     const auto kept = others(x.type.ndim(), {axis});
     auto of = x.type.shape;
