@@ -113,7 +113,6 @@ ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in
   for (auto& f : force) key += " >" + (f ? describe(*f) : std::string());
   auto r = p->memo.get<ShardedProgram>(key, [&] {
     auto first = partitioned(*p, in, outer, force);
-    first.global = p;
     first.placed = first.values;
     if (draft) return first;
     auto q = propagate(p, *first.values, outer, force);
@@ -123,6 +122,7 @@ ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in
     second.placed = std::exchange(second.values, first.values);
     return second;
   });
+  if (!r.global) r.global = p;  // not in p's memo: it would keep itself alive
   // With the ranks of this mesh: another one of its shape, or an abstract one, has compared nothing with them.
   if (current() == eval_interpreter())
     r.agreed = p->memo.get<OriginPtr>("agreed " + std::to_string(outer.id) + " " + key,

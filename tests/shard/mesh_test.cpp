@@ -2,9 +2,17 @@
 #include "bora/shard/mesh.h"
 #include <gtest/gtest.h>
 #include <cstdlib>
+#include "bora/compile/stage.h"
+#include "bora/fx/control.h"
+#include "bora/fx/jit.h"
+#include "bora/shard/transforms.h"
+#include "bora/ops/contractions.h"
 #include "bora/ops/creation.h"
+#include "bora/ops/manipulation.h"
 #include "bora/ops/reductions.h"
 #include "bora/ops/sharding.h"
+#include "bora/ops/ufuncs.h"
+#include "bora/shard/shard.h"
 #include "support/throws.h"
 
 namespace mesh_test {
@@ -46,5 +54,22 @@ TEST(MeshOfAJob, MoreRanksThanThereAreNumbersAreAnError) {
   std::vector<MeshAxis> axes{{"a", 65536}, {"b", 65536}, {"c", 1}};
   EXPECT_EQ(test::error_of<ConfigError>([&] { local_mesh(axes, [](const Mesh&) {}); }),
             "mesh a=65536,b=65536,c=1: too many ranks");
+}
+/// What is kept on a Program must not keep the Program.
+TEST(Programs, OfAMeshEndWithTheirFunctions) {
+  std::weak_ptr<const Program> staged, inner;
+  local_mesh({{"data", 2}}, [&](const Mesh& mesh) {
+    auto x = with_sharding_constraint(ones({4, 3}), Spec{"data"});
+    auto added = [](const Array& c, const Array& row) { return std::pair{c + row, tanh(c)}; };
+    auto body = jit([&](const Array& a) { return scan(added, zeros({3}), a).first; });
+    auto f = jit([&](const Array& a) {
+      return with_sharding_constraint(matmul(a, transpose(a)) * sum(body(a)), Spec{});
+    });
+    (void)f(x);
+    EXPECT_NE(explain(f, x), "");
+    if (mesh.rank() == 0) staged = f.program(x), inner = body.program(x);
+  });
+  EXPECT_TRUE(staged.expired());
+  EXPECT_TRUE(inner.expired());
 }
 }  // namespace mesh_test
