@@ -57,10 +57,14 @@ Type MergeSorted::infer(const Types& in) const {
 }
 void MergeSorted::eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
 MergeSorted MergeSorted::lift(std::int64_t size) const { return {axes, n, prepend(size, of)}; }
+namespace {
+/// Bytes of a block of each operand in the scratch memory: all of them lie as their elements need it.
+std::size_t room(const Type& t) { return (t.nbytes() + sizeof(Bytes16) - 1) / sizeof(Bytes16) * sizeof(Bytes16); }
+}  // namespace
 /// What is sent and what comes, of each operand: a block as large as its own.
 std::size_t MergeSorted::scratch_bytes(const Types& in, const Types&) const {
   std::size_t bytes = 0;
-  for (auto& t : in) bytes += 2 * t.nbytes();
+  for (auto& t : in) bytes += 2 * room(t);
   return bytes;
 }
 /// As if the keys were in no order: each rank keeps as many as any other one gets.
@@ -104,8 +108,8 @@ StartedCollective MergeSorted::start(Start s) const {
         if (bytes > 0) std::memcpy(place, data + at(row * mine + part.begin) * size, bytes);
         place += bytes;
       }
-    came.push_back(place);
-    place += operand.type.nbytes();
+    came.push_back(sent.back() + room(operand.type));
+    place = came.back() + room(operand.type);
     CollectiveCall c = s.call;
     c.dtype = operand.type.dtype == Dtype::boolean ? Dtype::u8 : operand.type.dtype;
     c.in = sent.back();
