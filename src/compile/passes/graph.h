@@ -64,6 +64,12 @@ struct Node {
   std::size_t handle = 0;  // equal in start and wait of one collective
   When when = When::always;
   int later = -1;  // of a start: the result, if the wait writes it
+  /// Of a loop whose edges wait for a collective: the loop of the node that computes them. That node reads the results
+  /// of this one, and completes them.
+  std::shared_ptr<const Fused> rest = {};
+  bool starts_and_waits() const {
+    return kind == Kind::eval && when != When::early && primitive->traits.collective && !primitive->traits.holds;
+  }
 };
 /// Additions of a pipelined body to a plain one. Its inputs are followed by the results of collectives started early,
 /// for this iteration, then by inputs of the next iteration; its outputs by results for the next iteration.
@@ -109,6 +115,8 @@ Graph lower(const Program&, bool nested, bool fused, const std::vector<std::size
 std::optional<Graph> pipelined(const ops::Scan&, bool fused);
 /// A collective as two nodes; the start has one more output, its scratch memory.
 std::pair<Node, Node> start_and_wait(Graph&, const Node& collective, std::size_t handle);
+/// Cuts edges that read the result of a collective off the loops that compute them with the rest.
+void cut_edges(Graph&);
 /// Splits collectives into start and wait, and places them to overlap with work. The order of collectives stays.
 void schedule(Graph&);
 }  // namespace bora::exec

@@ -11,6 +11,7 @@ constexpr Pass kPasses[] = {
     {"push_windows", push_windows, nullptr, "computes cheap values where windows of them are read"},
     {"split_reductions", split_reductions, nullptr, "makes a reduction over several axes one for each run of axes"},
     {"components", components, nullptr, "reduces arrays of short vectors component by component"},
+    {"narrow_moves", narrow_moves, nullptr, "makes elements smaller before they are moved between ranks, not after"},
     {"sums_into_scans", sums_into_scans, &CompileOptions::pipeline,
      "moves sums over ranks of stacked results into the scans"},
     {"elementwise_into_scans", elementwise_into_scans, &CompileOptions::fuse,
@@ -20,6 +21,7 @@ constexpr Pass kPasses[] = {
     {"fuse", nullptr, &CompileOptions::fuse, "gathers elementwise work and row reductions into loops"},
     {"pipelined", nullptr, &CompileOptions::pipeline,
      "lowers a scan's body so that its collectives overlap with other iterations"},
+    {"cut_edges", nullptr, nullptr, "computes the edges of a loop apart if only they wait for a collective"},
     {"schedule", nullptr, nullptr, "splits collectives into start and wait, and moves the starts up"},
     {"plan", nullptr, nullptr, "gives every value a place and lets results reuse memory"},
 };

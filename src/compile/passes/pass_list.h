@@ -10,6 +10,7 @@ ProgramPtr push_slices(const ProgramPtr&);
 ProgramPtr push_windows(const ProgramPtr&);
 ProgramPtr split_reductions(const ProgramPtr&);
 ProgramPtr components(const ProgramPtr&);
+ProgramPtr narrow_moves(const ProgramPtr&);
 ProgramPtr sums_into_scans(const ProgramPtr&);
 ProgramPtr elementwise_into_scans(const ProgramPtr&);
 }  // namespace bora::exec

@@ -129,6 +129,14 @@ class Planner {
     ops::visit_control(*n.primitive, scan, [](const ops::Cond&) {}, [](const ops::While&) {});
     return r;
   }
+  /// Is the node, with the one that computes its edges, the last that reads the variable?
+  bool ends_at(std::size_t variable, std::size_t t) const {
+    auto &n = g_.nodes[t], *last = n.rest && reads_[variable] > at(t) ? &g_.nodes[idx(reads_[variable])] : nullptr;
+    if (!last || last->fused != n.rest) return reads_[variable] == at(t);
+    return std::none_of(&n + 1, last, [&](auto& x) {
+      return std::any_of(x.in.begin(), x.in.end(), [&](int v) { return g_.at(v) == variable; });
+    });
+  }
   void merge(std::size_t from, std::size_t into) {  // variable `from` joins the buffer of variable `into`
     int a = buffer_of_[from], b = buffer_of_[into];
     auto &x = buffers_[idx(a)], &y = buffers_[idx(b)];
@@ -151,7 +159,7 @@ class Planner {
       for (bool inputs : {true, false})  // donated memory first, so that outputs do not leave it unused
         for (auto [i, o] : in_place(n, held_[t], g_)) {
           auto from = g_.at(n.in[i]), into = g_.at(n.out[o]);
-          if (addressed[from] || buffer_of_[from] < 0 || buffer_of_[from] == buffer_of_[into] || reads_[from] != at(t))
+          if (addressed[from] || buffer_of_[from] < 0 || buffer_of_[from] == buffer_of_[into] || !ends_at(from, t))
             continue;
           auto &x = buffers_[idx(buffer_of_[from])], &y = buffers_[idx(buffer_of_[into])];
           if ((x.input >= 0) != inputs || x.bytes != y.bytes || x.bytes == 0 || y.first != at(t)) continue;
@@ -298,6 +306,7 @@ class Planner {
 BlockPtr plan(Graph g, const std::vector<int>& may_take, Table& t) { return Planner(std::move(g), may_take, t).run(); }
 BlockPtr compile_block(const Program& p, bool nested, const std::vector<int>& may_take, Table& t) {
   auto g = lower(p, nested, t.options.fuse);
+  cut_edges(g);
   schedule(g);
   return plan(std::move(g), may_take, t);
 }

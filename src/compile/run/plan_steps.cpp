@@ -1,5 +1,6 @@
 #include "compile/run/plan_steps.h"
 #include <algorithm>
+#include <functional>
 #include "compile/api/control.h"
 #include "kernels/api/loop_gaps.h"
 #include "ops/api/collective_primitives.h"
@@ -81,11 +82,13 @@ std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node& n, const H
         if (g.at(f.operands[k]) == g.at(in) && !same(f, k, loads + out)) return false;
       return true;
     };
+    std::function<bool(const Fused&, int, std::size_t)> fits_all = [&](const Fused& f, int in, std::size_t out) {
+      return fits(f, in, out) &&
+             std::all_of(f.edges.begin(), f.edges.end(), [&](auto& e) { return fits_all(*e, in, out); });
+    };
     for (std::size_t o = 0; o < n.out.size() - n.fused->sums.size(); ++o)
       for (std::size_t i = 0; i < n.in.size() - n.fused->starts.size(); ++i)
-        if (fits(*n.fused, n.in[i], o) && std::all_of(n.fused->edges.begin(), n.fused->edges.end(),
-                                                      [&](auto& e) { return fits(*e, n.in[i], o); }))
-          pair(i, o);
+        if (fits_all(*n.fused, n.in[i], o) && (!n.rest || fits_all(*n.rest, n.in[i], o))) pair(i, o);
   } else if (n.kind == Node::Kind::eval) {
     auto scan = [&](const ops::Scan& s) {
       for (std::size_t i = 0; i < idx(s.carries); ++i)
@@ -201,9 +204,19 @@ struct StepMaker {
     for (std::size_t i = 0; i < nk; ++i) r.cond_slots.push_back(r.cond->in + static_cast<int>(cc + i));
     return r;
   }
+  /// Do edges that are computed later read memory in which a result is?
+  bool overwrites_operand() const {
+    return std::any_of(n.in.begin(), n.in.end(), [&](int v) {
+      return std::any_of(n.out.begin(), n.out.end(), [&](int w) {
+        auto &a = places[idx(v)], &b = places[idx(w)];
+        return a.base == b.base && a.offset == b.offset;
+      });
+    });
+  }
   LoopStep loop_step(const std::shared_ptr<const Fused>& f) {
     LoopStep r{f, kernels::compile(f->loop), {}, {}, table.loops++};
-    if (!f->edges.empty() && f->starts.empty()) r.gaps = kernels::with_gaps(*r.kernel, f->args);
+    bool free = !n.rest || !overwrites_operand();
+    if (!f->edges.empty() && f->starts.empty() && free) r.gaps = kernels::with_gaps(*r.kernel, f->args);
     if (r.gaps) ++table.loops;
     for (std::size_t k = 0; k < f->kept(); ++k) {
       auto place = places[idx(f->operands[k])];

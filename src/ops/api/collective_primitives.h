@@ -36,6 +36,8 @@ struct CollectiveParams {
   Wire wire = {};
 };
 std::optional<CollectiveParams> collective_params(const Primitive&);
+/// Is every element of its result one of some rank's operand?
+bool collective_only_moves(const Primitive&);
 
 /// A collective under way. After wait() the outputs hold the result, and input and scratch may be reused.
 class StartedCollective {

@@ -4,6 +4,7 @@
 #include "ops/api/exchange.h"
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include "kernels/api/memory.h"
 #include "bora/ops/indexing.h"
 #include "bora/ops/manipulation.h"
@@ -92,7 +93,7 @@ struct AllGather {
   Dims sizes;
   Shape of;
   static constexpr std::string_view name = "all_gather";
-  static constexpr bool collective = true, linear = true;
+  static constexpr bool collective = true, linear = true, only_moves = true;
   Type infer(const Types& in) const {
     auto s = in[0].shape;
     s.at(at(dim)) = total(sizes);
@@ -174,7 +175,7 @@ struct AllToAll {
   Dims split_sizes, concat_sizes;
   Shape of;
   static constexpr std::string_view name = "all_to_all";
-  static constexpr bool collective = true, linear = true;
+  static constexpr bool collective = true, linear = true, only_moves = true;
   Type infer(const Types& in) const {
     auto s = in[0].shape;
     check<ShapeError>(s.at(at(split_dim)) == total(split_sizes), "all_to_all: dimension ", split_dim, " of ", in[0],
@@ -200,9 +201,11 @@ struct AllToAll {
     auto y = moveaxis(with_dim(x, split_dim + 1, b.size, x.shape(split_dim + 1) / b.size), split_dim + 1, 0);
     return {{merged(moveaxis(y, 1, 1 + concat_dim), 1 + concat_dim), 0}};
   }
-  bool packs_operand(const Types&) const { return true; }
-  bool unpacks_result(const Types&) const { return true; }
-  std::size_t scratch_bytes(const Types& in, const Types& out) const { return in[0].nbytes() + out[0].nbytes(); }
+  bool packs_operand(const Types& in) const { return !leads(in[0].shape, split_dim); }
+  bool unpacks_result(const Types& out) const { return !leads(out[0].shape, concat_dim); }
+  std::size_t scratch_bytes(const Types& in, const Types& out) const {
+    return (packs_operand(in) ? in[0].nbytes() : 0) + (unpacks_result(out) ? out[0].nbytes() : 0);
+  }
   /// Member k is sent part k of split_dim; its data fills part k of concat_dim.
   Dims received() const {
     return split_dim == concat_dim ? Dims(split_sizes.size(), split_sizes[my_part(name, axes)]) : concat_sizes;
@@ -215,19 +218,19 @@ struct AllToAll {
     // Parts that are equal here are equal everywhere: a part's length is a factor of the sender's times one of the
     // receiver's.
     auto n = c.send_counts[0];
-    auto same = [n](const Dims& counts) {
-      return std::all_of(counts.begin(), counts.end(), [n](auto k) { return k == n; });
-    };
+    auto same = [n](const Dims& counts) { return std::count(counts.begin(), counts.end(), n) == std::ssize(counts); };
     c.uniform = n > 0 && same(c.send_counts) && same(c.recv_counts);
   }
   StartedCollective start(Start s) const {
     auto& shape = s.out.type.shape;
-    auto parts = received();
-    auto* incoming = s.scratch + s.in.type.nbytes();
-    move_parts(const_cast<void*>(s.in.data), s.in.type.shape, split_dim, split_sizes, s.scratch, s.size, true);
-    s.call.in = s.scratch;
+    auto* incoming = s.scratch;
+    if (packs_operand({s.in.type})) {
+      move_parts(const_cast<void*>(s.in.data), s.in.type.shape, split_dim, split_sizes, s.scratch, s.size, true);
+      s.call.in = std::exchange(incoming, incoming + s.in.type.nbytes());
+    }
+    if (leads(shape, concat_dim)) return s.now();
     s.call.out = incoming;
-    return s.now([shape, dim = concat_dim, parts, result = s.out.data, incoming, size = s.size] {
+    return s.now([shape, dim = concat_dim, parts = received(), result = s.out.data, incoming, size = s.size] {
       move_parts(result, shape, dim, parts, incoming, size, false);
     });
   }
@@ -320,6 +323,9 @@ std::optional<CollectiveParams> collective_params(const Primitive& p) {
     if constexpr (requires { c.params(); }) return c.params();
     else return std::nullopt;
   });
+}
+bool collective_only_moves(const Primitive& p) {
+  return as_collective(p, false, [](auto& c) { return requires { c.only_moves; }; });
 }
 bool collective_packs_operand(const Primitive& p, const Types& in) {
   return as_collective(p, false, [&](auto& c) {

@@ -38,15 +38,12 @@ std::pair<Node, Node> start_and_wait(Graph& g, const Node& x, std::size_t handle
 void schedule(Graph& g) {
   auto n = g.nodes.size();
   auto talks = [](const Node& x) { return x.primitive && communicates({x.primitive, x.in, x.out}); };
-  auto splits = [](const Node& x) {
-    return x.kind == Node::Kind::eval && x.when != Node::When::early && x.primitive->traits.collective &&
-           !x.primitive->traits.holds;
-  };
+  auto splits = [](const Node& x) { return x.starts_and_waits(); };
   if (std::none_of(g.nodes.begin(), g.nodes.end(), splits)) return;
   std::vector<std::size_t> made(g.vars.size()), first_use(g.vars.size(), n);  // by root: the node behind its maker
-  for (std::size_t t = n; t-- > 0;) {
+  for (std::size_t t = 0; t < n; ++t) {
     for (int v : g.nodes[t].out) made[g.at(v)] = t + 1;
-    for (int v : g.nodes[t].in) first_use[g.at(v)] = t;
+    for (int v : g.nodes[t].in) first_use[g.at(v)] = std::min(first_use[g.at(v)], t);
   }
   std::vector<Span> spans;
   std::size_t order = 0;  // no start comes before this
