@@ -206,7 +206,6 @@ const std::vector<Reason>& reasons() {
           {"temporaries", "own", {"reshard", "reshard_parameter"}},
       }},
       {"a wish for a part of what a body carries is not carried back, and lanes of a loop end together", {
-          {"bytes", "mapped", {"while_loop"}},
           {"flops", "mapped", {"call", "scan", "while_loop"}},
           {"temporaries", "mapped", {"call", "scan"}},
           {"flops", "out", {"cond", "scan", "while_loop"}},

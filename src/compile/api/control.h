@@ -62,6 +62,9 @@ struct Cond {
 struct While {
   ProgramPtr cond, body;
   std::int64_t cond_consts, body_consts;
+  /// Of a vmap: the condition asks whether it holds in any lane, and the body changes no lane in which it does not.
+  /// More rounds change nothing then, and a rank may stop after the last of its own lanes.
+  bool lanes = false;
   static constexpr std::string_view name = "while_loop";
   static constexpr bool takes_symbolic = true, forward_only = true;
   Types infer(const Types&) const;

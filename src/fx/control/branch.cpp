@@ -172,7 +172,7 @@ Pushed While::jvp(const Arrays& in, const Arrays& t) const {
     a.push_back(or_zero(t[first + i], types[i]));
   }
   return pushed(q->out, call(While{rewired(cond, cond_order, cond_types), rewired(q->program, order), cond_consts,
-                                   body_consts + static_cast<std::int64_t>(moving.size())},
+                                   body_consts + static_cast<std::int64_t>(moving.size()), lanes},
                              a));
 }
 /// Only what depends on something mapped is mapped. Where the condition does not, all lanes run the same rounds; else
@@ -201,7 +201,7 @@ std::vector<Mapped> While::batch(const std::vector<Mapped>& in, const BatchRules
     for (auto& y : call(loop, a)) r.push_back({y, m[first + r.size()] ? 0 : -1});
     return r;
   };
-  if (!p.out[0]) return results({p.program, q.program, cond_consts, body_consts}, x);
+  if (!p.out[0]) return results({p.program, q.program, cond_consts, body_consts, lanes}, x);
   refuse_io("vmap of while_loop runs rounds for lanes that have ended", {cond, body});
   auto any_lane =
       stage([&](const Arrays& a) { return Arrays{any(interpret(*p.program, a)[0])}; }, p.program->in_types()).program;
@@ -218,7 +218,7 @@ std::vector<Mapped> While::batch(const std::vector<Mapped>& in, const BatchRules
                   .program;
   auto again = part(x, 0, cc);
   append(again, x);
-  return results({any_lane, step, cond_consts, cond_consts + body_consts}, again);
+  return results({any_lane, step, cond_consts, cond_consts + body_consts, true}, again);
 }
 Samples<While> While::samples() {
   Type i{{}, i32}, t{{3}, f64};

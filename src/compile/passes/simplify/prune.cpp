@@ -75,7 +75,8 @@ void drop_unread(Instruction& i, const Mask& read) {
     auto body = needed_inputs(*w.body, out);
     auto of_cond = first(cond, w.cond_consts), of_body = first(body, w.body_consts);
     narrower = primitive(ops::While{restricted(*w.cond, joined(of_cond, out), {true}),
-                                    restricted(*w.body, joined(of_body, out), out), marked(of_cond), marked(of_body)});
+                                    restricted(*w.body, joined(of_body, out), out), marked(of_cond), marked(of_body),
+                                    w.lanes});
     in = joined(joined(of_cond, of_body), out);
   };
   if (!ops::visit_control(*i.primitive, scan, cond, loop)) return;
