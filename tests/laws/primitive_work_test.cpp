@@ -153,7 +153,7 @@ const std::vector<Reason>& reasons() {
           {"bytes", "own", {"top_k", "conv", "conv_filter"}},
           {"flops", "out", {"argsort", "sort", "top_k", "fft", "cumsum", "running", "conv", "conv_filter"}},
           {"flops", "own", {"cumsum", "running", "conv", "conv_filter"}},
-          {"temporaries", "own", {"argsort", "sort", "top_k", "fft", "cumsum", "conv", "conv_filter"}},
+          {"temporaries", "own", {"fft", "cumsum", "conv", "conv_filter"}},
           {"temporaries", "out", {"argsort", "sort", "top_k", "fft", "cumsum", "running", "conv"}},
       }},
       {"rows that move are placed first and sliced then: a wish for their split is not carried back", {
@@ -180,7 +180,6 @@ const std::vector<Reason>& reasons() {
           {"flops", "out", {"ragged_dot", "ragged_outer"}},
           {"flops", "own", {"ragged_dot", "ragged_outer"}},
           {"temporaries", "out", {"ragged_dot", "ragged_outer"}},
-          {"temporaries", "own", {"ragged_dot", "ragged_outer"}},
       }},
       {"host functions see all of their operands, lanes one after the other", {
           {"bytes", "mapped", {"custom_op", "debug_callback", "io_callback", "pure_callback"}},
