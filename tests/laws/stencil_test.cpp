@@ -31,6 +31,9 @@ std::vector<Stencil> stencils() {
          auto d = 0.1 * (sides(u.first, 0) * sides(u.second, 1));
          return Fields{u.first + d, u.second * 0.5 - d};
        }},
+      {"a field that is returned as it is", [](const Fields& u) {
+         return Fields{u.second - 0.1 * sides(u.first, 0), u.second};
+       }},
       {"far", [](const Fields& u) { return Fields{roll(u.first, 3, 0) * u.second - roll(u.first, -2, 0), u.first}; }},
       {"columns", [](const Fields& u) { return Fields{u.second - sides(u.first, 1) * 0.25, u.first}; }},
       {"zeros outside", [n](const Fields& u) {

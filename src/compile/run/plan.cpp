@@ -131,9 +131,10 @@ class Planner {
   }
   /// Is the node, with the one that computes its edges, the last that reads the variable?
   bool ends_at(std::size_t variable, std::size_t t) const {
-    auto &n = g_.nodes[t], *last = n.rest && reads_[variable] > at(t) ? &g_.nodes[idx(reads_[variable])] : nullptr;
-    if (!last || last->fused != n.rest) return reads_[variable] == at(t);
-    return std::none_of(&n + 1, last, [&](auto& x) {
+    auto& n = g_.nodes[t];
+    auto last = reads_[variable];
+    if (!n.rest || last <= at(t) || last == end() || g_.nodes[idx(last)].fused != n.rest) return last == at(t);
+    return std::none_of(&n + 1, &g_.nodes[idx(last)], [&](auto& x) {
       return std::any_of(x.in.begin(), x.in.end(), [&](int v) { return g_.at(v) == variable; });
     });
   }

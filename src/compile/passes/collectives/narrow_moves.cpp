@@ -10,7 +10,7 @@ namespace {
 /// Is it computed from one operand, along each dimension for itself (so element by element), into smaller elements?
 /// All ranks must agree, also those with an empty block: no size counts.
 bool narrows(const Program& p, const Instruction& i) {
-  if (i.in.size() != 1 || i.out.size() != 1 || i.primitive->traits.holds || communicates(i)) return false;
+  if (i.in.size() != 1 || i.out.size() != 1 || communicates(i) || has_effect(i)) return false;
   auto &x = p.vars[idx(i.in[0])], &y = p.vars[idx(i.out[0])];
   if (x.shape != y.shape || dtype_size(y.dtype) >= dtype_size(x.dtype)) return false;
   auto some = x;
