@@ -7,6 +7,7 @@
 #include "compile/api/control.h"
 #include "ops/api/collective_primitives.h"
 #include "shard/agreement.h"
+#include "shard/held_body.h"
 #include "shard/interpreter.h"
 #include "shard/propagate.h"
 
@@ -261,21 +262,6 @@ std::vector<Sharded> Cond::shard(const std::vector<Sharded>& in, ShardRules& rul
   for (auto& f : force) r.push_back(*f);
   return with_locals(r, y);
 }
-namespace {
-/// The local condition of a loop over lanes as this rank's own lanes have it, if ranks meet nowhere but in its result;
-/// else the condition itself.
-ProgramPtr of_own_lanes(const ProgramPtr& cond, const Program& body) {
-  auto makes_it = [&](auto& i) { return i.out == cond->out; };
-  auto last = std::find_if(cond->code.begin(), cond->code.end(), makes_it);
-  auto all = last == cond->code.end() ? none : collective_params(*last->primitive);
-  if (!all || all->kind != CollectiveKind::all_reduce || all->reduce != Reduction::max) return cond;
-  auto own = *cond;
-  own.out = last->in;
-  auto r = sweep(own, false);
-  auto meets = [](const Program& p) { return std::any_of(p.code.begin(), p.code.end(), communicates); };
-  return meets(*r) || meets(body) ? cond : r;
-}
-}  // namespace
 std::vector<Sharded> While::shard(const std::vector<Sharded>& in, ShardRules& rules) const {
   auto& s = shard_of(rules);
   std::vector<Sharded> x;
@@ -290,7 +276,7 @@ std::vector<Sharded> While::shard(const std::vector<Sharded>& in, ShardRules& ru
   for (auto& v : ready) a.push_back(v.local);
   for (auto& v : c) v.local = {};
   auto pred = shard_program(cond, c, s, {Sharded{{}, {{}, Dtype::boolean}, {}}});
-  auto more = lanes ? of_own_lanes(pred.program, *q.program) : pred.program;
+  auto more = lanes ? fx::of_own_lanes(pred.program, *q.program) : pred.program;
   return with_locals(q.out, call(While{more, q.program, cond_consts, body_consts, lanes}, a));
 }
 }  // namespace bora::ops

@@ -1,5 +1,8 @@
 #include "shard/held_body.h"
+#include <algorithm>
+#include "bora/array/communicator.h"
 #include "compile/api/control.h"
+#include "ops/api/collective_primitives.h"
 
 namespace bora::fx {
 std::optional<Body> body_of(const Instruction& i) {
@@ -14,7 +17,7 @@ std::optional<Body> body_of(const Instruction& i) {
       [&](const ops::Cond& c) { r = {.program = c.on_true, .other = c.on_false, .first = 1}; },
       [&](const ops::While& w) {
         r = {.program = w.body, .condition = w.cond, .first = size(w.cond_consts), .consts = size(w.body_consts),
-             .carries = i.out.size()};
+             .carries = i.out.size(), .lanes = w.lanes};
       });
   if (i.primitive->traits.calls) r = {.program = i.primitive->programs()[0], .call = true};
   return r;
@@ -40,5 +43,16 @@ Forced forced(const Instruction& i, const Body& b, const std::vector<Sharded>& i
     force[k] = Sharded{.local = {}, .type = x.type, .spec = x.spec};
   }
   return force;
+}
+ProgramPtr of_own_lanes(const ProgramPtr& cond, const Program& body) {
+  auto makes_it = [&](auto& i) { return i.out == cond->out; };
+  auto last = std::find_if(cond->code.begin(), cond->code.end(), makes_it);
+  auto all = last == cond->code.end() ? none : ops::collective_params(*last->primitive);
+  if (!all || all->kind != CollectiveKind::all_reduce || all->reduce != Reduction::max) return cond;
+  auto own = *cond;
+  own.out = last->in;
+  auto r = sweep(own, false);
+  auto meets = [](const Program& p) { return std::any_of(p.code.begin(), p.code.end(), communicates); };
+  return meets(*r) || meets(body) ? cond : r;
 }
 }  // namespace bora::fx

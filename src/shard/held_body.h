@@ -13,7 +13,7 @@ struct Body {
   ProgramPtr condition = {};       // of a while_loop: it runs on the operands before `first` and the carries
   std::size_t first = 0, consts = 0, carries = 0;
   double times = 1;
-  bool call = false, stacks = false;
+  bool call = false, stacks = false, lanes = false;  // lanes: of a while_loop under vmap
 };
 /// None if i holds none that runs on its operands.
 std::optional<Body> body_of(const Instruction& i);
@@ -23,4 +23,7 @@ std::vector<Sharded> arguments_of(const Instruction& i, const Body& b, const std
 /// What the body must give: each carry as it came, and all results of branches as `values` has them.
 Forced forced(const Instruction& i, const Body& b, const std::vector<Sharded>& arguments,
               const std::vector<Sharded>& values);
+/// The local condition of a loop over lanes as this rank's own lanes have it, if ranks meet nowhere but in its result;
+/// else the condition itself.
+ProgramPtr of_own_lanes(const ProgramPtr& cond, const Program& body);
 }  // namespace bora::fx

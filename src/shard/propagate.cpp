@@ -42,9 +42,6 @@ Spec sliced(const Sharded& x, const Spec& want) {
     if (want[d].open()) r[d] = want[d];
   return r;
 }
-bool same(const std::vector<Sharded>& x) {
-  return std::all_of(x.begin(), x.end(), [&](auto& y) { return y.spec == x[0].spec; });
-}
 }  // namespace
 void add(Cost& to, const Cost& c, double times) {
   to.flops += times * c.flops;
@@ -137,19 +134,71 @@ void Propagation::visit(const Instruction& i, Edit& e) {
   bool like = i.in.size() >= 1 && i.out.size() == 1 && p_.vars[at(i.in[0])] == p_.vars[at(i.out[0])];
   if (t.collective || t.blocks || t.opaque) as_is(i);
   else if (t.holds) held(i, e);
-  else if (as<ops::Reshape>(p)) more ? reshape(i, e) : as_is(i);
+  else if (as<ops::Reshape>(p)) more ? reshape(i, e) : open_ends(i);
   else if (t.has_shard && t.view && like) {  // reshard and its kind: what it gives is what it wants
-    as_is({i.primitive, {i.in.begin() + 1, i.in.end()}, {}});
-    auto spec = has(i.out[0]);
-    if (auto* said = ops::constraint_of(p))
+    auto out = i.out[0];
+    auto spec = has(out);
+    if (auto* said = ops::constraint_of(p)) {
       for (std::size_t d = 0; d < said->size(); ++d)
-        if ((*said)[d].open()) spec[d] = wished(i.out[0])[d];
+        if ((*said)[d].open()) spec[d] = wished(out)[d];
+    } else if (i.in.size() == 2 && has(i.in[1]) == spec) {  // a cotangent is split like the value that it is of
+      spec = sliced(has_[at(i.in[1])], wished(out));
+    }
+    bool same = spec == has(out);
+    if (i.in.size() == 2 && !same) take(i, e, 1, spec);
+    else as_is({i.primitive, {i.in.begin() + 1, i.in.end()}, {}});
     want(i.in[0], spec);
-    if (spec != has(i.out[0])) take(i, e, 0, sliced(has_[at(i.in[0])], spec)), made_[at(i.out[0])] = spec;
+    if (!same) take(i, e, 0, sliced(has_[at(i.in[0])], spec)), made_[at(out)] = spec;
   } else if (t.random && i.in.size() == 1 && more) draw(i, e);
   else if (t.random) as_is(i);
   else if (auto* iota = as<ops::Iota>(p)) more ? count(*iota, e) : void();
   else by_factors(i, e);
+}
+void Propagation::terms(const Instruction& i, Edit& e) {
+  auto out = i.out[0];
+  auto spec = sliced(has_[at(out)], wished(out)), open = spec;
+  for (std::size_t d = 0; wish_[at(out)] && d < open.size(); ++d)
+    if ((*wish_[at(out)])[d].open()) open[d] = unconstrained;
+  for (std::size_t j = 0; j < i.in.size(); ++j)
+    if (spec == has(out)) want(i.in[j], open);
+    else take(i, e, j, sliced(has_[at(i.in[j])], spec));
+  made_[at(out)] = spec;
+  save(i);
+}
+bool Propagation::writes(const Instruction& i, const Factors& f, Edit& e) {
+  auto d = static_cast<std::size_t>(std::find(f.out[0].begin(), f.out[0].end(), kNone) - f.out[0].begin());
+  auto out = i.out[0];
+  if (d == f.out[0].size() || has(i.in[0]) != has(out) || !has_[at(i.in[0])].partial.empty()) return false;
+  bool in_parts = !ops::contains(f.in[1], kNone);  // ranks may write parts of the updates
+  auto spec = has(out);
+  auto free = [&](const AxisName& a) {
+    return std::all_of(i.in.begin() + 1, i.in.end(), [&](int v) {
+      auto& x = has_[at(v)];
+      return (in_parts || x.spec.trivial()) && !x.spec.uses(a) && !x.partial.has(a);
+    });
+  };
+  for (auto& a : further(spec[d], wished(out)[d])) {
+    if (!free(a)) break;
+    spec[d].push_back(a);
+  }
+  if (spec == has(out)) return false;
+  as_is({i.primitive, {i.in.begin() + 1, i.in.end()}, {}});
+  take(i, e, 0, spec);
+  made_[at(out)] = spec;
+  save(i);
+  return true;
+}
+void Propagation::open_ends(const Instruction& i) {
+  auto spec = has(i.in[0]);
+  auto &from = p_.vars[at(i.in[0])].shape, &to = p_.vars[at(i.out[0])].shape;
+  if (auto& wish = wish_[at(i.out[0])]) {
+    auto n = std::min(from.size(), to.size());
+    for (std::size_t d = 0; d < n && from[d] == to[d]; ++d)
+      if ((*wish)[d].open()) spec[d] = unconstrained;
+    for (std::size_t d = 1; d <= n && from[from.size() - d] == to[to.size() - d]; ++d)
+      if ((*wish)[to.size() - d].open()) spec[from.size() - d] = unconstrained;
+  }
+  want(i.in[0], spec);
 }
 void Propagation::by_factors(const Instruction& i, Edit& e) {
   std::vector<Sharded> in;
@@ -159,8 +208,8 @@ void Propagation::by_factors(const Instruction& i, Edit& e) {
     types.push_back(in.back().type);
   }
   auto f = i.primitive->factors(types);
-  if (!f && i.primitive->element() && same(in)) f = ops::elementwise_factors(types);  // accumulate
-  if (!f) return as_is(i);
+  if (!f) return i.primitive->element() ? terms(i, e) : as_is(i);  // accumulate has none
+  if (i.primitive->traits.has_shard && i.primitive->traits.in_place == 0 && writes(i, *f, e)) return;
   auto splits = splits_of(*f, in);
   auto labelled = [&](std::int64_t label) {
     return label != kNone &&

@@ -28,16 +28,13 @@ void Propagation::held(const Instruction& i, Edit& e) {
   auto stacked = [&](std::size_t k, std::size_t first) { return b->stacks && k >= first; };
   auto in = arguments_of(i, *b, has_);
   auto more = carried(i, *b, in);
-  std::vector<Result> results;
+  auto results = results_of(i, *b, more);
   for (std::size_t k = 0; k < i.out.size(); ++k) {
-    bool carries = k < b->carries;
-    auto spec = carries ? more[k] : wished(i.out[k]);
-    if (stacked(k, b->carries)) spec[0] = has(i.out[k])[0];
-    bool as_it_comes = spec == has(i.out[k]);
-    made_[at(i.out[k])] = spec;
-    if (stacked(k, b->carries)) spec.erase(0);
-    if (carries) results.push_back({spec, false});
-    else results.push_back(as_it_comes ? Result{} : Result{spec, true});
+    if (k < b->carries) made_[at(i.out[k])] = more[k];
+    else if (results[k].places) {
+      made_[at(i.out[k])] = *results[k].spec;
+      if (b->stacks) made_[at(i.out[k])].insert(0, has(i.out[k])[0]);
+    }
   }
   auto r = inside(i, *b, in, more, results);
   add(all_, r.all, b->times);
@@ -48,10 +45,23 @@ void Propagation::held(const Instruction& i, Edit& e) {
   for (std::size_t j = 0; j < in.size(); ++j) {
     auto v = i.in[b->first + j];
     if (stacked(j, b->consts + b->carries)) r.in[j].insert(0, has(v)[0]);
-    if (!carry(j)) want(v, r.in[j]);
+    if (!carry(j) && (b->call || j < b->consts)) take(i, e, b->first + j, r.in[j]);  // cut once, not in each round
+    else if (!carry(j)) want(v, r.in[j]);
     else if (auto& spec = more[j - b->consts]; spec == has(i.out[j - b->consts])) want(v, has(v));
     else take(i, e, b->first + j, spec);
   }
+}
+std::vector<Result> Propagation::results_of(const Instruction& i, const Body& b,
+                                            const std::vector<Spec>& carries) const {
+  std::vector<Result> r;
+  for (std::size_t k = 0; k < i.out.size(); ++k) {
+    auto spec = k < b.carries ? carries[k] : wished(i.out[k]), now = has(i.out[k]);
+    if (k >= b.carries && b.stacks) spec.erase(0), now.erase(0);
+    if (k < b.carries) r.push_back({spec, false});
+    else if (!wish_[at(i.out[k])]) r.push_back({Spec(std::vector<MeshAxes>(now.size(), unconstrained)), false});
+    else r.push_back(spec == now ? Result{} : Result{spec, true});
+  }
+  return r;
 }
 Propagated Propagation::inside(const Instruction& i, const Body& b, const std::vector<Sharded>& in,
                                const std::vector<Spec>& carries, const std::vector<Result>& results) const {
@@ -78,6 +88,16 @@ std::vector<Spec> Propagation::carried(const Instruction& i, const Body& b, cons
     has_now.push_back(has(i.out[k]));
     wanted.push_back(has_[at(i.out[k])].partial.empty() ? wished(i.out[k]) : has_now[k]);
   }
+  // A carry that nobody reads in the end is split as what the body makes of it is wanted.
+  auto results = results_of(i, b, wanted);
+  if (wanted != has_now || std::any_of(results.begin(), results.end(), [](auto& r) { return r.places; })) {
+    auto unread = [&](std::size_t k) { return !wish_[at(i.out[k])] && has_[at(i.out[k])].partial.empty(); };
+    for (std::size_t k = 0; k < b.carries; ++k)
+      if (unread(k)) results[k].spec = Spec(std::vector<MeshAxes>(wanted[k].size(), unconstrained));
+    auto asks = inside(i, b, in, has_now, results).in;
+    for (std::size_t k = 0; k < b.carries; ++k)
+      if (unread(k)) wanted[k] = asks[b.consts + k];
+  }
   if (wanted == has_now) return has_now;
   auto x = with_carries(b, in, wanted);
   auto drafted = shard_program(b.program, x, outer_, {}, true).out;
@@ -91,12 +111,14 @@ std::vector<Spec> Propagation::carried(const Instruction& i, const Body& b, cons
       return has_now;
   }
   auto sends = [&](const std::vector<Sharded>& y) {
-    double n = collectives(*shard_program(b.program, y, outer_, forced(i, b, y, has_)).program);
+    auto body = shard_program(b.program, y, outer_, forced(i, b, y, has_)).program;
+    double n = collectives(*body);
     if (b.condition) {
       std::vector<Sharded> c;
       for (std::size_t j = 0; j < b.first; ++j) c.push_back(has_[at(i.in[j])]), c.back().symbolic = {};
       c.insert(c.end(), y.begin() + static_cast<std::ptrdiff_t>(b.consts), y.end());
-      n += collectives(*shard_program(b.condition, c, outer_, {Sharded{{}, {{}, Dtype::boolean}, {}}}).program);
+      auto more = shard_program(b.condition, c, outer_, {Sharded{{}, {{}, Dtype::boolean}, {}}}).program;
+      n += collectives(b.lanes ? *of_own_lanes(more, *body) : *more);
     }
     return n;
   };

@@ -60,15 +60,24 @@ class Propagation {
   void save(const Instruction& i);
   void visit(const Instruction& i, Edit& e);
   void by_factors(const Instruction& i, Edit& e);
+  /// A reshape whose result is not wanted otherwise: its first and last dimensions, as long as they stay the same, are
+  /// open if those of the result are.
+  void open_ends(const Instruction& i);
   /// The inverse reshape carries the wish back, unless a block would be made of rows of other ranks.
   void reshape(const Instruction& i, Edit& e);
   void draw(const Instruction& i, Edit& e);
+  /// Both terms of an accumulate are wanted as their sum is.
+  void terms(const Instruction& i, Edit& e);
+  /// A scatter's target that is wanted in blocks of rows: each rank writes its own, and skips what falls into others.
+  bool writes(const Instruction& i, const Factors& f, Edit& e);
   /// One row of numbers, which is stretched where it is needed.
   void count(const ops::Iota& iota, Edit& e);
   // Operations that hold Programs (propagate_held.cpp).
   void held(const Instruction& i, Edit& e);
   /// Both branches give their results as they are wanted.
   void branches(const Instruction& i, const Body& b, Edit& e);
+  /// What a body must give: its carries in these Specs, other results as they are wanted.
+  std::vector<Result> results_of(const Instruction& i, const Body& b, const std::vector<Spec>& carries) const;
   /// The body with its carries in these Specs.
   Propagated inside(const Instruction& i, const Body& b, const std::vector<Sharded>& in,
                     const std::vector<Spec>& carries, const std::vector<Result>& results) const;

@@ -33,6 +33,7 @@ class NamesDriver {
     }
     return n;
   }
+  Takes takes(const std::string& name) const { return cases_.at(name).takes; }
   void table_and_files_agree() const {
     std::set<std::string> there;
     for (auto& [name, g] : golden_) {

@@ -6,9 +6,7 @@
 #include "bora/ops/linalg.h"
 #include "bora/ops/sharding.h"
 #include "bora/ops/transform.h"
-#include "bora/shard/abstract.h"
-#include "compile/api/executable.h"
-#include "laws/laws.h"
+#include "laws/work.h"
 
 namespace bora::laws::work_test {
 namespace {
@@ -100,16 +98,6 @@ std::vector<Case> siblings() {
        }, {x, k}},
   };
 }
-struct Work {
-  double flops = 0;
-  double temporaries = 0;
-  std::size_t collectives = 0;
-};
-Work work_of(const ProgramPtr& local) {
-  auto e = executable(local);
-  auto& i = e->info();
-  return {i.flops, static_cast<double>(i.slab_bytes), i.collective_uses.size()};
-}
 TEST(Work, OfAResultUnderAConstraintIsSplit) {
   for (auto& c : cases()) {
     SCOPED_TRACE(c.name);
@@ -129,7 +117,7 @@ TEST(Work, OfAResultUnderAConstraintIsSplit) {
           auto mine = work_of(fx::local_program(program_of(f, c.in), c.in));
           auto what = name(axes) + " " + to_string(spec);
           if (c.whole != d) {
-            EXPECT_LE(mine.flops, share * whole.flops + 0.01 * whole.flops + 1000)
+            EXPECT_LE(mine.flops, most_of(share, whole.flops))
                 << c.name << " " << what << " of " << whole.flops;
           }
           EXPECT_LE(mine.collectives, c.sums == d ? 2u : 0u) << what;
@@ -206,7 +194,7 @@ TEST(Work, OnSplitBatchesOfMatricesStaysWithTheRank) {
         auto mine = work_of(fx::local_program(program_of(c.f, in), in));
         auto share = static_cast<double>(mesh.shape().most(24, all)) / 24;
         auto what = c.name + " " + name(axes);
-        EXPECT_LE(mine.flops, share * whole.flops + 0.01 * whole.flops + 1000) << what << " of " << whole.flops;
+        EXPECT_LE(mine.flops, most_of(share, whole.flops)) << what << " of " << whole.flops;
         EXPECT_EQ(mine.collectives, 0u) << what;
         auto got = c.f(in);
         EXPECT_EQ(spec_of(got)[0], mesh.size() == 1 ? spec_of(got)[0] : all) << what;
@@ -355,7 +343,7 @@ TEST(Work, BesideASplitOperandIsSplit) {
           in[0] = shard(in[0], spec);
           auto mine = work_of(fx::local_program(program_of(c.f, in), in));
           auto what = name(axes) + " " + to_string(spec);
-          EXPECT_LE(mine.flops, share * whole.flops + 0.01 * whole.flops + 1000)
+          EXPECT_LE(mine.flops, most_of(share, whole.flops))
               << c.name << " " << what << " of " << whole.flops;
           close(gathered({jit(c.f)(in)}), {want}, 1e-5, what);
         }

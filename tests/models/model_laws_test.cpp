@@ -23,57 +23,12 @@ using namespace bora::models;
 namespace {
 using bora::test::kVocabulary;
 constexpr std::int64_t kBatch = 4, kPositions = 8, kInputs = 5;
-/// Small models of every type.
-std::vector<config::Choice<Model>> small() {
-  std::vector<config::Choice<Model>> all;
-  for (auto& row : config::rows<Model>()) {
-    std::vector<std::vector<std::string>> variants{{}};
-    if (row.type == "llama")
-      variants = {{"heads=4", "kv_heads=2", "hidden=10"},
-                  {"tied=true", "hidden=6"},
-                  {"heads=4", "kv_heads=2", "hidden=10", "head_size=6", "window=3", "layer_types=[full, sliding]",
-                   "attention_bias=qkv", "mlp_bias=true", "qk_norm=true", "attention_dropout=0.1", "theta=100",
-                   "scaling.kind=yarn", "scaling.factor=4", "scaling.original_positions=8", "scaling.high=8"}};
-    if (row.type == "gemma")
-      variants = {{"hidden=10"},
-                  {"heads=4", "kv_heads=2", "hidden=10", "head_size=6", "post_norms=true", "window=2",
-                   "attention_cap=0.5", "final_cap=0.4", "query_scalar=3", "attention_bias=true", "tied=false"}};
-    if (row.type == "mixtral")
-      variants = {{"kv_heads=2", "hidden=10", "experts=4"},
-                  {"hidden=12", "experts=3", "chosen=1", "router_loss=0.1", "router_z_loss=0.01", "window=3",
-                   "tied=true", "attention_dropout=0.1", "theta=100"}};
-    if (row.type == "gpt2") variants.push_back({"dropout=0.2", "accumulate"});
-    if (row.type == "opt")
-      variants = {{"dropout=0.1", "attention_dropout=0.1", "layer_dropout=0.1", "padding=3"},
-                  {"norm_first=false", "word_embed=8", "hidden=24", "activation=gelu"},
-                  {"norm_weights=false", "bias=false", "tied=false", "word_embed=24", "norm_last=false"}};
-    if (row.type == "t5")
-      variants = {{"activation=relu", "gated=false", "tied=true", "scale_scores=true", "buckets=8", "max_distance=6",
-                   "head_size=6"},
-                  {"dropout=0.2", "bias=per_layer", "decoder_layers=3", "checkpoint=minimal"}};
-    if (row.type == "gptj")
-      variants = {{"dropout=0.1", "embed_dropout=0.1", "attention_dropout=0.1"},
-                  {"rotary=2", "tied=true", "hidden=24", "activation=relu"}};
-    if (row.type == "gpt_neox")
-      variants = {{"rotary=2", "dropout=0.1", "attention_dropout=0.1"},
-                  {"parallel=false", "tied=true", "hidden=24", "attention_bias=false", "activation=relu", "theta=100",
-                   "scaling.kind=linear", "scaling.factor=4"}};
-    for (auto items : variants) {
-      std::erase(items, "accumulate");
-      for (auto common : {"layers=2", "embed=16", "positions=8"}) items.emplace_back(common);
-      if (std::none_of(items.begin(), items.end(), [](auto& i) { return i.starts_with("heads="); }))
-        items.emplace_back("heads=4");
-      all.push_back(test::model_of(row.type, items));
-    }
-  }
-  return all;
-}
 /// Calls f(model, tried): tried(i) says whether the i-th case, not the first, is tried with this model. Unless
 /// BORA_LAWS=full these are all for GPT-2 and T5, one for the first model of another type, each its own, and none for
 /// others.
 template <class F> void each_model(F&& f) {
   std::string_view before;
-  auto all = small();
+  auto all = test::small_models();
   std::size_t types = 0;
   for (auto& model : all) {
     bool first = model->type() != before, every = model->type() == "gpt2" || model->type() == "t5";
@@ -240,7 +195,7 @@ TEST(ModelLaws, ACheckpointContinuesBitForBit) {
   test::TempFolder temp;
   auto folder = temp / "run";
   std::string_view before;
-  auto all = small();
+  auto all = test::small_models();
   for (auto& model : all) {
     // The first model of a type goes on in another object, unless BORA_LAWS=full all do.
     bool another = laws::effort() == laws::Effort::full || model->type() != before;
@@ -273,7 +228,7 @@ TEST(ModelLaws, ACheckpointContinuesBitForBit) {
   }
 }
 TEST(ModelLaws, PackedDocumentsDoNotSeeEachOther) {
-  for (auto& model : small()) {
+  for (auto& model : test::small_models()) {
     local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh& mesh) {
       auto t = model->trainable(options("dp", mesh.shape()));
       t->init(random::key(5));

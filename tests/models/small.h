@@ -1,5 +1,6 @@
 // small.h -- small models, and rows to try them with.
 #pragma once
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,51 @@ inline config::Choice<models::Model> model_of(std::string_view type, const std::
   model.read(d, "model", {});
   model.check("model");
   return model;
+}
+/// Small models of every type.
+inline std::vector<config::Choice<models::Model>> small_models() {
+  std::vector<config::Choice<models::Model>> all;
+  for (auto& row : config::rows<models::Model>()) {
+    std::vector<std::vector<std::string>> variants{{}};
+    if (row.type == "llama")
+      variants = {{"heads=4", "kv_heads=2", "hidden=10"},
+                  {"tied=true", "hidden=6"},
+                  {"heads=4", "kv_heads=2", "hidden=10", "head_size=6", "window=3", "layer_types=[full, sliding]",
+                   "attention_bias=qkv", "mlp_bias=true", "qk_norm=true", "attention_dropout=0.1", "theta=100",
+                   "scaling.kind=yarn", "scaling.factor=4", "scaling.original_positions=8", "scaling.high=8"}};
+    if (row.type == "gemma")
+      variants = {{"hidden=10"},
+                  {"heads=4", "kv_heads=2", "hidden=10", "head_size=6", "post_norms=true", "window=2",
+                   "attention_cap=0.5", "final_cap=0.4", "query_scalar=3", "attention_bias=true", "tied=false"}};
+    if (row.type == "mixtral")
+      variants = {{"kv_heads=2", "hidden=10", "experts=4"},
+                  {"hidden=12", "experts=3", "chosen=1", "router_loss=0.1", "router_z_loss=0.01", "window=3",
+                   "tied=true", "attention_dropout=0.1", "theta=100"}};
+    if (row.type == "gpt2") variants.push_back({"dropout=0.2", "accumulate"});
+    if (row.type == "opt")
+      variants = {{"dropout=0.1", "attention_dropout=0.1", "layer_dropout=0.1", "padding=3"},
+                  {"norm_first=false", "word_embed=8", "hidden=24", "activation=gelu"},
+                  {"norm_weights=false", "bias=false", "tied=false", "word_embed=24", "norm_last=false"}};
+    if (row.type == "t5")
+      variants = {{"activation=relu", "gated=false", "tied=true", "scale_scores=true", "buckets=8", "max_distance=6",
+                   "head_size=6"},
+                  {"dropout=0.2", "bias=per_layer", "decoder_layers=3", "checkpoint=minimal"}};
+    if (row.type == "gptj")
+      variants = {{"dropout=0.1", "embed_dropout=0.1", "attention_dropout=0.1"},
+                  {"rotary=2", "tied=true", "hidden=24", "activation=relu"}};
+    if (row.type == "gpt_neox")
+      variants = {{"rotary=2", "dropout=0.1", "attention_dropout=0.1"},
+                  {"parallel=false", "tied=true", "hidden=24", "attention_bias=false", "activation=relu", "theta=100",
+                   "scaling.kind=linear", "scaling.factor=4"}};
+    for (auto items : variants) {
+      std::erase(items, "accumulate");
+      for (auto common : {"layers=2", "embed=16", "positions=8"}) items.emplace_back(common);
+      if (std::none_of(items.begin(), items.end(), [](auto& i) { return i.starts_with("heads="); }))
+        items.emplace_back("heads=4");
+      all.push_back(model_of(row.type, items));
+    }
+  }
+  return all;
 }
 /// Rows [begin, end) of one sequence of tokens; a fifth of the targets do not count. Other columns are zeros.
 inline data::Rows rows_of_tokens(std::int64_t begin, std::int64_t end, const data::RowShape& shape) {
