@@ -4,8 +4,9 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/reductions.h"
 #include "bora/ops/sharding.h"
+#include "bora/ops/sorting.h"
 #include "bora/transport/transport.h"
-#include "laws/laws.h"
+#include "laws/work.h"
 
 namespace bora::laws::owners_test {
 namespace {
@@ -135,6 +136,63 @@ TEST(Owners, SendNoMoreThanTheCheapestWay) {
         auto write = fx::local_program(program_of([](const V& a) { return scatter_set(a[0], a[1], a[2]); }, in), in);
         same_everywhere(mesh, *write, what);
       });
+}
+/// The gradient by a table of many rows is split as the table is: no rank holds more than its rows of it, and those
+/// are sent no more than once.
+TEST(Owners, AGradientIsSplitAsItsTable) {
+  const std::int64_t rows = 4000, width = 8, wanted = 60;
+  auto x = rnd({rows, width}, 1), u = rnd({wanted, width}, 2);
+  auto i = (rnd({wanted}, 3) * 1900 + 2000).astype(i32);
+  using F = std::function<Array(const Array& table, const Array& indices)>;
+  for (auto& [name, f] : std::vector<std::pair<std::string, F>>{
+           {"take", [](const Array& t, const Array& k) { return take(t, k); }},
+           {"take, clamped", [](const Array& t, const Array& k) { return take(t, k, 0, IndexMode::clamp); }},
+           {"top_k", [](const Array& t, const Array&) { return transpose(top_k(transpose(t), wanted).values); }}}) {
+    auto slope = [&, f = f](const V& a) {
+      return grad([&](const Array& t) { return sum(sin(f(t, a[1])) * a[2]); })(a[0]);
+    };
+    auto want = slope({x, i, u});
+    for (auto& axes : std::vector<std::vector<MeshAxis>>{
+             {{"data", 2}}, {{"data", 3}}, {{"data", 4, {3, 1, 1, 2}}}, {{"data", 2}, {"model", 2}}})
+      for (auto& of_indices : {Spec{none}, Spec{"data"}, Spec{"model"}}) {
+        if (axes.size() == 1 && of_indices == Spec{"model"}) continue;
+        local_mesh(axes, [&](const Mesh& mesh) {
+          auto what = name + " at " + to_string(of_indices) + " on " + laws::name(axes);
+          V in{with_sharding_constraint(x, Spec{"data"}), with_sharding_constraint(i, of_indices), u};
+          auto local = fx::local_program(program_of(slope, in), in);
+          auto work = work_of(local);
+          auto mine = static_cast<double>(mesh.shape().most(rows, "data")) * width * 8;
+          EXPECT_LE(work.temporaries, 2.2 * mine) << what;
+          if (of_indices != Spec{"model"}) EXPECT_LE(work.received, 1.1 * mine) << what << work.sent;
+          auto got = jit(slope)(in);
+          EXPECT_EQ(spec_of(got)[0], MeshAxes("data")) << what;
+          close(gathered({got, slope(in)}), {want, want}, 1e-13, what);
+        });
+      }
+  }
+}
+/// Each rank writes the rows that it is to give, and no others.
+TEST(Owners, AWriteThatIsWantedInBlocksIsDoneInBlocks) {
+  const std::int64_t rows = 4000, width = 8;
+  auto u = rnd({60, width}, 2);
+  auto i = (rnd({60}, 3) * 1900 + 2000).astype(i32);
+  for (auto mode : {scatter_add, scatter_set, scatter_max}) {
+    auto f = [&](const V& a) {
+      return with_sharding_constraint(mode(zeros({rows, width}, f64), a[0], sin(a[1]), 0), Spec{"data"});
+    };
+    auto want = f({i, u});
+    for (auto& axes : std::vector<std::vector<MeshAxis>>{{{"data", 3}}, {{"data", 2, {3, 1}}, {"model", 2}}})
+      for (auto& of_indices : {Spec{none}, Spec{"model"}}) {
+        if (axes.size() == 1 && of_indices == Spec{"model"}) continue;
+        local_mesh(axes, [&](const Mesh& mesh) {
+          V in{with_sharding_constraint(i, of_indices), u};
+          auto work = work_of(fx::local_program(program_of(f, in), in));
+          auto mine = static_cast<double>(mesh.shape().most(rows, "data")) * width * 8;
+          if (mode == scatter_add || of_indices == Spec{none}) EXPECT_LE(work.temporaries, 0.1 * mine + 8000);
+          close(gathered({jit(f)(in)}), {want}, 1e-13, laws::name(axes) + " indices " + to_string(of_indices));
+        });
+      }
+  }
 }
 }  // namespace
 }  // namespace bora::laws::owners_test

@@ -250,6 +250,7 @@ struct AttentionGrad {
   Attention of;
   bool bias;  // the gradient of the bias is wanted
   static constexpr std::string_view name = "attention_grad";
+  static constexpr bool takes_symbolic = true;
   Types infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Cost cost(const Types& in, const Types& out) const;

@@ -28,6 +28,8 @@ struct OwnIndices {
   MeshAxes axes;
 };
 std::optional<OwnIndices> own_indices(const std::vector<Sharded>& in, ShardRules& s, std::int64_t axis);
+/// Zeros of x's type, on a mesh split as x is: what a gradient by x is added to.
+Array zeros_split_like(const Array& x);
 /// i32 indices moved into [0, n).
 Array clamped(const Array& indices, std::int64_t n);
 /// Indices as i32, negative ones counted from the end.

@@ -157,8 +157,8 @@ std::optional<std::vector<Sharded>> Scatter::by_owners(const std::vector<Sharded
   sums.local = call_one(*this, {zeros, i.local, u.local});
   return {{{x.local + s.reshard(sums, table).local, x.type, x.spec}}};
 }
-/// A target split along the indexed dimension: each rank keeps the updates that fall into its block. Indices and
-/// updates must be whole.
+/// A target split along the indexed dimension: each rank keeps the updates that fall into its block. Sums stay pending
+/// over axes that split the updates; else indices and updates must be whole.
 std::optional<std::vector<Sharded>> Scatter::shard(const std::vector<Sharded>& in, ShardRules& s) const {
   if (in[0].spec[at(axis)].empty() || !in[0].partial.empty()) return {};
   if (have_own_indices(in, s, axis, batch_dims)) return by_owners(in, s);
@@ -167,12 +167,21 @@ std::optional<std::vector<Sharded>> Scatter::shard(const std::vector<Sharded>& i
   Spec target = in[0].spec;
   Spec index = Spec::replicated(in[1].spec.size()),
        update(std::vector<MeshAxes>(target.begin(), target.begin() + axis));
-  for (auto d = at(batch_dims); d < index.size(); ++d) update.push_back({});
+  MeshAxes over;
+  for (auto d = at(batch_dims); d < index.size(); ++d) {
+    auto& split = in[2].spec[at(axis) + d - at(batch_dims)];
+    bool free = mode == ScatterMode::add && std::none_of(split.begin(), split.end(), [&](auto& a) {
+                  return target.uses(a) || over.has(a);
+                });
+    if (free) index[d] = split, over.append(split);
+    update.push_back(index[d]);
+  }
   for (auto d = at(axis) + 1; d < target.size(); ++d) update.push_back(target[d]);
   for (std::size_t d = 0; d < at(batch_dims); ++d) index[d] = target[d];
   auto i = s.reshard(in[1], index), u = s.reshard(in[2], update);
+  auto x = over.empty() ? in[0] : s.to_partial(in[0], over);
   auto local = i.local - block_start(in[0].type.shape[at(axis)], own->axes);
-  return {{{call_one(*this, {in[0].local, local, u.local}), in[0].type, target}}};
+  return {{{call_one(*this, {x.local, local, u.local}), in[0].type, target, over}}};
 }
 Samples<Scatter> Scatter::samples() {
   auto x = random_values({2, 4, 2}, -1, 1, 1), u = random_values({2, 3, 2}, -1, 1, 2);

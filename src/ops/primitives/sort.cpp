@@ -12,6 +12,7 @@
 #include "kernels/api/index.h"
 #include "ops/api/collective_primitives.h"
 #include "ops/api/primitives.h"
+#include "ops/primitives/indexing.h"
 #include "ops/primitives/merge_sorted.h"
 
 namespace bora::ops {
@@ -92,8 +93,7 @@ struct Sort {
   }
   /// Split as the elements are.
   Arrays vjp(const Vjp& v) const {
-    auto zeros = reshard_like(zeros_like(v.in[0]), v.in[0]);
-    return {put_back(v.ct[0], zeros, call_one(Argsort{}, {v.in[0]}))};
+    return {put_back(v.ct[0], zeros_split_like(v.in[0]), call_one(Argsort{}, {v.in[0]}))};
   }
   Factors factors(const Types& in) const {
     auto l = rows_labels(in[0]);
@@ -130,7 +130,7 @@ struct Largest {
                    t.shape.back(), k);
   }
   Arrays vjp(const Vjp& v) const {
-    return {v.ct[0].defined() ? put_back(v.ct[0], zeros_like(v.in[0]), v.out[1]) : Array{}};
+    return {v.ct[0].defined() ? put_back(v.ct[0], zeros_split_like(v.in[0]), v.out[1]) : Array{}};
   }
   Factors factors(const Types& in) const {
     auto l = rows_labels(in[0]);

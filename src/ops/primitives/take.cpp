@@ -89,7 +89,8 @@ Arrays Take::vjp(const Vjp& v) const {
   // The gradient of a clamped read goes to the element read; a filled value has none.
   auto n = v.in[0].shape(axis);
   auto where_to = fill ? v.in[1] : clamped(v.in[1], n);
-  return {call_one(Scatter{kernels::ScatterMode::add, axis, batch_dims}, {zeros_like(v.in[0]), where_to, v.ct[0]}), {}};
+  Scatter add{kernels::ScatterMode::add, axis, batch_dims};
+  return {call_one(add, {zeros_split_like(v.in[0]), where_to, v.ct[0]}), {}};
 }
 /// Labels of x, of the indices and of the result. Only the indexed dimension must be whole.
 IndexLabels index_labels(const Types& in, std::int64_t axis, std::int64_t batch_dims) {
@@ -192,6 +193,10 @@ Samples<Take> Take::samples() {
           {{1, true, 1}, {random_values({3, 4}, -1, 1, 4), ids({3, 1}, {0, 3, 1})}},
           {{2, false, 1}, {random_values({2, 2, 3, 2}, -1, 1, 5), ids({2, 2}, {0, 2, 1, 5})}},
           {{0, true}, {random_values({3, 2}, -1, 1, 6), ids({0}, {})}}};
+}
+Array zeros_split_like(const Array& x) {
+  auto zeros = zeros_like(x);
+  return here().mesh ? reshard_like(zeros, x) : zeros;
 }
 Array clamped(const Array& i, std::int64_t n) {
   return minimum(maximum(i, constant(0, i32)), constant(std::max<std::int64_t>(n - 1, 0), i32));
