@@ -4,7 +4,10 @@
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <string_view>
 #include "base/api/cores.h"
+#include "base/openmp.h"
 #include "base/team.h"
 #include "bora/base/error.h"
 #include "base/api/threads.h"
@@ -13,17 +16,37 @@ namespace bora {
 namespace {
 std::atomic<int> process_threads{0};
 thread_local int scope_threads = 0;  // 0: no limit on this thread
+int default_threads() {
+  const int asked = detail::openmp_threads();
+  return asked > 0 ? asked : usable_cores();
+}
+enum class Executor : std::uint8_t { openmp, team };
+/// ValueError: BORA_EXECUTOR is no word for one.
+Executor executor() {
+#ifdef __SANITIZE_THREAD__  // which does not see how libgomp's threads wait for one another
+  return Executor::team;
+#else
+  static const Executor said = [] {
+    const char* word = std::getenv("BORA_EXECUTOR");
+    std::string_view w = word ? word : "team";
+    check<ValueError>(w == "openmp" || w == "team", "BORA_EXECUTOR=", w, ": the executors are openmp and team");
+    return w == "team" ? Executor::team : Executor::openmp;
+  }();
+  return said;
+#endif
+}
 }  // namespace
 
 int thread_count() {
   int n = process_threads.load(std::memory_order_relaxed);
-  if (n == 0) process_threads = n = usable_cores();
+  if (n == 0) process_threads = n = default_threads();
   return scope_threads > 0 ? std::min(n, scope_threads) : n;
 }
 void set_thread_count(int n) {
   check<ValueError>(n >= 0, "threads: must be at least 1 (or 0 for all cores), got ", n);
-  process_threads = n == 0 ? usable_cores() : n;
+  process_threads = n == 0 ? default_threads() : n;
   detail::Team::try_again();
+  detail::openmp_changed();
 }
 void take_short_turns() {
   struct {  // sched_attr of the kernel, which glibc 2.36 does not declare
@@ -47,6 +70,10 @@ void parallel_ranges(std::int64_t n, std::int64_t grain, void* context, RangeFn 
   grain = std::max<std::int64_t>(1, grain);
   auto parts = std::min<std::int64_t>(thread_count(), (n + grain - 1) / grain);
   auto& within = within_range();
+  if (parts > 1 && !within && executor() == Executor::openmp &&
+      run_on_openmp(f, context, n, parts, thread_count(),
+                    kWorthAThread * static_cast<double>(n) / static_cast<double>(grain)))
+    return;
   auto* team = parts > 1 && !within ? Team::lease(parts, process_threads) : nullptr;
   if (team == nullptr) return f(context, 0, n);
   struct Scope {

@@ -18,6 +18,8 @@ OTHERS = {
     "include/bora/base/trace.h": {"thread": "the thread's own number in traces"},
     "src/array/rules.cpp": {"log": "records which sizes a plan asked for"},
     "src/array/source.cpp": {"last_stack": "cache of the last stack that was walked"},
+    "src/base/openmp.cpp": {"pool": "what the thread knows of its OpenMP threads",
+                            "bound_to": "which cores an OpenMP thread was bound to"},
     "src/base/parallel.cpp": {"scope_threads": "how many threads share work; results do not depend on it"},
     "src/base/team.cpp": {"my_place": "the thread's own place among the teams",
                           "within": "the thread is inside a parallel range and starts no other one"},
