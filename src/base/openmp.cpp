@@ -6,12 +6,9 @@
 #include <xmmintrin.h>
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <mutex>
 #include <vector>
@@ -128,14 +125,6 @@ void refresh(int threads) {
 }
 }  // namespace
 
-int openmp_threads() {
-  const char* text = std::getenv("OMP_NUM_THREADS");
-  int n = 0;
-  if (text == nullptr) return 0;
-  while (*text == ' ') ++text;
-  std::from_chars(text, text + std::strlen(text), n);  // "4", or "4,2" by level
-  return std::max(0, n);
-}
 void openmp_changed() { ++changes; }
 
 bool run_on_openmp(RangeFn f, void* context, std::int64_t n, std::int64_t parts, int threads, double nanoseconds) {

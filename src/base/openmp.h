@@ -13,8 +13,6 @@ namespace bora::detail {
 /// or wait for threads that do not exist. A fork inside of a range ends the child.
 bool run_on_openmp(RangeFn f, void* context, std::int64_t n, std::int64_t parts, int threads,
                    double nanoseconds);
-/// Threads that OMP_NUM_THREADS asks for on the outermost level; 0 if it says nothing.
-int openmp_threads();
 /// Pools may have been bound to other cores, or are to be tried again.
 void openmp_changed();
 }  // namespace bora::detail

@@ -4,7 +4,9 @@
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 #include "base/api/cores.h"
 #include "base/openmp.h"
@@ -17,7 +19,7 @@ namespace {
 std::atomic<int> process_threads{0};
 thread_local int scope_threads = 0;  // 0: no limit on this thread
 int default_threads() {
-  const int asked = detail::openmp_threads();
+  const int asked = threads_by_variable();
   return asked > 0 ? asked : usable_cores();
 }
 enum class Executor : std::uint8_t { openmp, team };
@@ -37,6 +39,14 @@ Executor executor() {
 }
 }  // namespace
 
+int threads_by_variable() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  int n = 0;
+  if (text == nullptr) return 0;
+  while (*text == ' ') ++text;
+  std::from_chars(text, text + std::strlen(text), n);  // "4", or "4,2" by level
+  return std::max(0, n);
+}
 int thread_count() {
   int n = process_threads.load(std::memory_order_relaxed);
   if (n == 0) process_threads = n = default_threads();

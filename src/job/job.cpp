@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <thread>
 #include <tuple>
+#include "base/api/threads.h"
 #include "bora/base/parallel.h"
 #include "bora/job/settings.h"
 #include "bora/shard/mesh.h"
@@ -35,7 +36,8 @@ void set_threads(const Settings& s, int ranks_here) {
     share = std::min(share, bind_to_share(std::atoi(rank), std::atoi(size)));
     bound = true;
   }
-  set_thread_count(share);
+  const int asked = threads_by_variable();
+  set_thread_count(asked > 0 ? asked : share);
 }
 
 namespace {

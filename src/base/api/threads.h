@@ -34,6 +34,8 @@ inline void check_threads(int n, const char* what) {
   }
   end();
 }
+/// Threads of each process that OMP_NUM_THREADS asks for, on its outermost level; 0 if it says nothing.
+int threads_by_variable();
 /// Asks the scheduler for turns of 0.1 ms (usually 3) for this thread and those that it starts from now on: on crowded
 /// cores a thread for whose range others wait runs again sooner. The pool's own threads do it. Without effect before
 /// Linux 6.12.
