@@ -1,4 +1,5 @@
 #include "base/openmp.h"
+#ifdef _OPENMP
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -173,3 +174,9 @@ bool run_on_openmp(RangeFn f, void* context, std::int64_t n, std::int64_t parts,
   return true;
 }
 }  // namespace bora::detail
+#else  // a compiler that only reads the code: the build requires OpenMP
+namespace bora::detail {
+bool run_on_openmp(RangeFn, void*, std::int64_t, std::int64_t, int, double) { return false; }
+void openmp_changed() {}
+}  // namespace bora::detail
+#endif
