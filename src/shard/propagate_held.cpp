@@ -89,14 +89,15 @@ std::vector<Spec> Propagation::carried(const Instruction& i, const Body& b, cons
     wanted.push_back(has_[at(i.out[k])].partial.empty() ? wished(i.out[k]) : has_now[k]);
   }
   // A carry that nobody reads in the end is split as what the body makes of it is wanted.
+  std::vector<std::size_t> unread;
+  for (std::size_t k = 0; k < b.carries; ++k)
+    if (!wish_[at(i.out[k])] && has_[at(i.out[k])].partial.empty()) unread.push_back(k);
   auto results = results_of(i, b, wanted);
-  if (wanted != has_now || std::any_of(results.begin(), results.end(), [](auto& r) { return r.places; })) {
-    auto unread = [&](std::size_t k) { return !wish_[at(i.out[k])] && has_[at(i.out[k])].partial.empty(); };
-    for (std::size_t k = 0; k < b.carries; ++k)
-      if (unread(k)) results[k].spec = Spec(std::vector<MeshAxes>(wanted[k].size(), unconstrained));
+  bool more = wanted != has_now || std::any_of(results.begin(), results.end(), [](auto& r) { return r.places; });
+  if (more && !unread.empty()) {
+    for (auto k : unread) results[k].spec = Spec(std::vector<MeshAxes>(wanted[k].size(), unconstrained));
     auto asks = inside(i, b, in, has_now, results).in;
-    for (std::size_t k = 0; k < b.carries; ++k)
-      if (unread(k)) wanted[k] = asks[b.consts + k];
+    for (auto k : unread) wanted[k] = asks[b.consts + k];
   }
   if (wanted == has_now) return has_now;
   auto x = with_carries(b, in, wanted);
