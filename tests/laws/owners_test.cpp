@@ -163,7 +163,9 @@ TEST(Owners, AGradientIsSplitAsItsTable) {
           auto work = work_of(local);
           auto mine = static_cast<double>(mesh.shape().most(rows, "data")) * width * 8;
           EXPECT_LE(work.temporaries, 2.2 * mine) << what;
-          if (of_indices != Spec{"model"}) EXPECT_LE(work.received, 1.1 * mine) << what << work.sent;
+          if (of_indices != Spec{"model"}) {
+            EXPECT_LE(work.received, 1.1 * mine) << what << work.sent;
+          }
           auto got = jit(slope)(in);
           EXPECT_EQ(spec_of(got)[0], MeshAxes("data")) << what;
           close(gathered({got, slope(in)}), {want, want}, 1e-13, what);
@@ -188,7 +190,9 @@ TEST(Owners, AWriteThatIsWantedInBlocksIsDoneInBlocks) {
           V in{with_sharding_constraint(i, of_indices), u};
           auto work = work_of(fx::local_program(program_of(f, in), in));
           auto mine = static_cast<double>(mesh.shape().most(rows, "data")) * width * 8;
-          if (mode == scatter_add || of_indices == Spec{none}) EXPECT_LE(work.temporaries, 0.1 * mine + 8000);
+          if (mode == scatter_add || of_indices == Spec{none}) {
+            EXPECT_LE(work.temporaries, 0.1 * mine + 8000);
+          }
           close(gathered({jit(f)(in)}), {want}, 1e-13, laws::name(axes) + " indices " + to_string(of_indices));
         });
       }
