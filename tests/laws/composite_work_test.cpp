@@ -4,24 +4,14 @@
 
 namespace bora::laws::composite_work_test {
 namespace {
-const NamesDriver& driver() {
-  static const NamesDriver all(
-      {"numpy_names.txt", "special_names.txt", "lax_names.txt", "open_names.txt", "odd_values.txt", "forms_names.txt",
-       "ports_names.txt"},
-      {names_statistics_test::add_statistics, names_numeric_test::add_numeric, names_arrange_test::add_arrange,
-       names_linalg_test::add_linalg, names_convolution_test::add_convolution, names_special_test::add_special,
-       names_stats_test::add_stats, names_activations_test::add_activations, names_lax_test::add_lax,
-       names_image_test::add_images});
-  return all;
-}
 TEST(CompositeWork, OnASplitBatchIsSplit) {
   std::size_t turn = 0;
-  int functions = driver().each(Takes::steps, [&](auto& name, auto& f, auto& g) {
+  int functions = names_driver().each(Takes::steps, [&](auto& name, auto& f, auto& g) {
     bool empty = g.in.empty();
     for (auto& x : g.in) empty = empty || x.size() == 0;
     if (empty) return;
     Batched b{name, [f](const Arrays& x) { return f(x); }, types_of(g.in)};
-    b.smooth = driver().takes(name) == Takes::smooth && std::any_of(g.in.begin(), g.in.end(), [](auto& x) {
+    b.smooth = names_driver().takes(name) == Takes::smooth && std::any_of(g.in.begin(), g.in.end(), [](auto& x) {
       return floating(x) && !is_complex(x.dtype());
     });
     // A loop over all elements at once, until the last one's series ends: it would send a flag each round.

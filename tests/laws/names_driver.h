@@ -142,4 +142,15 @@ class NamesDriver {
   GoldenCases golden_;
   NamedCases cases_;
 };
+/// All functions with NumPy's names.
+inline const NamesDriver& names_driver() {
+  static const NamesDriver all(
+      {"numpy_names.txt", "special_names.txt", "lax_names.txt", "open_names.txt", "odd_values.txt", "forms_names.txt",
+       "ports_names.txt"},
+      {names_statistics_test::add_statistics, names_numeric_test::add_numeric, names_arrange_test::add_arrange,
+       names_linalg_test::add_linalg, names_convolution_test::add_convolution, names_special_test::add_special,
+       names_stats_test::add_stats, names_activations_test::add_activations, names_lax_test::add_lax,
+       names_image_test::add_images});
+  return all;
+}
 }  // namespace bora::laws

@@ -7,30 +7,20 @@
 
 namespace bora::laws::names_test {
 namespace {
-const NamesDriver& driver() {
-  static const NamesDriver all(
-      {"numpy_names.txt", "special_names.txt", "lax_names.txt", "open_names.txt", "odd_values.txt", "forms_names.txt",
-       "ports_names.txt"},
-      {names_statistics_test::add_statistics, names_numeric_test::add_numeric, names_arrange_test::add_arrange,
-       names_linalg_test::add_linalg, names_convolution_test::add_convolution, names_special_test::add_special,
-       names_stats_test::add_stats, names_activations_test::add_activations, names_lax_test::add_lax,
-       names_image_test::add_images});
-  return all;
-}
 double tolerance(const Arrays& out) {
   double t = 1e-12;
   for (auto& x : out)
     if (x.dtype() == f32) t = 1e-6;
   return t;
 }
-TEST(Names, EveryCaseIsInTheTableAndInTheFile) { driver().table_and_files_agree(); }
+TEST(Names, EveryCaseIsInTheTableAndInTheFile) { names_driver().table_and_files_agree(); }
 TEST(Names, EveryFunctionHasACase) {
   std::vector<std::string> headers{"random/kde", "random/gamma_grad"};
   for (std::string of_ops : {"calculus", "contractions", "convolution", "creation", "indexing", "lax", "linalg",
                              "manipulation", "ndimage", "nn", "polynomials", "reductions", "sets", "sorting", "special",
                              "statistics", "stats", "ufuncs"})
     headers.push_back("ops/" + of_ops);
-  auto found = driver().functions_have_cases(
+  auto found = names_driver().functions_have_cases(
       headers, "bool|[A-Z]\\w+",
       "abs add all allclose amax amin any arange arctanh argmax argmin argsort array array_equal array_equiv "
       "attention bitcast bitwise_and bitwise_not bitwise_or bitwise_xor broadcast_in_dim broadcast_to cbrt ceil "
@@ -51,12 +41,12 @@ TEST(Names, EveryFunctionHasACase) {
   EXPECT_GE(found, 470);
 }
 TEST(Names, NumbersAreNumPys) {
-  driver().each(Takes::values,
+  names_driver().each(Takes::values,
                 [](auto& name, auto& f, auto& g) { close(f(g.in), g.out, tolerance(g.out), name); });
 }
 /// Special functions keep their digits where values are tiny or huge, in both dtypes. The inputs are numbers of f32.
 TEST(Names, SpecialNumbersAreExact) {
-  driver().each(Takes::values, [](auto& name, auto& f, auto& g) {
+  names_driver().each(Takes::values, [](auto& name, auto& f, auto& g) {
     if (name.substr(0, 9) != "special::") return;
     auto narrow = g.in;
     for (auto& x : narrow) x = x.astype(f32);
@@ -76,12 +66,12 @@ TEST(Names, SpecialNumbersAreExact) {
     }
   });
 }
-TEST(Names, StagedIsEager) { driver().staged_is_eager(0); }
+TEST(Names, StagedIsEager) { names_driver().staged_is_eager(0); }
 TEST(Names, MappedIsALoop) {
-  driver().mapped_is_a_loop([](const Array& x) { return flip(x); }, tolerance);
+  names_driver().mapped_is_a_loop([](const Array& x) { return flip(x); }, tolerance);
 }
 TEST(Names, DerivativesEqualDifferences) {
-  EXPECT_GT(driver().derivatives_equal_differences([](auto&) { return 1e-6; }), 100);
+  EXPECT_GT(names_driver().derivatives_equal_differences([](auto&) { return 1e-6; }), 100);
 }
 using bora::test::says;
 TEST(Names, MistakesAreNamed) {
