@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <new>
 #include "bora/base/error.h"
@@ -79,6 +80,9 @@ int main(int argc, char** argv) {
   bora::launch::explain_bus_errors();
   bora::transport::dump_on_sigusr2();
   bora::take_short_turns();
+  // No other loops of OpenMP run here, and beside other work Bora's own threads are faster (docs/design/base.md). Ranks
+  // that `bora launch` starts inherit it.
+  ::setenv("BORA_EXECUTOR", "team", 0);
   try {
     auto command = bora::app::parse_command(argc, argv);
     return finish(command ? command->run() : 0);

@@ -37,11 +37,22 @@ std::atomic<int> callers{0};  // now; they share the threads of the process
 
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
-// A region that ends kLost after its last range waits for a thread that got no core. For kCrowded after that a loop
-// worth less than kMuch is run by its caller alone.
-constexpr std::chrono::nanoseconds kLost = 200us, kCrowded = 10ms, kMuch = 2ms;
-std::atomic<std::int64_t> crowded_until{0};
+// A region that ends kLost after its last range waits for a thread that got no core. For a while after that, which
+// doubles from kCrowded to kBusy while regions are late, a loop worth less than kMuch is run by its caller alone.
+constexpr std::chrono::nanoseconds kLost = 200us, kCrowded = 10ms, kBusy = 320ms, kMuch = 2ms;
+std::atomic<std::int64_t> crowded_until{0}, crowded_for{kCrowded.count()};
 std::int64_t count(Clock::time_point t) { return t.time_since_epoch().count(); }
+void ended(Clock::time_point last_range) {
+  constexpr auto relaxed = std::memory_order_relaxed;
+  const auto now = Clock::now();
+  const auto pause = crowded_for.load(relaxed);
+  if (now - last_range <= kLost) {
+    if (pause != kCrowded.count()) crowded_for.store(kCrowded.count(), relaxed);
+    return;
+  }
+  crowded_until.store(count(now) + pause, relaxed);
+  crowded_for.store(std::min<std::int64_t>(2 * pause, kBusy.count()), relaxed);
+}
 thread_local unsigned bound_to = 0;  // of a pool's thread: the stamp of its cores
 
 /// Rounding, denormals and masked exceptions of this thread, without the exceptions that happened.
@@ -168,8 +179,7 @@ bool run_on_openmp(RangeFn f, void* context, std::int64_t n, std::int64_t parts,
     if (before != control) _mm_setcsr(before);
     if (process != forks) ::_exit(86);  // forked inside a range: the child has no threads to end the region with
   }
-  if (auto now = Clock::now(); now - loop.end() > kLost)
-    crowded_until.store(count(now + kCrowded), std::memory_order_relaxed);
+  ended(loop.end());
   loop.rethrow();
   return true;
 }

@@ -30,7 +30,7 @@ Executor executor() {
 #else
   static const Executor said = [] {
     const char* word = std::getenv("BORA_EXECUTOR");
-    std::string_view w = word ? word : "team";
+    std::string_view w = word ? word : "openmp";
     check<ValueError>(w == "openmp" || w == "team", "BORA_EXECUTOR=", w, ": the executors are openmp and team");
     return w == "team" ? Executor::team : Executor::openmp;
   }();

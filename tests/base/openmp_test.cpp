@@ -14,13 +14,14 @@
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "support/own_program.h"
 
 #ifndef __SANITIZE_THREAD__  // which does not see how libgomp's threads wait for one another
 namespace openmp_test {
 namespace {
 using namespace bora;
 using I = std::int64_t;
-using Variables = std::map<std::string, std::string>;
+using test::say, test::Variables;
 int threads_now() {
   auto tasks = std::filesystem::directory_iterator("/proc/self/task");
   return static_cast<int>(std::distance(tasks, {}));
@@ -43,35 +44,9 @@ void own_loop() {
   sum += omp_get_thread_num();
   EXPECT_GE(sum, 0);
 }
-/// Runs the disabled test `name` with these variables, as a program of its own; what it printed behind "says ".
-std::string program(const std::string& name, const Variables& variables) {
-  int pipe_[2];
-  EXPECT_EQ(::pipe(pipe_), 0);
-  std::fflush(nullptr);
-  const auto child = ::fork();
-  if (child == 0) {
-    ::dup2(pipe_[1], 1);
-    for (auto* v : {"OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "OMP_MAX_ACTIVE_LEVELS", "OMP_PROC_BIND", "OMP_PLACES"})
-      ::unsetenv(v);
-    ::setenv("BORA_EXECUTOR", "openmp", 1);
-    for (auto& [key, value] : variables) ::setenv(key.c_str(), value.c_str(), 1);
-    auto filter = "--gtest_filter=OpenMp.DISABLED_" + name;
-    ::alarm(120);
-    ::execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests", filter.c_str(), nullptr);
-    ::_exit(1);
-  }
-  ::close(pipe_[1]);
-  std::string text;
-  char buffer[512];
-  for (ssize_t n; (n = ::read(pipe_[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
-  ::close(pipe_[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0) << text;
-  auto at = text.find("says ");
-  return at == text.npos ? text : text.substr(at + 5, text.find('\n', at) - at - 5);
+std::string program(const std::string& name, const test::Variables& variables) {
+  return test::program("OpenMp", name, variables);
 }
-void say(const std::string& text) { std::printf("says %s\n", text.c_str()); }
 
 TEST(OpenMp, DISABLED_Counts) {
   own_loop();

@@ -15,6 +15,7 @@ using block_codec::kMost;
 
 /// T: bfloat16 or float16.
 template <class T> void encode_halves(const float* in, std::int64_t n, std::int64_t, std::byte* out) {
+#pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) {
     T x(in[i]);
     std::memcpy(out + 2 * i, &x, sizeof x);
@@ -26,12 +27,14 @@ template <class T> float half_at(const std::byte* from) {
   return static_cast<float>(x);
 }
 template <class T> void decode_halves(const std::byte* in, std::int64_t n, std::int64_t, float* out) {
+#pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) out[i] = half_at<T>(in + 2 * i);
 }
 template <class T>
 void sum_halves(EncodedParts parts, std::int64_t at, std::int64_t n, std::int64_t block, float* out) {
   decode_halves<T>(parts[0] + at, n, block, out);
   for (auto* part : parts.subspan(1))
+#pragma omp simd
     for (std::int64_t i = 0; i < n; ++i) out[i] += half_at<T>(part + at + 2 * i);
 }
 #ifdef __F16C__
@@ -162,6 +165,7 @@ void sum_encoded(const Wire& w, Reduction r, const std::vector<const std::byte*>
     auto* sum = sums ? sums + i : own;
     row.kernels.back().sum(parts, at, m, w.block, sum);
     if (r == Reduction::mean)
+#pragma omp simd
       for (std::int64_t k = 0; k < m; ++k) sum[k] /= static_cast<float>(parts.size());
     if (encoded) encode(w, sum, m, encoded + at);
   }

@@ -26,10 +26,13 @@ void fold(const std::vector<const std::byte*>& parts, std::byte* out, std::size_
     std::size_t p = s.before ? 0 : std::min<std::size_t>(parts.size(), 2);
     if (s.before) std::memcpy(acc, s.before + i * sizeof(Acc), m * sizeof(Acc));
     else if (p == 2)
+#pragma omp simd
       for (std::size_t j = 0; j < m; ++j) acc[j] = f(read(0, j), read(1, j));
     else
+#pragma omp simd
       for (std::size_t j = 0; j < m; ++j) acc[j] = read(0, j);
     for (; p < parts.size(); ++p)
+#pragma omp simd
       for (std::size_t j = 0; j < m; ++j) acc[j] = f(acc[j], read(p, j));
     if (s.ends == 0) {
       std::memcpy(out + i * sizeof(Acc), acc, m * sizeof(Acc));
@@ -37,7 +40,9 @@ void fold(const std::vector<const std::byte*>& parts, std::byte* out, std::size_
     }
     if constexpr (!std::is_same_v<Acc, Stored> || std::is_floating_point_v<Acc>)
       if (mean)
+#pragma omp simd
         for (std::size_t j = 0; j < m; ++j) acc[j] /= static_cast<Acc>(s.ends);
+#pragma omp simd
     for (std::size_t j = 0; j < m; ++j) {
       auto x = static_cast<Stored>(acc[j]);
       std::memcpy(out + (i + j) * sizeof(Stored), &x, sizeof x);
