@@ -17,6 +17,15 @@
 #include "bora/config/config.h"
 
 namespace bora::app {
+class Command;
+struct Row {
+  int place;              // in `bora --help`, which lists commands by their places
+  bool launched = false;  // whether `launch --` takes its word: every rank runs it
+  bool hidden = false;    // from help: started by Bora itself
+  bool prints = false;    // does nothing else, so a reader that goes has read enough
+  std::string_view name = {};
+  std::unique_ptr<Command> (*make)() = nullptr;
+};
 /// A command with its options.
 class Command {
  public:
@@ -27,6 +36,7 @@ class Command {
   virtual void before(std::vector<const char*>& words) = 0;
   virtual void settle() = 0;
   virtual int run() const = 0;
+  virtual bool only_prints() const = 0;
   /// The fields by their names, as tests read them.
   virtual config::Document options() const = 0;
 };
@@ -42,19 +52,13 @@ template <class T> class CommandOf final : public Command {
     if constexpr (requires { fields_.settle(); }) fields_.settle();
   }
   int run() const override { return fields_.run(); }
+  bool only_prints() const override { return T::row.prints; }
   config::Document options() const override { return config::write(fields_); }
 
  private:
   T fields_ = {};
 };
 
-struct Row {
-  int place;              // in `bora --help`, which lists commands by their places
-  bool launched = false;  // whether `launch --` takes its word: every rank runs it
-  bool hidden = false;    // from help: started by Bora itself
-  std::string_view name = {};
-  std::unique_ptr<Command> (*make)() = nullptr;
-};
 /// All commands, by their places.
 const std::vector<Row>& commands();
 void add_row(const Row&);

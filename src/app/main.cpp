@@ -2,6 +2,7 @@
 // begins with "bora: ".
 #include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,10 +48,13 @@ void wait_for_readers() {
     ::close(fresh);
   }
 }
-/// Output must have been written.
-int finish(int code) {
+/// Output must have been written; of a command that only prints, as far as its reader wanted it.
+int finish(int code, bool only_prints) {
   bool arrived = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  return arrived ? code : say("cannot write to standard output: it is full or closed", code == 0 ? 2 : code);
+  ::pollfd out{1, 0, 0};
+  bool gone = !arrived && ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+  if (arrived || (only_prints && gone)) return code;
+  return say("cannot write to standard output: it is full or closed", code == 0 ? 2 : code);
 }
 /// Some libraries abort when the system refuses a resource. The one error line is printed even then.
 void on_abort(int) {
@@ -73,6 +77,7 @@ int main(int argc, char** argv) {
   wait_for_readers();
   std::signal(SIGABRT, on_abort);
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit (ulimit -f) returns an error
+  std::signal(SIGUSR1, SIG_IGN);  // asks for a checkpoint, and must not end a run that has no step yet
   std::signal(SIGPIPE, SIG_IGN);  // so does one to a reader that has gone: a run goes on, and says so at its end
   // Otherwise glibc raises this threshold whenever a large block is freed. Its heap then keeps the gaps left by blocks
   // of a megabyte, which oneDNN allocates and frees in some products: 20 MiB in a run of 330.
@@ -85,7 +90,7 @@ int main(int argc, char** argv) {
   ::setenv("BORA_EXECUTOR", "team", 0);
   try {
     auto command = bora::app::parse_command(argc, argv);
-    return finish(command ? command->run() : 0);
+    return finish(command ? command->run() : 0, !command || command->only_prints());
   } catch (const bora::transport::RankLost& e) {
     return say(e.what(), 86);
   } catch (const bora::Error& e) {  // if several ranks report the same error, the launcher shows one

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string_view>
+#include <vector>
 #include "base/api/paths.h"
 #include "base/api/reason.h"
 
@@ -70,10 +72,6 @@ std::int64_t File::size() const {
   struct ::stat s {};
   if (::fstat(fd_, &s) != 0) failed("read");
   return s.st_size;
-}
-bool File::removed() const {
-  struct ::stat s {};
-  return ::fstat(fd_, &s) == 0 && s.st_nlink == 0;
 }
 namespace {
 bool synced(int fd) {
@@ -142,19 +140,30 @@ std::size_t write_direct(const std::string& path, std::string_view text) {
 }  // namespace
 void write_file(const std::string& path, const std::string& text, WriteOptions options) {
   if (write_stream(path, text)) return;
-  auto beside = path + ".new";
-  try {
-    auto file = File::create(beside);
+  write_file(path, [&](File& file, const std::string& beside) {
     auto done = options.keep_pages ? 0 : write_direct(beside, text);
     file.write_at(static_cast<std::int64_t>(done), text.data() + done, static_cast<std::int64_t>(text.size() - done));
     file.sync();
     if (!options.keep_pages) file.drop_pages();
+  });
+}
+void write_file(const std::string& path, const std::function<void(File&, const std::string& beside)>& contents) {
+  auto beside = path + ".new";
+  try {
+    auto file = File::create(beside);
+    contents(file, beside);
+    file.sync();
     file.close();
     rename_folder(beside, path);
-  } catch (const IoError&) {
+  } catch (...) {
     ::unlink(beside.c_str());
     throw;
   }
+}
+bool File::has(const std::string& path) const {
+  struct ::stat mine {}, there {};
+  return ::fstat(fd_, &mine) == 0 && ::stat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
+         mine.st_ino == there.st_ino;
 }
 void File::cut(std::int64_t size) { [[maybe_unused]] auto done = ::ftruncate(fd_, static_cast<off_t>(size)); }
 void File::drop_pages() const { (void)::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED); }
@@ -165,6 +174,14 @@ void sync_folder(const std::string& path) {
   if (fd >= 0) ::close(fd);
   // Some file systems (FUSE, CIFS) have nothing to sync of a folder.
   check<IoError>(done || (fd >= 0 && reason == EINVAL), "cannot sync ", path, ": ", std::strerror(reason));
+}
+bool make_folders(const std::string& path) {
+  std::vector<std::filesystem::path> missing;
+  for (auto p = std::filesystem::absolute(path).lexically_normal(); !std::filesystem::exists(p); p = p.parent_path())
+    missing.push_back(p);
+  bool made = std::filesystem::create_directories(path);
+  for (auto& p : missing) sync_folder(p.parent_path().string());
+  return made;
 }
 void rename_folder(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0)

@@ -36,6 +36,21 @@ struct Concatenated final : Dataset {
   Sequence<Place> places;
 };
 
+/// What stands before the first pattern in a path: news/en for news/en-*.jsonl.
+std::string start_of(const std::string& path) {
+  auto end = std::min(path.find_first_of("*?[\\"), path.size());
+  if (end < path.size())
+    while (end > 0 && std::string_view("-_./").find(path[end - 1]) != std::string_view::npos) --end;
+  return path.substr(0, end);
+}
+/// The last word of that, which names a source's numbers: a file, or a folder of a pattern.
+std::string word_of(const std::string& path) {
+  auto start = std::filesystem::path(start_of(path));
+  if (!start.has_filename()) start = start.parent_path();  // "texts/"
+  auto word = start.filename().string();
+  return word.empty() ? "data" : word;
+}
+
 struct Corpus {
   static constexpr std::string_view type = "corpus";
   std::vector<config::Choice<Source>> sources = {};
@@ -184,10 +199,11 @@ struct Corpus {
       Making made;
       agree(o.crew, "data: the files", [&] { made = making(*s, materials); });
       auto store = open_store(made, cache, o.crew);
-      auto file_of = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
-      bool alone = std::count_if(sources.begin(), sources.end(),
-                                 [&](auto& other) { return file_of(other->path()) == file_of(s->path()); }) == 1;
-      auto name = alone ? file_of(s->path()) : s->path();
+      auto alone = [&](auto name_of) {
+        return std::count_if(sources.begin(), sources.end(),
+                             [&](auto& other) { return name_of(other->path()) == name_of(s->path()); }) == 1;
+      };
+      auto name = alone(word_of) ? word_of(s->path()) : alone(start_of) ? start_of(s->path()) : s->path();
       if (store->skipped() > 0)
         o.crew.say("data: " + s->path() + ": " + std::to_string(store->skipped()) + " malformed records were left out");
       auto [train, held] = split(store, s->path(), s->train());

@@ -122,38 +122,26 @@ std::string clean_checkpoints(const std::string& root) {
   return stays;
 }
 
-std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves,
-                            const Place& place, const std::map<std::string, std::string>& notes, std::int64_t keep,
-                            std::string* warning, const FolderOwner& owner) {
+namespace {
+/// Makes root/step-<step>, which `fill` writes in an unfinished folder on every rank, and removes older ones.
+template <class F>
+std::string publish(const std::string& root, std::int64_t step, const Place& place, std::int64_t keep,
+                    std::string* warning, const FolderOwner& owner, const F& fill) {
   const auto folder = root + "/step-" + std::to_string(step), unfinished = temporary(root, step, owner.name);
   const bool first = place.rank == 0;
   on_first(place, "checkpoint: make its folder", [&] {
-    if (fs::create_directories(root)) sync_folder(fs::path(root).parent_path() / ".");
+    make_folders(root);
     if (!owner.check) clean_checkpoints(root);
     else fs::remove_all(unfinished);  // the rest may be of a successor that has taken the folder over
     check<IoError>(fs::create_directory(unfinished), "cannot remove ", unfinished,
                    ", which an interrupted save has left");
   });
   try {
-    auto parts = agree<IoError>(place, "checkpoint: write blocks", [&] {
-      std::string part;
-      auto problem = error_of([&] { part = pack(write_rank_file(rank_file(unfinished, place.rank), leaves, place)); });
-      check<IoError>(problem.empty(), "checkpoint: rank ", place.rank, ": ", problem);
-      return part;
-    });
+    auto parts = fill(unfinished);
     // After the folder was made, before it gets its name: see FolderOwner.
     if (first && owner.check) owner.check();
     on_first(place, "checkpoint: commit", [&] {
-      Manifest m{to_string(place.mesh), notes};
-      m.notes["step"] = std::to_string(step);
-      for (auto& text : parts) {
-        auto theirs = unpack(text);
-        if (m.leaves.empty()) m.leaves = std::move(theirs);
-        else
-          for (std::size_t i = 0; i < theirs.size(); ++i)
-            for (auto& block : theirs[i].blocks) m.leaves[i].blocks.push_back(std::move(block));
-      }
-      write_manifest(unfinished + "/manifest", m);
+      if (parts) write_manifest(unfinished + "/manifest", *parts);
       sync_folder(unfinished);
       // The same step again, of a run that was set back: at every moment one of the two has the name.
       if (fs::exists(folder)) exchange_folders(unfinished, folder);
@@ -174,5 +162,48 @@ std::string save_checkpoint(const std::string& root, std::int64_t step, const st
   });
   if (warning && !kept.empty()) *warning = "an old checkpoint stays: " + kept;
   return folder;
+}
+/// A second name for a file; a copy where the file system gives it none.
+void link_file(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::create_hard_link(from, to, error);
+  if (!error) return;
+  fs::copy_file(from, to);
+  File::open(to.string()).sync();
+}
+}  // namespace
+
+std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves,
+                            const Place& place, const std::map<std::string, std::string>& notes, std::int64_t keep,
+                            std::string* warning, const FolderOwner& owner) {
+  return publish(root, step, place, keep, warning, owner, [&](const std::string& unfinished) {
+    auto parts = agree<IoError>(place, "checkpoint: write blocks", [&] {
+      std::string part;
+      auto problem = error_of([&] { part = pack(write_rank_file(rank_file(unfinished, place.rank), leaves, place)); });
+      check<IoError>(problem.empty(), "checkpoint: rank ", place.rank, ": ", problem);
+      return part;
+    });
+    std::optional<Manifest> m;
+    if (place.rank != 0) return m;
+    m = Manifest{to_string(place.mesh), notes};
+    m->notes["step"] = std::to_string(step);
+    for (auto& text : parts) {
+      auto theirs = unpack(text);
+      if (m->leaves.empty()) m->leaves = std::move(theirs);
+      else
+        for (std::size_t i = 0; i < theirs.size(); ++i)
+          for (auto& block : theirs[i].blocks) m->leaves[i].blocks.push_back(std::move(block));
+    }
+    return m;
+  });
+}
+std::string link_checkpoint(const Checkpoint& c, const std::string& root, const Place& place, std::int64_t keep,
+                            std::string* warning, const FolderOwner& owner) {
+  return publish(root, c.step, place, keep, warning, owner, [&](const std::string& unfinished) {
+    on_first(place, "checkpoint: link its files", [&] {
+      for (auto& file : fs::directory_iterator(c.folder)) link_file(file.path(), unfinished / file.path().filename());
+    });
+    return std::optional<Manifest>();
+  });
 }
 }  // namespace bora::io

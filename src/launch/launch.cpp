@@ -338,7 +338,7 @@ class Job final : private RankEvents {
     return std::find(gone.begin(), gone.end(), false) == gone.end();
   }
   void pass_on(int signal) {
-    if (signal == SIGUSR2) return each([](Ranks& some) { some.signal(SIGUSR2); });
+    if (!ends_a_job(signal)) return each([signal](Ranks& some) { some.signal(signal); });
     if (interrupted() && signal == SIGHUP) return;  // a closing terminal may send it twice
     on(Event::stop);
     if (is_over(phase_)) return;

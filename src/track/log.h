@@ -10,12 +10,15 @@ class Log {
       : path_(std::move(path)), head_(std::move(head)), file_(File::append(path_)) {
     append(head_);
   }
-  /// A file that is removed meanwhile is begun anew with `head`, if its folder exists.
-  void follow() {
-    if (file_.removed()) try {
-        file_ = File::append(path_);
-        if (file_.size() == 0) append(head_);
-      } catch (const IoError&) {}  // its folder is gone as well
+  /// A file that is removed or renamed meanwhile is begun anew with `head`, if its folder exists. True: that was so.
+  bool follow() {
+    if (file_.has(path_)) return false;
+    try {
+      file_ = File::append(path_);
+      bool anew = file_.size() == 0;
+      if (anew) append(head_);
+      return anew;
+    } catch (const IoError&) { return false; }  // its folder is gone as well
   }
   void write(const std::string& record) { append(record); }
 

@@ -75,9 +75,9 @@ class Events final : public Tracker {
       : folder_(folder),
         log_(next_file(made(folder)),
              record(event(0).text(3, "brain.Event:2")) + record(event(step + 1).message(7, Message().integer(1, 1)))) {}
-  void follow() override {
+  bool follow() override {
     ::mkdir(folder_.c_str(), 0777);  // if it was removed meanwhile
-    log_.follow();
+    return log_.follow();
   }
   void write(std::int64_t step, const Values& values) override {
     Message summary;

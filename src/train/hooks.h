@@ -20,9 +20,12 @@ LoopHookPtr trace_hook();       // a file of some steps
 LoopHookPtr user_hooks();       // LoopSettings::hooks
 LoopHookPtr evaluation_hook();  // the first, every n steps, the last
 LoopHookPtr snapshot_hook();    // every n steps into memory (LoopSettings::memory)
-LoopHookPtr checkpoint_hook();  // every n steps, where a user's hook asks for one, the last
+LoopHookPtr checkpoint_hook();  // every n steps or minutes, where SIGUSR1 or a user's hook asks for one, the last
 
-/// Writes the state into the run's folder; into a new one beside it, with an IoError, if the folder is gone. All ranks.
+/// Draws loss.svg; before the end of a run only as often as that costs a hundredth of its time. All ranks.
+void write_plot(Run&);
+/// Writes the state into the run's folder, and the plot; into a new one beside it, with an IoError, if the folder is
+/// gone. All ranks.
 void write_checkpoint(Run&);
 /// Writes the state as the only checkpoint of OUT/best. All ranks.
 void write_best(Run&);

@@ -41,7 +41,8 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
   auto begin = Clock::now();
   auto r = [&] {
     tracing::Scope span(tracing::Kind::step, run.mesh.rank(), "step");
-    return run.model.step(make_batch(rows, s.batch, run.mesh, asks_to_end(run, run.done + 1))).to_vector<float>();
+    auto asks = asks_to_end(run, run.done + 1) ? Request::stop : run.asks_for_save ? Request::save : Request::none;
+    return run.model.step(make_batch(rows, s.batch, run.mesh, asks)).to_vector<float>();
   }();
   StepReport report{.step = ++run.done,
                     .loss = static_cast<double>(r[0]),
@@ -64,7 +65,8 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
   check<ValueError>(fits(report.gradient_norm), "training: the gradient norm of step ", run.done, " is ",
                     report.gradient_norm, "; lower lr or raise warmup");
   report.tokens_per_second = static_cast<double>(s.batch * run.data.shape.positions) / report.seconds;
-  run.stopped = r[3] > 0;
+  run.stopped = request_of(r[3]) == Request::stop;
+  run.wants_save = request_of(r[3]) == Request::save;
   run.leaving = Leaving::none;
   if (run.stopped) decide_leaving(run);
   return report;

@@ -26,40 +26,44 @@ namespace {
 using Clock = std::chrono::steady_clock;
 std::atomic<bool> stop_requested{false};   // by a signal other than SIGTERM
 std::atomic<Clock::rep> terminated_at{0};  // when the first SIGTERM came; 0: none did
+std::atomic<int> saves_requested{0};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<Clock::rep>::is_always_lock_free);
-void note_stop(int signal) {
+void note(int signal) {
   Clock::rep none = 0;
-  if (signal != SIGTERM) stop_requested = true;
+  if (signal == SIGUSR1) ++saves_requested;
+  else if (signal != SIGTERM) stop_requested = true;
   else terminated_at.compare_exchange_strong(none, Clock::now().time_since_epoch().count());
 }
 /// Runs of one process (ranks as threads) share the handlers: the first installs them, the last restores the old ones.
 std::mutex stop_mutex;
 int stop_users = 0;
-constexpr int stopping[] = {SIGTERM, SIGINT, SIGHUP, SIGXCPU};
-struct ::sigaction before_stop[std::size(stopping)];
+constexpr int noted[] = {SIGTERM, SIGINT, SIGHUP, SIGXCPU, SIGUSR1};
+struct ::sigaction before_stop[std::size(noted)];
 }  // namespace
 StopSignals::StopSignals() {
   std::lock_guard lock(stop_mutex);
   if (stop_users++ > 0) return;
   struct ::sigaction action {};
-  action.sa_handler = note_stop;
-  for (std::size_t i = 0; i < std::size(stopping); ++i) {
+  action.sa_handler = note;
+  for (std::size_t i = 0; i < std::size(noted); ++i) {
     // A closing terminal may send SIGHUP twice, and nohup ignores it. Above its limit of CPU time (ulimit -S -t) a
     // process gets SIGXCPU every second. A launcher passes on what its ranks may have got as well (pkill, systemd).
-    bool again = stopping[i] == SIGHUP || stopping[i] == SIGXCPU || std::getenv("BORA_LOCAL_RANK");
+    bool stops = noted[i] == SIGTERM || noted[i] == SIGINT;
+    bool again = !stops || std::getenv("BORA_LOCAL_RANK");
     action.sa_flags = SA_RESTART | (again ? 0 : static_cast<int>(SA_RESETHAND));
-    ::sigaction(stopping[i], nullptr, &before_stop[i]);
-    if (stopping[i] != SIGHUP || before_stop[i].sa_handler != SIG_IGN) ::sigaction(stopping[i], &action, nullptr);
+    ::sigaction(noted[i], nullptr, &before_stop[i]);
+    if (noted[i] != SIGHUP || before_stop[i].sa_handler != SIG_IGN) ::sigaction(noted[i], &action, nullptr);
   }
 }
 StopSignals::~StopSignals() {
   std::lock_guard lock(stop_mutex);
   if (--stop_users > 0) return;
-  for (std::size_t i = 0; i < std::size(stopping); ++i) ::sigaction(stopping[i], &before_stop[i], nullptr);
+  for (std::size_t i = 0; i < std::size(noted); ++i) ::sigaction(noted[i], &before_stop[i], nullptr);
   stop_requested = false;
   terminated_at = 0;
 }
 bool StopSignals::requested() { return stop_requested || terminated_at != 0; }
+int StopSignals::saves() { return saves_requested; }
 bool training::Membership::drained(std::chrono::seconds ago) const {
   auto came = terminated_at.load();
   return came != 0 && !stop_requested && Clock::now().time_since_epoch() - Clock::duration(came) >= ago;

@@ -54,11 +54,14 @@ void Run::check_folder() const {
     throw transport::RankLost(
         "out: " + out + " was taken over by other ranks of this job, which have gone on, or by another job", -1);
 }
-void Run::record(const track::Values& values) const {
+void Run::record(const track::Values& values) {
   // A successor first marks the folder, then starts new files. So a file opened before this check is either still ours
   // or no longer read.
-  for (auto& tracker : trackers) tracker->follow();
+  std::string anew;
+  for (std::size_t i = 0; i < trackers.size(); ++i)
+    if (trackers[i]->follow()) anew += (anew.empty() ? "" : ", ") + std::string(settings.trackers[i]->file());
   check_folder();
+  if (!anew.empty()) warn(anew + " was removed or renamed, and is begun anew");
   for (auto& tracker : trackers) tracker->write(done, values);
 }
 std::int64_t Run::recorded(const std::string& name) const {

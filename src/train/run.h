@@ -1,6 +1,7 @@
 // run.h -- a run of the training loop: what its parts share. loop.cpp makes the steps, prepare.cpp all that comes
 // before them, hooks.h what happens around them.
 #pragma once
+#include <chrono>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -55,7 +56,7 @@ struct Run final : RunView {
   /// Throws RankLost if other ranks of the job have gone on without this one and have its folder.
   void check_folder() const;
   /// Numbers of this step, for all trackers.
-  void record(const track::Values&) const;
+  void record(const track::Values&);
   /// The last step of which metrics.jsonl has this number; -1: none, or no such file. On the first rank. IoError.
   std::int64_t recorded(const std::string& name) const;
   /// Writes the settings into the folder. On the first rank.
@@ -79,14 +80,26 @@ struct Run final : RunView {
   std::int64_t stored = -1;                                    // those of the checkpoint that the run continues
   double skipped = 0;                                          // of them those that a gradient was not finite for
   bool asked_to_stop = false;                                  // this rank; the next batch tells the others
+  bool asks_for_save = false;                                  // the same of a checkpoint
   bool stopped = false;                                        // some rank was asked to
   Leaving leaving = Leaving::none;
-  bool wants_save = false, wants_stop = false;                 // a hook, after this step
+  bool wants_save = false;                                     // some rank or a hook, after this step
+  bool wants_stop = false;                                     // a hook, after this step
   Best best = {};
   bool is_best = false;      // this step's validation loss is the lowest so far
   bool moved = true;         // the model is not the one that was evaluated last
   bool unevaluated = false;  // this step's validation is due, but the run was stopped
   std::string base = {};     // the digest of the model's base; empty if it has none
+  struct Saved {
+    std::int64_t step = -1;   // of the last checkpoint that this process wrote
+    std::string folder = {};
+    std::chrono::steady_clock::time_point at = {};
+    int asked = 0;  // StopSignals::saves() then
+  } saved = {};
+  struct Plot {
+    std::chrono::steady_clock::time_point at = {};
+    double seconds = 0;  // that it took
+  } plot = {};           // the last one
 };
 /// Takes the folder, initialises the model or reads the checkpoint to continue, begins the run's files, plans a step.
 /// False: there is no step to make.

@@ -49,6 +49,7 @@ void WireSettings::check() const {
 }
 void CheckpointSettings::check() const {
   domain(every >= 0, "every", every, "0 or more steps");
+  domain(config::finite(minutes) && minutes >= 0, "minutes", minutes, "0 or more");
   domain(keep >= 1, "keep", keep, "1 or more");
 }
 void EvalSettings::check() const {

@@ -34,7 +34,11 @@ BlockRange rows_of_rank(std::int64_t batch, const Mesh& mesh) {
   return mesh.shape().block_of_rank(batch, over, mesh.rank());
 }
 
-Batch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, bool stop) {
+namespace {
+constexpr float kStop = 65536;  // more than ranks that ask for a checkpoint
+}  // namespace
+Request request_of(float sum) { return sum >= kStop ? Request::stop : sum > 0 ? Request::save : Request::none; }
+Batch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, Request asks) {
   auto over = batch_axes(current_mapping(), mesh.shape());
   MeshAxes all;  // axes of one rank split nothing
   for (auto& axis : mesh.shape().axes)
@@ -52,7 +56,7 @@ Batch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, b
     of(e) = NamedArray(from_local_block(block, whole, Spec({over})), axes);
   });
   std::vector<float> notes(2 + rows.filled_by_part.size());
-  notes[0] = stop ? 1.0F : 0.0F;
+  notes[0] = asks == Request::stop ? kStop : asks == Request::save ? 1.0F : 0.0F;
   bool tells = true;
   for (auto& axis : mesh.shape().axes)
     tells = tells && (over.has(axis.first) || mesh.shape().coordinate(mesh.rank(), axis.first) == 0);

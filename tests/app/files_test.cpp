@@ -147,6 +147,12 @@ TEST_F(FilesTest, AReaderThatGoesEndsNoRun) {
   }
   piped("yes | ", "tokenize bytes", "head -n 1 > /dev/null");
   piped("", "generate " + out + " --length 100000000", "head -n 1 > /dev/null");
+  for (auto arguments : std::vector<std::string>{"help", "help optimizer", "plan --help", "passes", "inspect " + out}) {
+    auto command = "(sleep 0.1; " BORA_COMMAND " " + arguments + " 2> " + said + "; echo $? > " + code + ") | true";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    EXPECT_EQ(slurp(code), "0\n") << arguments << slurp(said);
+    EXPECT_EQ(slurp(said), "") << arguments;
+  }
 }
 TEST_F(FilesTest, ACacheThatIsCutUnderARunIsNamed) {
   auto out = folder + "/o", lines = folder + "/lines.jsonl", cut = folder + "/cut.yaml", chunk = std::string();

@@ -279,6 +279,29 @@ TEST_F(Corpora, MixturesAreExact) {
   EXPECT_EQ(from[1][0], 50);
   EXPECT_EQ(from[1][1], 150);
 }
+/// Numbers of an evaluation have them in their names.
+TEST_F(Corpora, SourcesAreNamedByTheWordBeforeAPattern) {
+  fs::create_directories(folder + "/web");
+  fs::create_directories(folder + "/news");
+  for (std::string name : {"web/a-1.jsonl", "web/a-2.jsonl", "news/a-1.jsonl", "news/b.jsonl.x"})
+    fs::copy_file(folder + "/lines.jsonl", folder + "/" + name);
+  auto names = [&](const std::vector<std::string>& paths) {
+    std::string sources, all;
+    for (auto& p : paths)
+      sources += (sources.empty() ? "" : ", ") + ("{type: jsonl, tags: [t], path: 'FOLDER/" + p + "'}");
+    for (auto& set : open({"names", "type: corpus\nsources: [" + sources + "]\nhold_out: 0.1\n"}).sets) {
+      auto name = set.name.starts_with(folder) ? set.name.substr(folder.size()) : set.name;
+      all += name + " ";
+    }
+    return all;
+  };
+  EXPECT_EQ(names({"lines.jsonl"}), "lines.jsonl ");
+  EXPECT_EQ(names({"web/*.jsonl"}), "web ");
+  EXPECT_EQ(names({"news/*.jsonl*", "web/a-*.jsonl"}), "news a ");
+  EXPECT_EQ(names({"news/a-?.jsonl", "web/a-*.jsonl"}), "/news/a /web/a ");
+  EXPECT_EQ(names({"web/a-1.jsonl", "news/a-1.jsonl", "*/a-[2].jsonl"}),
+            "/web/a-1.jsonl /news/a-1.jsonl " + fs::path(folder).filename().string() + " ");
+}
 TEST_F(Corpora, TagsNameSetsAndASourceMayBeForEvaluationOnly) {
   auto lines = std::string("{type: jsonl, path: FOLDER/lines.jsonl"),
        text = std::string("{type: text, path: FOLDER/texts");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include "bora/base/error.h"
 #include "bora/track/metrics.h"
 #include "bora/track/tracker.h"
@@ -29,9 +30,12 @@ TEST_F(TrackFiles, LinesAreJson) {
   auto m = open("jsonl", -1);
   m->write(12, {{"train/loss", 2.3125}, {"optim/learning_rate", 0.0003F}, {"throughput/tokens_per_second", 51234}});
   m->write(13, {{"train/loss", std::nan("")}});
-  EXPECT_EQ(test::slurp(metrics()),
-            "{\"step\": 12, \"train/loss\": 2.3125, \"optim/learning_rate\": 3e-04, \"throughput/tokens_per_second\": "
-            "51234}\n{\"step\": 13, \"train/loss\": null}\n");
+  auto now = std::to_string(std::time(nullptr)).substr(0, 7);
+  auto text = test::slurp(metrics());
+  for (auto at = text.find(now); at != text.npos; at = text.find(now, at)) text.replace(at, 10, "T");
+  EXPECT_EQ(text,
+            "{\"step\": 12, \"time\": T, \"train/loss\": 2.3125, \"optim/learning_rate\": 3e-04, "
+            "\"throughput/tokens_per_second\": 51234}\n{\"step\": 13, \"time\": T, \"train/loss\": null}\n");
 }
 TEST_F(TrackFiles, ContinuingKeepsTheBytesOfLines) {
   const std::string kept = "{\"step\": 1, \"eval/loss\":   2}\n{\"step\": 3, \"other\": [\"x}\"]}\n";
@@ -43,6 +47,40 @@ TEST_F(TrackFiles, ContinuingKeepsTheBytesOfLines) {
   EXPECT_THROW(open("jsonl", 3), IoError);
   EXPECT_EQ(test::slurp(metrics()), kept);
   EXPECT_FALSE(fs::is_symlink(metrics() + ".new"));
+}
+TEST_F(TrackFiles, ARenamedOrRemovedFileIsBegunAnewAndSaysSo) {
+  for (auto lose : std::vector<std::function<void()>>{[&] { fs::rename(metrics(), folder + "/moved"); },
+                                                      [&] { fs::remove(metrics()); }}) {
+    auto m = open("jsonl", -1);
+    m->write(1, {{"a", 1}});
+    EXPECT_FALSE(m->follow());
+    lose();
+    EXPECT_TRUE(m->follow());
+    EXPECT_FALSE(m->follow());
+    m->write(2, {{"a", 2}});
+    auto a = track::read_curve(metrics(), "a");
+    ASSERT_EQ(a.size(), 1U);
+    EXPECT_EQ(a[0].x, 2);
+  }
+}
+/// Pieces of a long file end anywhere in a line.
+TEST_F(TrackFiles, LongFilesAreReadInPieces) {
+  {
+    std::ofstream out(metrics());
+    for (int step = 0; step < 60000; ++step)
+      out << "{\"step\": " << step << ", \"a\": " << step % 977 << ", \""
+          << std::string(static_cast<std::size_t>(step % 61), 'b') << "\": -1.5e-7}\n";
+  }
+  const auto text = test::slurp(metrics());
+  ASSERT_GT(text.size(), 3U << 20);
+  auto a = track::read_curve(metrics(), "a");
+  ASSERT_EQ(a.size(), 60000U);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    ASSERT_TRUE(a[i].x == static_cast<double>(i) && a[i].y == static_cast<double>(i % 977)) << i;
+  open("jsonl", 60000);
+  EXPECT_EQ(test::slurp(metrics()), text);
+  open("jsonl", 999);
+  EXPECT_EQ(test::slurp(metrics()), text.substr(0, text.find("{\"step\": 1000,")));
 }
 /// tests/golden/make_events.py wrote the same events with TensorBoard's own library: all bytes but times are equal.
 TEST_F(TrackFiles, EventsAreTensorBoards) {

@@ -26,7 +26,8 @@ Rows lines(const std::string& path) {
     auto object = nlohmann::ordered_json::parse(line);
     Row row{object.at("step").get<std::int64_t>()};
     for (auto& [name, value] : object.items())
-      if (name != "step") row.values.emplace_back(name, value.is_null() ? std::nan("") : value.get<double>());
+      if (name != "step" && name != "time")
+        row.values.emplace_back(name, value.is_null() ? std::nan("") : value.get<double>());
     rows.push_back(row);
   }
   return rows;

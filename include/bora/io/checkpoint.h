@@ -87,6 +87,10 @@ struct FolderOwner {
 std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves,
                             const Place& place, const std::map<std::string, std::string>& notes = {},
                             std::int64_t keep = 2, std::string* warning = nullptr, const FolderOwner& = {});
+/// The same of a whole checkpoint that exists: its files get second names (hard links), or are copied where the file
+/// system has none.
+std::string link_checkpoint(const Checkpoint&, const std::string& root, const Place& place, std::int64_t keep = 2,
+                            std::string* warning = nullptr, const FolderOwner& = {});
 
 /// The manifest of a checkpoint. Throws CheckpointError if there is none or it is damaged.
 Manifest read_manifest(const std::string& folder);

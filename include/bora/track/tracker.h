@@ -22,9 +22,9 @@ using Values = std::vector<std::pair<std::string, double>>;
 class Tracker {
  public:
   virtual ~Tracker() = default;
-  /// Goes on with the new file if the one that it writes was replaced meanwhile, and begins a removed one anew if its
-  /// folder exists. Adds no number.
-  virtual void follow() {}
+  /// Goes on with the new file if the one that it writes was replaced meanwhile, and begins a removed or renamed one
+  /// anew if its folder exists: then it is true. Adds no number.
+  virtual bool follow() { return false; }
   /// Adds numbers of a step; they are in the file when it returns. A step may have several records. Numbers that are
   /// not finite are marked as such. IoError; nothing of the record stays in the file then.
   virtual void write(std::int64_t step, const Values& values) = 0;

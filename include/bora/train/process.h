@@ -8,7 +8,7 @@ std::int64_t resident_bytes();
 std::int64_t peak_rss();
 
 /// While it lives the first SIGTERM or SIGINT, any SIGHUP unless it is ignored, and SIGXCPU ask for an orderly stop
-/// instead of ending the process.
+/// instead of ending the process, and SIGUSR1 for a checkpoint.
 class StopSignals {
  public:
   StopSignals();
@@ -16,5 +16,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
   static bool requested();
+  /// How often SIGUSR1 has come.
+  static int saves();
 };
 }  // namespace bora

@@ -105,10 +105,13 @@ struct WireSettings {
   void check() const;
 };
 struct CheckpointSettings {
-  std::int64_t every = 0, keep = 2;
+  std::int64_t every = 0;
+  double minutes = 10;
+  std::int64_t keep = 2;
   bool best = false;
   static constexpr std::string_view named = "every";
-  static constexpr config::Meaning meanings[] = {{"every", "steps; 0: only at the end"},
+  static constexpr config::Meaning meanings[] = {{"every", "steps; 0: none by their number"},
+                                                 {"minutes", "since the last one; 0: none by time"},
                                                  {"keep", "newest checkpoints that stay"},
                                                  {"best", "keep that of the lowest validation loss too, in OUT/best"}};
   void check() const;

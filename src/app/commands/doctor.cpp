@@ -58,7 +58,7 @@ std::string launcher_here() {
 
 struct Doctor {
   static constexpr std::string_view name = "doctor", help = "what this machine offers";
-  static constexpr Row row{.place = 90};
+  static constexpr Row row{.place = 90, .prints = true};
   void declare(Flags&) {}
   int run() const {
     auto flags = line_of("/proc/cpuinfo", "flags");

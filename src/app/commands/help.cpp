@@ -9,7 +9,7 @@ namespace bora::app {
 namespace {
 struct Help {
   static constexpr std::string_view name = "help", help = "settings, their defaults and what they mean";
-  static constexpr Row row{.place = 100};
+  static constexpr Row row{.place = 100, .prints = true};
   std::string topic = {};
 
   void declare(Flags& flags) {

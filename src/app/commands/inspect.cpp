@@ -40,7 +40,7 @@ int show_pretrained(const std::string& folder) {
 
 struct Inspect {
   static constexpr std::string_view name = "inspect", help = "what a checkpoint or a folder of Hugging Face's holds";
-  static constexpr Row row{.place = 60};
+  static constexpr Row row{.place = 60, .prints = true};
   std::string path = {};
   bool blocks = false;
 

@@ -8,7 +8,7 @@ namespace bora::app {
 namespace {
 struct Passes {
   static constexpr std::string_view name = "passes", help = "the compiler's passes in their order, with their options";
-  static constexpr Row row{.place = 75};
+  static constexpr Row row{.place = 75, .prints = true};
   bool json = false;
 
   void declare(Flags& flags) {

@@ -32,7 +32,7 @@ std::vector<Gradients> gradients_allowed(const Settings& s, const std::string& a
 struct Plan {
   static constexpr std::string_view name = "plan";
   static constexpr std::string_view help = "what a step will need on each rank of a mesh, and its time, without ranks";
-  static constexpr Row row{.place = 30};
+  static constexpr Row row{.place = 30, .prints = true};
   ConfigWords config = {};
   bool pipeline = true;
   std::int64_t ranks_per_host = 0;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <utility>
 #include "bora/base/error.h"
@@ -69,8 +70,8 @@ class File {
   /// Exactly n bytes from `offset`; false if the file ends before.
   bool read(std::int64_t offset, void* out, std::int64_t n) const;
   std::int64_t size() const;
-  /// Whether no name leads to it any more.
-  bool removed() const;
+  /// Whether this name leads to it.
+  bool has(const std::string& path) const;
   void sync() const;
   void cut(std::int64_t size);  // as far as that is possible
   void drop_pages() const;  // drops its pages in the page cache, which were synced; a hint, which cannot fail
@@ -87,7 +88,12 @@ struct WriteOptions {
 };
 /// Replaces a file atomically: writes a new file beside it, syncs and renames it.
 void write_file(const std::string& path, const std::string& text, WriteOptions = {});
+/// The same of a file that `contents` writes in pieces.
+void write_file(const std::string& path, const std::function<void(File&, const std::string& beside)>& contents);
 void sync_folder(const std::string& path);
+/// Makes a folder and those above it; what was made stays after a crash of the machine. True: it was missing.
+/// std::filesystem::filesystem_error.
+bool make_folders(const std::string& path);
 void rename_folder(const std::string& from, const std::string& to);
 /// Swaps the names of two folders, atomically if the file system can.
 void exchange_folders(const std::string& a, const std::string& b);

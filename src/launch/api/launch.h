@@ -41,7 +41,8 @@ struct Options {
 /// Rank 0's output is passed on unchanged, other ranks' with "[rank r] " before each line (with log_dir only in the
 /// log). Lines on stderr that begin with "bora: " are errors: of all these lines one is shown, the first failed rank's.
 /// SIGTERM and SIGINT are passed on for an orderly stop (in an elastic job as SIGINT: SIGTERM takes single ranks away);
-/// a second one kills the ranks. SIGUSR2 is passed on: ranks print which rank waits for which.
+/// a second one kills the ranks. SIGUSR1 is passed on, by which ranks of `bora train` save and go on, and SIGUSR2, by
+/// which ranks print which rank waits for which.
 /// An elastic job goes on after each loss, with a line that says so, on the hosts that can still be reached, with
 /// as many ranks as fit: processes that leave their generation (src/app/launcher_channel.h) get a rank in the next one,
 /// others are started beside them, and if none is left the job starts again. Hosts that could not be reached, or were

@@ -99,8 +99,10 @@ class LocalRanks final : public Ranks {
   std::vector<Rank> ranks_ = {};
 };
 
-/// SIGCHLD and signals to pass on (SIGTERM, SIGINT, SIGUSR2; SIGHUP unless ignored, as under nohup), as a file to poll.
-/// The destructor restores the mask.
+/// Whether this signal asks for the end of a job; SIGUSR1 asks for a checkpoint, SIGUSR2 what ranks wait for.
+constexpr bool ends_a_job(int signal) { return signal != SIGUSR1 && signal != SIGUSR2; }
+/// SIGCHLD and signals to pass on (SIGTERM, SIGINT, SIGUSR1, SIGUSR2; SIGHUP unless ignored, as under nohup), as a file
+/// to poll. The destructor restores the mask.
 class Signals {
  public:
   Signals();

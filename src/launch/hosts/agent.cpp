@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -105,7 +106,8 @@ void run_job(const std::string& interface_name, Reporter& to) {
     ::poll(files.data(), files.size(), 1000);
     if (liveness.tick()) to.say(Message::alive, {});
     auto asked = signals.take();
-    if (!ranks && !asked.empty()) return;
+    if (!ranks && std::any_of(asked.begin(), asked.end(), ends_a_job)) return;
+    if (!ranks) asked.clear();
     for (int s : asked) {
       bool ended = s == SIGTERM || s == SIGHUP;  // not by the launcher, which sends a message
       if (ended && elastic && !std::exchange(ends, true))

@@ -91,7 +91,7 @@ std::string words_of(int socket, bool peer) {
                                    bool ends) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (int s : {SIGTERM, SIGINT}) ::signal(s, [](int) {});  // for the agent, which has this group
+  for (int s : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2}) ::signal(s, [](int) {});  // for the agent, which has this group
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGCHLD, SIG_DFL);
   ::sigset_t none;
@@ -142,8 +142,8 @@ class Listener {
       for (auto& c : connections_) files.push_back({c.news, POLLIN, 0});
       ::poll(files.data(), files.size(), 500);
       for (int s : signals_.take()) {
-        if (connections_.empty() && s != SIGUSR2) return 130;
-        if (s != SIGUSR2) ends_ = true, until_ = Clock::now() + seconds(kEnding);
+        if (connections_.empty() && ends_a_job(s)) return 130;
+        if (ends_a_job(s)) ends_ = true, until_ = Clock::now() + seconds(kEnding);
         for (auto& c : connections_) ::kill(-c.pid, s == SIGHUP ? SIGTERM : s);
       }
       accept_all();

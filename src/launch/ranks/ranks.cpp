@@ -210,7 +210,7 @@ void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const i
   if (::getppid() != launcher) ::_exit(86);
   // A shell starts background jobs with SIGINT ignored; a rank must react to signals that the launcher passes on.
   for (int s : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ}) ::signal(s, SIG_DFL);
-  ::signal(SIGUSR2, SIG_IGN);  // must not kill a rank that has no handler yet or no flight recorder
+  for (int s : {SIGUSR1, SIGUSR2}) ::signal(s, SIG_IGN);  // must not kill a rank that has no handler, or none yet
   ::sigprocmask(SIG_SETMASK, &signals_of_ranks_, nullptr);
   auto set = [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); };
   set("BORA_RANK", std::to_string(job.first + i));
@@ -315,7 +315,7 @@ Signals::Signals() {
   ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, as a parent may leave it, the system keeps no exit codes
   ::sigset_t set;
   ::sigemptyset(&set);
-  for (int s : {SIGCHLD, SIGTERM, SIGINT, SIGUSR2}) ::sigaddset(&set, s);
+  for (int s : {SIGCHLD, SIGTERM, SIGINT, SIGUSR1, SIGUSR2}) ::sigaddset(&set, s);
   struct ::sigaction hangup {};
   if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) ::sigaddset(&set, SIGHUP);
   ::sigprocmask(SIG_BLOCK, &set, &before_);

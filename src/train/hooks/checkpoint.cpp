@@ -4,6 +4,7 @@
 #include "train/hooks.h"
 #include "bora/io/checkpoint.h"
 #include "bora/io/tree.h"
+#include "bora/train/process.h"
 
 namespace bora::training {
 namespace {
@@ -25,26 +26,33 @@ io::FolderOwner look_after_folder(Run& run) {
 }
 class Checkpoint final : public LoopHook {
  public:
-  void begin(Run& run) override { keep_best(run); }
+  void begin(Run& run) override {
+    run.saved = {.at = Clock::now(), .asked = 0};
+    if (run.is_best && run.settings.checkpoint.best) write_best(run);
+  }
+  void before_step(Run& run) override {
+    auto minutes = run.settings.checkpoint.minutes;
+    bool late = run.mesh.rank() == 0 && minutes > 0 && seconds_since(run.saved.at) >= 60 * minutes;
+    run.asks_for_save = late || StopSignals::saves() != run.saved.asked;
+  }
   void after_step(Run& run, const StepReport& r) override {
-    auto every = run.settings.checkpoint.every;
-    keep_best(run);
-    bool due = every > 0 && r.step % every == 0;
+    auto& s = run.settings.checkpoint;
+    bool due = s.every > 0 && r.step % s.every == 0;
     if ((due || run.wants_save) && !run.last()) write_checkpoint(run);
+    if (run.is_best && s.best) write_best(run);
   }
   void end(Run& run) override {
     if (run.done != run.stored) write_checkpoint(run);
   }
-
- private:
-  static void keep_best(Run& run) {
-    if (run.is_best && run.settings.checkpoint.best) write_best(run);
-  }
 };
+/// Of a step that was saved under another root already, the files get a second name.
 std::string save(Run& run, const io::FolderOwner& owner, const std::string& root, std::int64_t keep,
                  std::string& warning) {
   auto& s = run.settings;
   run.watchdog.at("writing the checkpoint of step " + std::to_string(run.done) + " into " + root);
+  auto asked = StopSignals::saves();  // before the state is read
+  if (run.saved.step == run.done)
+    return io::link_checkpoint({run.done, run.saved.folder}, root, place_of(run.mesh), keep, &warning, owner);
   Arrays keep_alive;
   auto leaves = io::leaves_of(run.model.state(), "", keep_alive);
   auto notes = run.notes();
@@ -52,7 +60,9 @@ std::string save(Run& run, const io::FolderOwner& owner, const std::string& root
   notes["settings"] = s.settings;
   if (!run.base.empty()) notes["base"] = run.base;
   notes["batch"] = std::to_string(s.batch);
-  return io::save_checkpoint(root, run.done, leaves, place_of(run.mesh), notes, keep, &warning, owner);
+  auto folder = io::save_checkpoint(root, run.done, leaves, place_of(run.mesh), notes, keep, &warning, owner);
+  run.saved = {run.done, folder, Clock::now(), asked};
+  return folder;
 }
 }  // namespace
 
@@ -62,6 +72,7 @@ void write_checkpoint(Run& run) {
   std::string warning;
   auto folder = save(run, owner, run.checkpoints(), s.checkpoint.keep, warning);
   run.say("checkpoint: " + folder);
+  if (!run.last()) write_plot(run);  // the end draws it
   run.warn(warning);
   check<IoError>(run.out == s.out, "out: ", s.out, " was moved or removed while this run wrote into it; step ",
                  run.done, " is saved as ", folder, " (--out ", run.out, " continues from there)");

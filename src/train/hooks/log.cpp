@@ -30,9 +30,18 @@ class Log final : public LoopHook {
     run.progress->step(r.step, r.loss, r.tokens_per_second);
   }
   void end(Run& run) override {
-    on_first(run.mesh, "run: plot", [&] { track::write_loss_plot(run.out + "/metrics.jsonl", run.out + "/loss.svg"); });
+    write_plot(run);
   }
 };
 }  // namespace
+void write_plot(Run& run) {
+  on_first(run.mesh, "run: plot", [&] {
+    auto begin = Clock::now();
+    auto& plot = run.plot;
+    if (!run.last() && seconds_since(plot.at) < 100 * plot.seconds) return;
+    track::write_loss_plot(run.out + "/metrics.jsonl", run.out + "/loss.svg");
+    plot = {Clock::now(), seconds_since(begin)};
+  });
+}
 LoopHookPtr log_hook() { return std::make_unique<Log>(); }
 }  // namespace bora::training

@@ -6,7 +6,6 @@ class User final : public LoopHook {
  public:
   void after_step(Run& run, const StepReport& r) override {
     if (run.settings.membership) run.settings.membership->reached(r.step);
-    run.wants_save = false;
     for (auto& hook : run.settings.hooks) hook(r, run);
   }
 };

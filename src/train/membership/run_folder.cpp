@@ -72,9 +72,11 @@ RunFolder::RunFolder(const std::string& path, bool takes_over, const std::string
     check<ConfigError>(attempt < 100, "out: ", path, " is removed or replaced again and again; choose another out");
 }
 bool RunFolder::take(bool over) {
-  std::error_code error;
-  fs::create_directories(path_, error);
-  check<ConfigError>(!error, "out: cannot make the folder ", path_, ": ", error.message());
+  try {
+    make_folders(path_);
+  } catch (const fs::filesystem_error& e) {
+    fail<ConfigError>("out: cannot make the folder ", path_, ": ", e.code().message());
+  }
   bool writable = ::access(path_.c_str(), W_OK | X_OK) == 0;
   if (writable) fd_ = open_retried(path_.c_str(), O_RDONLY | O_DIRECTORY);
   check<ConfigError>(fd_ >= 0, "out: cannot write into ", path_, ": ", std::strerror(errno));
