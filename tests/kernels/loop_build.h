@@ -99,6 +99,7 @@ inline bool is_nan(Dtype d, std::uint64_t v) {
   if (d == f64) return (v & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
   if (d == bf16) return (v & 0x7fff) > 0x7f80;
   if (d == f16) return (v & 0x7fff) > 0x7c00;
+  if (d == f8_e4m3fn) return (v & 0x7f) == 0x7f;
   return false;
 }
 /// Equal bits; NaN equals NaN whatever its payload.
