@@ -15,6 +15,25 @@ std::string bytes_text(std::int64_t n) {
   return text;
 }
 
+std::string wrapped(const std::string& text, std::size_t columns) {
+  std::string r;
+  for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
+    end = std::min(text.find('\n', at), text.size());
+    auto line = text.substr(at, end - at);
+    const std::string indent(std::min(line.find_first_not_of(' '), line.size()) + 4, ' ');
+    while (line.size() > columns) {
+      auto space = line.rfind(' ', columns);
+      if (space == line.npos || space <= indent.size()) space = line.find(' ', columns);  // a word that is longer
+      if (space == line.npos) break;
+      r += line.substr(0, space) + "\n";
+      line = indent + line.substr(space + 1);
+    }
+    r += line;
+    if (end < text.size()) r += '\n';
+  }
+  return r;
+}
+
 namespace {
 bool continues(char c) { return (c & 0xc0) == 0x80; }
 bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }

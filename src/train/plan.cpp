@@ -175,39 +175,48 @@ std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& 
   o << ", mesh " << to_string(mesh) << ", layout " << s.layout << ", policy " << s.policy << ", batch "
     << s.batch << " x " << batch.example.tokens.axis("position").size << " tokens\n";
   bool snapshots = std::any_of(all.begin(), all.end(), [](auto& n) { return n.snapshots > 0; });
-  o << "  rank   rows   parameters    optimizer    gradients  activations    transport     at start"
-    << (snapshots ? "    snapshots" : "") << "    peak (predicted)\n";
-  auto line = [&](const std::string& rank, const RankNeeds& n) {
-    o << std::setw(6) << rank << std::setw(7) << n.rows;
-    for (auto x : {n.parameters, n.optimizer, n.gradients, n.activations, n.transport, n.start})
-      o << std::setw(13) << bytes_text(x);
-    if (snapshots) o << std::setw(13) << bytes_text(n.snapshots);
-    o << std::setw(13) << bytes_text(n.peak());
+  std::int64_t stored = 0;
+  for (auto& slot : tree::slots(model.state()))
+    if (slot.leaf.defined()) stored += static_cast<std::int64_t>(slot.leaf.get().type().nbytes());
+  o << "  a checkpoint: " << bytes_text(stored) << " on disk, " << std::setprecision(3)
+    << static_cast<double>(stored) / 100e6 << " s at 100 MB/s\n"
+    << "  bytes of a rank (K, M, G: 1024), with the peak as it is predicted:\n"
+    << "  rank     rows  params   optim   grads  activ. transp.   start" << (snapshots ? "   snaps" : "")
+    << "    peak\n";
+  auto line = [&](std::size_t rank, std::int64_t alike, const RankNeeds& n) {
+    o << std::setw(6) << rank << std::setw(5) << (alike > 1 ? "x" + std::to_string(alike) : "") << std::setw(5)
+      << n.rows;
+    auto put = [&](std::int64_t x) {
+      auto text = bytes_text(x);
+      if (auto at = text.find(" "); text.ends_with("iB")) text = text.substr(0, at) + text[at + 1];
+      else text.erase(at);
+      o << std::setw(8) << text;
+    };
+    for (auto x : {n.parameters, n.optimizer, n.gradients, n.activations, n.transport, n.start}) put(x);
+    if (snapshots) put(n.snapshots);
+    put(n.peak());
+    o << '\n';
   };
-  constexpr std::size_t one_by_one = 64;
+  constexpr std::size_t one_by_one = 8;
   std::vector<std::pair<std::size_t, std::int64_t>> alike;  // the first rank of them, how many
   for (std::size_t r = 0; r < all.size(); ++r) {
     auto same = std::find_if(alike.begin(), alike.end(), [&](auto& a) { return all[a.first] == all[r]; });
     if (all.size() <= one_by_one || same == alike.end()) alike.emplace_back(r, 1);
     else ++same->second;
   }
-  for (auto& [r, n] : alike) {
-    line(std::to_string(r), all[r]);
-    if (n > 1) o << "   and " << n - 1 << " ranks like it";
-    o << '\n';
-  }
+  for (auto& [r, n] : alike) line(r, n, all[r]);
   if (!info.arena.empty()) o << "  temporaries of rank 0 where they are most:" << arena_text(info.arena) << '\n';
   o << "  a step of rank 0: " << std::setprecision(4) << info.flops / 1e9 << " GFLOP in " << info.kernels
     << " kernels (" << info.fused << " fused)";
   std::size_t collectives = 0, bytes = 0;
   for (auto& c : info.collective_uses) collectives += c.times, bytes += c.times * c.bytes;
-  if (collectives == 0) return o.str() + ", no collectives\n";
+  if (collectives == 0) return wrapped(o.str() + ", no collectives\n");
   o << ", " << collectives << " collectives with " << bytes_text(static_cast<std::int64_t>(bytes));
   if (info.overlap_bytes)
     o << "; " << bytes_text(static_cast<std::int64_t>(info.overlap_bytes)) << " for those beside other layers";
   o << '\n';
   for (auto& c : info.collective_uses)
     o << "    " << c.times << " x " << c.what << "  " << bytes_text(static_cast<std::int64_t>(c.bytes)) << '\n';
-  return o.str();
+  return wrapped(o.str());
 }
 }  // namespace bora

@@ -8,6 +8,12 @@ namespace {
 std::string xs(std::size_t n) { return std::string(n, 'x'); }
 }  // namespace
 
+TEST(Text, LongLinesAreBrokenAtBlanks) {
+  EXPECT_EQ(wrapped("short\n  a bb ccc dddd\n\nxxxxxxxxxxxxx yy\n", 10),
+            "short\n  a bb ccc\n      dddd\n\nxxxxxxxxxxxxx\n    yy\n");
+  EXPECT_EQ(wrapped(""), "");
+  EXPECT_EQ(wrapped("no end"), "no end");
+}
 TEST(ParseAs, WholeTextsOnly) {
   for (auto text : {"true", "yes", "on", "1"}) EXPECT_EQ(parse_as<bool>(text), true);
   for (auto text : {"false", "no", "off", "0"}) EXPECT_EQ(parse_as<bool>(text), false);

@@ -10,6 +10,8 @@
 namespace bora {
 /// "812 B", "1.5 KiB", "9216.0 MiB" (MiB up to 10240), "12.3 GiB".
 std::string bytes_text(std::int64_t n);
+/// Lines that are longer are broken at blanks, and go on 4 columns further to the right.
+std::string wrapped(const std::string& text, std::size_t columns = 80);
 /// A message as one line. Control characters and bytes that are not UTF-8 become \n or \x1b; the middle of a word or
 /// quoted value of more than 200 characters, and of a message of more than 2000, becomes "...".
 std::string one_line(std::string_view message);

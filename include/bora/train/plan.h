@@ -30,8 +30,8 @@ using ProcessBytes = std::function<std::int64_t()>;
 ProcessBytes process_bytes(std::int64_t at_start);
 /// Needs of a step on this rank. The mesh may be abstract: then nothing is computed.
 RankPlan plan_rank(Trainable&, const Batch&, const LoopSettings&, const Mesh&, const ProcessBytes&);
-/// Needs of a step as a text: those of `all` ranks in a table, by rank, and the work of rank 0. Above 64 ranks, equal
-/// ones share a line.
+/// Needs of a step as a text of 80 columns: those of `all` ranks in a table, by rank, and the work of rank 0. Above 8
+/// ranks, equal ones share a line.
 std::string plan_text(Trainable&, const Batch&, const LoopSettings&, const MeshShape&,
                       const std::vector<RankNeeds>& all, const RankPlan& of_rank_0);
 
