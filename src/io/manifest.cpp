@@ -1,14 +1,13 @@
 // The manifest file: magic, version, CRC-32C and size of the body, then the body as a portable cereal archive.
 #include "manifest.h"
-#include <cereal/archives/portable_binary.hpp>
 #include <cereal/types/map.hpp>
 #include <cereal/types/string.hpp>
 #include <cereal/types/vector.hpp>
 #include <algorithm>
 #include <cstring>
-#include <sstream>
 #include "base/api/crc32c.h"
 #include "base/api/file.h"
+#include "bora/io/cereal.h"
 
 namespace bora {
 template <class A> void serialize(A& archive, BlockRange& b) { archive(b.begin, b.end); }
@@ -29,6 +28,16 @@ template <class A> void load(A& archive, StoredLeaf& l) {
 }
 template <class A> void serialize(A& archive, Manifest& m) { archive(m.mesh, m.notes, m.leaves); }
 
+/// A name that is there twice would lose one of its values without a word.
+template <class K, class V> void load(BoundedArchive& a, std::map<K, V>& x) {
+  for (auto n = a.length(); n > 0; --n) {
+    std::pair<K, V> entry;
+    a(entry.first, entry.second);
+    check<CheckpointError>(!x.contains(entry.first), "it has the note '", entry.first, "' twice");
+    x.insert(std::move(entry));
+  }
+}
+
 namespace {
 constexpr char magic[8] = {'b', 'o', 'r', 'a', 'c', 'k', 'p', '1'};
 constexpr std::uint64_t kMostManifestBytes = std::uint64_t{1} << 30;  // millions of blocks
@@ -38,58 +47,9 @@ struct Header {
   std::uint64_t bytes = 0;
 };
 
-/// Reads cereal's portable format from untrusted bytes: a length must fit the remaining bytes before memory is taken.
-class Bounded : public cereal::InputArchive<Bounded, cereal::AllowEmptyClassElision> {
- public:
-  explicit Bounded(std::string_view bytes) : InputArchive(this), bytes_(bytes) {
-    char order = 0;
-    read(&order, 1);
-    check<CheckpointError>(order == 1, "its numbers are not little-endian");
-  }
-  void read(void* to, std::size_t n) {
-    check<CheckpointError>(n <= bytes_.size(), "it ends in the middle of a value");
-    if (n > 0) std::memcpy(to, bytes_.data(), n);
-    bytes_.remove_prefix(n);
-  }
-  std::uint64_t length() {
-    std::uint64_t n = 0;
-    read(&n, sizeof n);
-    check<CheckpointError>(n <= bytes_.size(), "it lists ", n, " things in ", bytes_.size(), " bytes");
-    return n;
-  }
-  void end() const { check<CheckpointError>(bytes_.empty(), bytes_.size(), " bytes are left over at its end"); }
-
- private:
-  std::string_view bytes_;
-};
-template <class T> requires std::is_arithmetic_v<T> void load(Bounded& a, T& x) { a.read(&x, sizeof x); }
-template <class T> void load(Bounded& a, cereal::BinaryData<T>& x) { a.read(x.data, static_cast<std::size_t>(x.size)); }
-template <class T> void load(Bounded& a, cereal::SizeTag<T>& x) { x.size = a.length(); }
-template <class T> void load(Bounded& a, cereal::NameValuePair<T>& x) { a(x.value); }
-
-/// A name that is there twice would lose one of its values without a word.
-template <class K, class V> void load(Bounded& a, std::map<K, V>& x) {
-  for (auto n = a.length(); n > 0; --n) {
-    std::pair<K, V> entry;
-    a(entry.first, entry.second);
-    check<CheckpointError>(!x.contains(entry.first), "it has the note '", entry.first, "' twice");
-    x.insert(std::move(entry));
-  }
-}
-
-template <class T> std::string archive_of(const T& x) {
-  std::ostringstream out;
-  {
-    cereal::PortableBinaryOutputArchive archive(out);
-    archive(x);
-  }
-  return out.str();
-}
 template <class T> T from_archive(std::string_view bytes) {
-  Bounded archive(bytes);
   T x;
-  archive(x);
-  archive.end();
+  read_archive(x, bytes);
   return x;
 }
 }  // namespace

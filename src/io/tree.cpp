@@ -1,8 +1,11 @@
 // Trees as checkpoints: leaves as this rank's blocks, and back.
 #include "bora/io/tree.h"
 #include <filesystem>
+#include <sstream>
+#include <utility>
 #include "bora/array/communicator.h"
 #include "io/api/parts.h"
+#include "io/api/statics.h"
 #include "new_leaf.h"
 #include "shard/api/agree.h"
 
@@ -79,7 +82,47 @@ void restore_leaves(tree::Node t, const std::string& folder, const Place& place,
   replace_leaves(t, below, [&](auto& leaves) { restore_checkpoint(folder, leaves, place, below); });
 }
 
-void save_leaves(tree::Node t, const std::string& folder) {
+namespace {
+/// The archive of this tree's static values. ShardError: the ranks have different ones.
+std::string agreed_statics(const std::vector<tree::ValueSlot>& slots, const Place& place) {
+  auto all = agree(place, "save_tree: static values", [&] { return pack_statics(tree::write_values(slots)); });
+  for (std::size_t r = 1; r < all.size(); ++r) {
+    if (all[r] == all[0]) continue;
+    auto first = unpack_statics(all[0]), other = unpack_statics(all[r]);
+    std::size_t i = 0;
+    while (i < first.parts.size() && i < other.parts.size() && first.names[i] == other.names[i] &&
+           first.parts[i] == other.parts[i])
+      ++i;
+    auto of = [&](const tree::Value& v) {
+      std::ostringstream text;
+      if (i < v.parts.size()) text << v.names[i] << " = " << v.parts[i];
+      else text << "no more";
+      return text.str();
+    };
+    fail<ShardError>("save_tree: the ranks' static values differ: rank 0 has ", of(first), ", rank ", r, " has ",
+                     of(other), "; a tree has the same ones on every rank, and Arrays for what differs");
+  }
+  return all[0];
+}
+void load_statics(const std::string& folder, const std::string& below, std::vector<tree::ValueSlot> slots) {
+  auto stored = statics_of(folder, read_manifest(folder));
+  if (!stored) return;
+  for (auto& slot : slots) slot.path = joined(below, slot.path);
+  if (!below.empty()) {
+    auto all = std::exchange(*stored, {tree::Value::Kind::fields});
+    for (std::size_t i = 0; i < all.names.size(); ++i) {
+      if (all.names[i] != below && !all.names[i].starts_with(below + ".")) continue;
+      stored->names.push_back(std::move(all.names[i]));
+      stored->parts.push_back(std::move(all.parts[i]));
+    }
+  }
+  try {
+    tree::read_values(slots, *stored);
+  } catch (const CheckpointError& e) { fail<CheckpointError>("checkpoint ", folder, ": ", e.text()); }
+}
+}  // namespace
+
+void save_tree(tree::Node t, const std::vector<tree::ValueSlot>* statics, const std::string& folder) {
   auto place = place_here();
   on_first<ConfigError>(place, "save_tree: look at the folder", [&] {
     std::error_code error;
@@ -95,10 +138,13 @@ void save_leaves(tree::Node t, const std::string& folder) {
   });
   Arrays keep;
   auto leaves = leaves_of(t, "", keep);
-  save_checkpoint(folder, 0, leaves, place);
+  std::map<std::string, std::string> notes;
+  if (statics) notes.emplace(kStatics, agreed_statics(*statics, place));
+  save_checkpoint(folder, 0, leaves, place, notes);
 }
 
-void load_leaves(tree::Node t, const std::string& folder, const std::string& below) {
+void load_tree(tree::Node t, const std::vector<tree::ValueSlot>* statics, const std::string& folder,
+               const std::string& below) {
   auto place = place_here();
   // On one rank: file systems may show ranks different states.
   auto found = on_first<CheckpointError>(place, "load_tree: find the checkpoint", [&] {
@@ -106,6 +152,8 @@ void load_leaves(tree::Node t, const std::string& folder, const std::string& bel
       if (auto newest = newest_checkpoint(root)) return newest->folder;
     return std::string();
   });
-  restore_leaves(t, found.empty() ? folder : found, place, below);
+  if (found.empty()) found = folder;
+  if (statics) agree<CheckpointError>(place, "load_tree: static values", [&] { load_statics(found, below, *statics); });
+  restore_leaves(t, found, place, below);
 }
 }  // namespace bora::io

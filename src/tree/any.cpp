@@ -1,31 +1,25 @@
-#include "bora/tree/any.h"
-#include <cxxabi.h>
-#include <cstdlib>
+#include "bora/tree/any_base.h"
 #include <ostream>
 #include <typeindex>
+#include "type_name.h"
 
 namespace bora::tree {
-namespace {
-std::string name_of(const std::type_info& type) {
-  if (type == typeid(void)) return "nothing";
-  int status = 0;
-  std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free);
-  return text ? text.get() : type.name();
-}
-}  // namespace
-
 void Any::walk(Visitor& v, const Name& name) {
   v.statics(name, {&type(),
                    [](const void* type, Key& k) {
                      k.add_value(std::type_index(*static_cast<const std::type_info*>(type)));
                    },
                    [](const void* type, std::ostream& o) {
-                     o << name_of(*static_cast<const std::type_info*>(type));
+                     o << type_name(*static_cast<const std::type_info*>(type));
                    }});
   if (held_) held_->walk(v, name);
 }
+void Any::walk_values(ValueVisitor& v, const Name& name) {
+  check<ValueError>(!held_ || held_->walk_values(v, name), "tree::Any: the library made it, and keeps no static values "
+                    "of it; save what it holds, get<T>(), or leave them out with {.statics = ignore}");
+}
 void Any::wrong_type(const std::type_info& wanted) const {
-  fail<ValueError>("tree::Any: it holds ", name_of(type()), ", not ", name_of(wanted));
+  fail<ValueError>("tree::Any: it holds ", type_name(type()), ", not ", type_name(wanted));
 }
 template <> void walk<Any>(void* p, Visitor& v, const Name& name) { static_cast<Any*>(p)->walk(v, name); }
 }  // namespace bora::tree

@@ -2,6 +2,7 @@
 #include "bora/tree/tree.h"
 #include <cstring>
 #include <sstream>
+#include "path.h"
 
 namespace bora::tree {
 void Key::add_text(std::string_view s) {
@@ -40,35 +41,16 @@ void walk_fields(const FieldRef* fields, std::size_t n, Visitor& v, const Name& 
 }  // namespace detail
 
 namespace {
-/// Tracks the path of the walk.
+/// A visitor that knows where it is.
 class Located : public Visitor {
  public:
-  void enter(const Name& n) final {
-    marks_.push_back(path_.size());
-    push(n);
-  }
-  void leave() final {
-    path_.resize(marks_.back());
-    marks_.pop_back();
-  }
+  void enter(const Name& n) final { path_.enter(n); }
+  void leave() final { path_.leave(); }
  protected:
-  std::string at(const Name& n) {
-    auto mark = path_.size();
-    push(n);
-    auto r = path_;
-    path_.resize(mark);
-    return r;
-  }
-  const std::string& here() const { return path_; }
+  std::string at(const Name& n) const { return path_.at(n); }
+  const std::string& here() const { return path_.text(); }
  private:
-  void push(const Name& n) {
-    if (n.kind == Name::Kind::none) return;
-    if (!path_.empty()) path_ += '.';
-    if (n.kind == Name::Kind::index) path_ += std::to_string(n.index);
-    else path_ += n.text;
-  }
-  std::string path_;
-  std::vector<std::size_t> marks_;
+  Path path_;
 };
 template <class F> struct EachLeaf final : Visitor {
   explicit EachLeaf(F g) : f(std::move(g)) {}

@@ -62,7 +62,7 @@ TEST_F(TreeFiles, OneLineThereAndOneBack) {
   save_tree(at, model);
   auto back = load_tree(at, make(2));
   expect_same(back, model);
-  EXPECT_EQ(back.scale, 2.F);  // statics are those of the tree that was given
+  EXPECT_EQ(back.scale, 1.F);
   save_tree(at, make(3));      // replaces it
   expect_same(load_tree(at, model), make(3));
   auto shapes = eval_shape(

@@ -30,7 +30,7 @@
 #include "bora/nn/pipeline.h"
 #include "bora/ops/creation.h"
 #include "bora/train/example.h"
-#include "bora/tree/any.h"
+#include "bora/tree/any_base.h"
 #include "bora/named/elementwise.h"
 #include "bora/named/operations.h"
 #include "bora/named/random.h"
@@ -113,24 +113,24 @@ template <class M> AnyModel any_model(const typename M::Config& config, std::int
       .checkpoint = config.checkpoint,
       .encoder_decoder = EncoderDecoder<M>,
       .has_extra_loss = adds_loss<M>(config),
-      .init = [=](const Array& key) { return Any(M::init(config, vocabulary, key)); },
+      .init = [=](const Array& key) { return Any(M::init(config, vocabulary, key), tree::unsaved); },
       .hidden = hidden,
       .loss = loss,
       .head = [](const Any& m) { return m.get<M>().head(); },
       .cache = [=](const Any& m, const std::optional<NamedArray>& inputs) {
-        return Any(cache(m.get<M>(), config.positions, inputs));
+        return Any(cache(m.get<M>(), config.positions, inputs), tree::unsaved);
       },
       .decode =
           [](const Any& m, const NamedArray& tokens, const Any& before) {
             auto [x, grown] = m.get<M>().decode(tokens, before.get<CacheOf>());
-            return std::pair{x, Any(grown)};
+            return std::pair{x, Any(grown, tree::unsaved)};
           },
       .each_linear = [](Any& m, const VisitLinear& f) { nn::each_linear(m.get<M>(), f); }};
   if constexpr (HasExtraLoss<M>) {
     using Report = std::remove_cvref_t<decltype(std::declval<M>().hidden_and_report({}, {}, {}).second)>;
     r.hidden_and_report = [](const Any& m, const Example& e, const Key& key, const nn::PipelineOptions& how) {
       auto [x, report] = m.get<M>().hidden_and_report(e, key, how);
-      return std::pair{x, Any(report)};
+      return std::pair{x, Any(report, tree::unsaved)};
     };
     r.extra_loss = [=](const Any& report) { return config.extra_loss(report.get<Report>()); };
   }

@@ -25,10 +25,12 @@ template <class M> Task<M> task(const typename M::Config& config, const ModelOpt
   auto any = task(std::make_shared<AnyModel>(any_model<M>(config, options.vocabulary)), options);
   Task<M> t{.init = [f = any.init](const Array& key) { return f(key).template get<M>(); },
             .loss = [f = any.loss](const M& m, const training::Example& e,
-                                   const std::optional<Array>& key) { return f(tree::Any(m), e, key); },
+                                   const std::optional<Array>& key) { return f(tree::Any(m, tree::unsaved), e, key); },
             .weights = any.weights};
   if (any.evaluation)
-    t.evaluation = [f = any.evaluation](const M& m, const training::Example& e) { return f(tree::Any(m), e); };
+    t.evaluation = [f = any.evaluation](const M& m, const training::Example& e) {
+      return f(tree::Any(m, tree::unsaved), e);
+    };
   return t;
 }
 }  // namespace bora::models

@@ -3,14 +3,14 @@
 #include "bora/train/batch.h"
 #include "bora/train/step.h"
 #include "bora/train/trainable.h"
-#include "bora/tree/any.h"
+#include "bora/tree/any_base.h"
 
 namespace bora {
 namespace training {
 /// The same task for a model whose type is known at run time only; it holds a Params.
 template <class Params> Task<tree::Any> erased(Task<Params> task) {
   Task<tree::Any> t{
-      .init = [f = std::move(task.init)](const Array& key) { return tree::Any(f(key)); },
+      .init = [f = std::move(task.init)](const Array& key) { return tree::Any(f(key), tree::unsaved); },
       .loss = [f = std::move(task.loss)](const tree::Any& p, const Example& e, const std::optional<Array>& key) {
         return f(p.get<Params>(), e, key);
       },

@@ -56,6 +56,9 @@ template <> struct Leaf<Array> {
   static const Array& array(const Array& a) { return a; }
   static Array rebuild(const Array&, Array a) { return a; }
 };
+/// Bytes of a static value whose parts cannot be seen: write(const T&), read(T&, const std::string&). See io/cereal.h.
+template <class T> struct StaticBytes;
+template <class T> concept KeptAsBytes = requires { sizeof(StaticBytes<T>); };
 template <class T> concept IsLeaf = requires(const T& x) {
   { Leaf<T>::array(x) } -> std::convertible_to<const Array&>;
 };

@@ -53,6 +53,8 @@ class Visitor {
   virtual void sized(std::size_t) {}  // length of a vector or map; 0 or 1 for an optional
 };
 using Walk = void (*)(void*, Visitor&, const Name&);
+class ValueVisitor;  // value.h
+using ValueWalk = void (*)(void*, ValueVisitor&, const Name&);
 /// A type-erased tree. On a const tree only visitors that read may be used.
 struct Node {
   void* at;

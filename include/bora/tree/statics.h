@@ -27,6 +27,7 @@ template <class T> void add_static(Key& k, const T& x) {
     k.add(x.size());
     for (const auto& e : x) add_static(k, static_cast<const std::remove_cvref_t<decltype(e)>&>(e));
   } else if constexpr (requires { std::hash<T>{}(x); } && !std::is_aggregate_v<T>) k.add_value(x);
+  else if constexpr (KeptAsBytes<T>) k.add_text(StaticBytes<T>::write(x));
   else fields::for_each(x, [&](std::string_view, const auto& m) { add_static(k, m); });
 }
 template <class T> void print_static(std::ostream& o, const T& x) {

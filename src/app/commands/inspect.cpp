@@ -1,11 +1,13 @@
-// The leaves and blocks that a checkpoint holds.
+// The leaves, blocks and static values that a checkpoint holds.
 #include <cstdio>
 #include <filesystem>
+#include <sstream>
 #include "app/commands.h"
 #include "bora/base/text.h"
 #include "bora/io/safetensors.h"
 #include "bora/job/trained_run.h"
 #include "bora/models/pretrained.h"
+#include "io/api/statics.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -70,6 +72,12 @@ struct Inspect {
         std::printf("    [%s]  rank-%lld  %lld bytes from %lld\n", box.c_str(), static_cast<long long>(b.file),
                     static_cast<long long>(b.bytes), static_cast<long long>(b.offset));
       }
+    }
+    auto statics = io::statics_of(folder, m).value_or(tree::Value());
+    for (std::size_t i = 0; i < statics.parts.size(); ++i) {
+      std::ostringstream text;
+      text << statics.parts[i];
+      std::printf("%-48s = %s\n", one_line(statics.names[i]).c_str(), text.str().c_str());
     }
     auto step = m.notes.count("step") ? m.notes.at("step") : "?";
     std::printf("step %s, written on mesh %s: %zu leaves, %lld parameters, %lld bytes\n", step.c_str(), m.mesh.c_str(),
