@@ -3,8 +3,8 @@
 //
 // Headers of their own are SciPy's modules other than special, stats, linalg and fft, because a namespace `integrate`
 // or `signal` would meet the functions of programs that say `using namespace bora` (docs/scipy.md lists them);
-// settings, text, data, trackers, models and training (tools/api_index marks them); <bora/xtensor.h> and
-// <bora/eigen.h>.
+// settings, text, data, trackers, models and training (tools/api_index marks them); <bora/xtensor.h>, <bora/eigen.h>
+// and <bora/io/cereal.h>.
 #pragma once
 #include "bora/array/array.h"
 #include "bora/base/denormals.h"

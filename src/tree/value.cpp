@@ -34,7 +34,7 @@ std::string shown(const Value& v) {
   auto text = o.str();
   return text.size() > 80 ? text.substr(0, 77) + "..." : text;
 }
-std::string named(const std::string& path) { return path.empty() ? "the static value" : "the static '" + path + "'"; }
+std::string static_at(const std::string& path) { return path.empty() ? "the static value" : "the static '" + path + "'"; }
 [[noreturn]] void other_fields(const std::string& path, const std::string& missing, const std::string& more) {
   auto where = path.empty() ? std::string() : " in '" + path + "'";
   fail<CheckpointError>("other statics", where, " than wanted: ", missing.empty() ? "" : "it has no " + missing,
@@ -81,10 +81,10 @@ std::string below(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : path + "." + std::string(name);
 }
 void wrong_value(const Value& v, const std::string& path, std::string_view wanted) {
-  fail<CheckpointError>(named(path), " is ", kind_of(v), " there: ", shown(v), "; this tree wants ", wanted);
+  fail<CheckpointError>(static_at(path), " is ", kind_of(v), " there: ", shown(v), "; this tree wants ", wanted);
 }
 void not_read(const std::string& path, const std::exception& why) {
-  fail<CheckpointError>(named(path), " cannot be read: ", why.what());
+  fail<CheckpointError>(static_at(path), " cannot be read: ", why.what());
 }
 void not_stored(const std::type_info& type) {
   fail<ValueError>("a value of type ", type_name(type), " cannot be written: give the type cereal's serialize and "
@@ -135,57 +135,56 @@ std::vector<const Value*> fields_of(const Value& v, const std::string& path,
   if (!missing.empty() || !more.empty()) other_fields(path, missing, more);
   return found;
 }
-}  // namespace detail
 
-template <detail::Plain T> Value Stored<T>::write(const T& x) {
+template <class T> Value PlainRow<T>::write(const T& x) {
   if constexpr (std::is_same_v<T, bool>) return {Kind::boolean, x};
-  else if constexpr (std::is_same_v<T, std::string>) return detail::text(Kind::text, x);
-  else if constexpr (std::is_same_v<T, Dtype>) return detail::text(Kind::text, std::string(dtype_name(x)));
-  else if constexpr (std::is_same_v<T, AxisName>) return detail::text(Kind::text, x.str());
+  else if constexpr (std::is_same_v<T, std::string>) return text(Kind::text, x);
+  else if constexpr (std::is_same_v<T, Dtype>) return text(Kind::text, std::string(dtype_name(x)));
+  else if constexpr (std::is_same_v<T, AxisName>) return text(Kind::text, x.str());
   else if constexpr (std::is_same_v<T, Scalar>)
-    return detail::parts(Kind::fields,
-                         {detail::integer(static_cast<std::int64_t>(x.kind)), detail::integer(x.integer),
-                          detail::number(x.value), detail::number(x.imaginary)},
-                         {"kind", "integer", "value", "imaginary"});
+    return parts(Kind::fields,
+                 {integer(static_cast<std::int64_t>(x.kind)), integer(x.integer), number(x.value), number(x.imaginary)},
+                 {"kind", "integer", "value", "imaginary"});
   else {  // long double: its digits, of which f64 has fewer
     char digits[48];
     std::snprintf(digits, sizeof digits, "%La", x);
-    return detail::text(Kind::text, digits);
+    return text(Kind::text, digits);
   }
 }
-template <detail::Plain T> void Stored<T>::read(T& x, const Value& v, const std::string& path) {
+template <class T> void PlainRow<T>::read(T& x, const Value& v, const std::string& path) {
   if constexpr (std::is_same_v<T, bool>) {
-    if (v.kind != Kind::boolean) detail::wrong_value(v, path, "a boolean");
+    if (v.kind != Kind::boolean) wrong_value(v, path, "a boolean");
     x = v.bits != 0;
-  } else if constexpr (std::is_same_v<T, std::string>) x = detail::text_of(v, path);
+  } else if constexpr (std::is_same_v<T, std::string>) x = text_of(v, path);
   else if constexpr (std::is_same_v<T, Dtype>) {
-    auto& name = detail::text_of(v, path);
+    auto& name = text_of(v, path);
     for (std::size_t i = 0; i < kDtypes; ++i)
       if (dtype_name(static_cast<Dtype>(i)) == name) return void(x = static_cast<Dtype>(i));
-    detail::wrong_value(v, path, "the name of a dtype");
-  } else if constexpr (std::is_same_v<T, AxisName>) x = AxisName(detail::text_of(v, path));
+    wrong_value(v, path, "the name of a dtype");
+  } else if constexpr (std::is_same_v<T, AxisName>) x = AxisName(text_of(v, path));
   else if constexpr (std::is_same_v<T, Scalar>) {
-    auto part = detail::fields_of(v, path, {"kind", "integer", "value", "imaginary"});
-    auto kind = detail::integer_of(*part[0], path, 0, static_cast<std::uint64_t>(Scalar::Kind::complex));
+    auto part = fields_of(v, path, {"kind", "integer", "value", "imaginary"});
+    auto kind = integer_of(*part[0], path, 0, static_cast<std::uint64_t>(Scalar::Kind::complex));
     x.kind = static_cast<Scalar::Kind>(kind);
     constexpr auto least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
-    x.integer = static_cast<std::int64_t>(detail::integer_of(*part[1], path, least, static_cast<std::uint64_t>(most)));
-    x.value = detail::number_of(*part[2], path);
-    x.imaginary = detail::number_of(*part[3], path);
+    x.integer = static_cast<std::int64_t>(integer_of(*part[1], path, least, static_cast<std::uint64_t>(most)));
+    x.value = number_of(*part[2], path);
+    x.imaginary = number_of(*part[3], path);
   } else {
-    auto& digits = detail::text_of(v, path);
+    auto& digits = text_of(v, path);
     char* end = nullptr;
     auto y = std::strtold(digits.c_str(), &end);
-    if (digits.empty() || end != digits.c_str() + digits.size()) detail::wrong_value(v, path, "a long double");
+    if (digits.empty() || end != digits.c_str() + digits.size()) wrong_value(v, path, "a long double");
     x = y;
   }
 }
-template struct Stored<bool>;
-template struct Stored<std::string>;
-template struct Stored<long double>;
-template struct Stored<Dtype>;
-template struct Stored<AxisName>;
-template struct Stored<Scalar>;
+template struct PlainRow<bool>;
+template struct PlainRow<std::string>;
+template struct PlainRow<long double>;
+template struct PlainRow<Dtype>;
+template struct PlainRow<AxisName>;
+template struct PlainRow<Scalar>;
+}  // namespace detail
 
 std::vector<ValueSlot> value_slots(void* at, ValueWalk walk) {
   struct Collect final : ValueVisitor {
@@ -206,7 +205,7 @@ Value write_values(const std::vector<ValueSlot>& slots) {
                       "': rename a field, or a map's key with a dot");
     try {
       all.parts.push_back(s.value.write(s.value.at));
-    } catch (const ValueError& e) { fail<ValueError>(named(s.path), ": ", e.text()); }
+    } catch (const ValueError& e) { fail<ValueError>(static_at(s.path), ": ", e.text()); }
     all.names.push_back(s.path);
   }
   return all;

@@ -63,11 +63,12 @@ std::string below(const std::string& path, std::string_view name);
 inline std::string below(const std::string& path, std::size_t i) { return below(path, std::to_string(i)); }
 template <class T, class... Of> concept OneOf = (std::is_same_v<T, Of> || ...);
 template <class T> concept Plain = OneOf<T, bool, std::string, long double, Dtype, AxisName, Scalar>;
-}  // namespace detail
-/// How values of a type become Values and are read back: write(x), read(x, value, path).
-template <class T> struct Stored;
-template <detail::Plain T> struct Stored<T> {  // in src/tree/value.cpp
+template <class T> struct PlainRow {  // in src/tree/value.cpp
   static Value write(const T&);
   static void read(T&, const Value&, const std::string& path);
 };
+}  // namespace detail
+/// How values of a type become Values and are read back: write(x), read(x, value, path).
+template <class T> struct Stored;
+template <detail::Plain T> struct Stored<T> : detail::PlainRow<T> {};
 }  // namespace bora::tree
