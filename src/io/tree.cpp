@@ -122,7 +122,7 @@ void load_statics(const std::string& folder, const std::string& below, std::vect
 }
 }  // namespace
 
-void save_tree(tree::Node t, const std::vector<tree::ValueSlot>* statics, const std::string& folder) {
+void save_tree(tree::Node t, const StaticSlots& statics, const std::string& folder) {
   auto place = place_here();
   on_first<ConfigError>(place, "save_tree: look at the folder", [&] {
     std::error_code error;
@@ -143,8 +143,7 @@ void save_tree(tree::Node t, const std::vector<tree::ValueSlot>* statics, const 
   save_checkpoint(folder, 0, leaves, place, notes);
 }
 
-void load_tree(tree::Node t, const std::vector<tree::ValueSlot>* statics, const std::string& folder,
-               const std::string& below) {
+void load_tree(tree::Node t, const StaticSlots& statics, const std::string& folder, const std::string& below) {
   auto place = place_here();
   // On one rank: file systems may show ranks different states.
   auto found = on_first<CheckpointError>(place, "load_tree: find the checkpoint", [&] {

@@ -34,7 +34,9 @@ std::string shown(const Value& v) {
   auto text = o.str();
   return text.size() > 80 ? text.substr(0, 77) + "..." : text;
 }
-std::string static_at(const std::string& path) { return path.empty() ? "the static value" : "the static '" + path + "'"; }
+std::string static_at(const std::string& path) {
+  return path.empty() ? "the static value" : "the static '" + path + "'";
+}
 [[noreturn]] void other_fields(const std::string& path, const std::string& missing, const std::string& more) {
   auto where = path.empty() ? std::string() : " in '" + path + "'";
   fail<CheckpointError>("other statics", where, " than wanted: ", missing.empty() ? "" : "it has no " + missing,

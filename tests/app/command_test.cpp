@@ -1,6 +1,7 @@
 // The command from outside: exit codes, lines and files that scripts read, with processes and sockets.
 #include <csignal>
 #include "command.h"
+#include "support/golden.h"
 
 namespace fs = std::filesystem;
 namespace command_test {
@@ -87,6 +88,18 @@ TEST_F(CommandTest, TrainsWithoutAConfigurationFileAndInspectTakesTheRun) {
   }
   ASSERT_EQ(run("train data=" + folder + "/text out=" + out + " steps=0").code, 0);
   is_bad_input("inspect " + out, out + " has no checkpoint yet");
+}
+TEST_F(CommandTest, InspectShowsTheStaticValuesOfATree) {
+  auto r = run("inspect " + test::golden_path("saved_tree"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  auto shows = [&](const std::string& path, const std::string& value) {
+    auto line = path + std::string(path.size() < 48 ? 48 - path.size() : 0, ' ') + " = " + value + "\n";
+    EXPECT_NE(r.out.find(line), std::string::npos) << line << r.out;
+  };
+  shows("0.scale", "3");
+  shows("0.window", "{size=3, strides=[3], name=\"w\"}");
+  shows("0.words", "[\"a\", \"b\"]");
+  shows("0.blocks.1.heads", "4");
 }
 TEST_F(CommandTest, OutputThatDoesNotArriveIsAnError) {
   ASSERT_EQ(run("train --out " + folder + "/o " + config).code, 0);

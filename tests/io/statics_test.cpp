@@ -364,6 +364,13 @@ TEST_F(StaticFiles, ATypeThatCannotBeWrittenIsNamedAndCanBeLeftOut) {
   save_tree(at, x, {.statics = ignore});
   EXPECT_TRUE(load_tree(at, With<Closed>{array(2), Closed(4)}).value == Closed(4));
 }
+TEST_F(StaticFiles, WhatTheLibraryHoldsIsRefused) {
+  With<tree::Any> x{array(1), tree::Any(net(5), tree::unsaved)};
+  says<ValueError>([&] { save_tree(at, x); }, "leave them out with {.statics = ignore}");
+  save_tree(at, x, {.statics = ignore});
+  says<ValueError>([&] { (void)load_tree(at, x); }, "get<T>()");
+  EXPECT_EQ(load_tree(at, With<tree::Any>{array(2), x.value}, {.statics = ignore}).array.item<int>(), 1);
+}
 TEST_F(StaticFiles, FoldersWithoutStaticsKeepThoseOfLike) {
   auto old = net(5);
   Arrays keep;

@@ -1,6 +1,6 @@
-// tree.h -- a tree on disk in one line: save_tree("weights", model); model = load_tree("weights", model). Its Arrays and
-// static values are kept. The files are those of checkpoint.h: complete or absent, verified when read, and any mesh
-// reads files of another mesh.
+// tree.h -- a tree on disk in one line: save_tree("weights", model); model = load_tree("weights", model). Its Arrays
+// and static values are kept. The files are those of checkpoint.h: complete or absent, verified when read, and any
+// mesh reads files of another mesh.
 #pragma once
 #include "bora/io/checkpoint.h"
 #include "bora/shard/shard.h"
@@ -14,15 +14,14 @@ Place place_here();
 std::vector<Leaf> leaves_of(tree::Node, const std::string& below, Arrays& keep);
 /// Replaces every leaf of the tree by its value in the checkpoint, split as the leaf was. As restore_checkpoint.
 void restore_leaves(tree::Node, const std::string& folder, const Place&, const std::string& below = {});
-/// statics: null for none.
-void save_tree(tree::Node, const std::vector<tree::ValueSlot>* statics, const std::string& folder);
-void load_tree(tree::Node, const std::vector<tree::ValueSlot>* statics, const std::string& folder,
-               const std::string& below);
+using StaticSlots = std::optional<std::vector<tree::ValueSlot>>;  // none: they are ignored
+void save_tree(tree::Node, const StaticSlots&, const std::string& folder);
+void load_tree(tree::Node, const StaticSlots&, const std::string& folder, const std::string& below);
 }  // namespace io
 /// Whether files keep the static values of a tree: numbers, texts, enums, Axes and containers of them; structs of one's
 /// own that are static, and classes with cereal's functions (bora/io/cereal.h).
 enum class Statics : std::uint8_t { keep, ignore };
-inline constexpr auto ignore = Statics::ignore;
+inline constexpr auto ignore = Statics::ignore;  // beside `using namespace std`, which has one too: Statics::ignore
 struct SaveTreeOptions {
   Statics statics = Statics::keep;
 };
@@ -35,8 +34,9 @@ struct LoadTreeOptions {
 /// ConfigError if `folder` holds something else, ValueError naming a static value whose type cannot be written, and
 /// ShardError naming one that is not the same on all ranks.
 template <class T> void save_tree(const std::string& folder, const T& tree, const SaveTreeOptions& options = {}) {
-  auto statics = tree::value_slots(const_cast<T&>(tree));
-  io::save_tree(tree::node(tree), options.statics == ignore ? nullptr : &statics, folder);
+  io::StaticSlots statics;
+  if (options.statics != ignore) statics = tree::value_slots(const_cast<T&>(tree));
+  io::save_tree(tree::node(tree), statics, folder);
 }
 /// The tree that save_tree wrote, with the structure of `like` and split as its leaves; numbers in `like` are ignored.
 /// Containers without Arrays get the lengths that were written; others must have them. An integer is read into any
@@ -46,8 +46,9 @@ template <class T> void save_tree(const std::string& folder, const T& tree, cons
 /// model, "params"). Throws CheckpointError naming the first leaf or static value that is missing, unexpected, damaged
 /// or of another type.
 template <class T> T load_tree(const std::string& folder, T like, const LoadTreeOptions& options) {
-  auto statics = tree::value_slots(like);
-  io::load_tree(tree::node(like), options.statics == ignore ? nullptr : &statics, folder, options.below);
+  io::StaticSlots statics;
+  if (options.statics != ignore) statics = tree::value_slots(like);
+  io::load_tree(tree::node(like), statics, folder, options.below);
   return like;
 }
 template <class T> T load_tree(const std::string& folder, T like, const std::string& below = {}) {
