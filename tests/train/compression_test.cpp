@@ -258,7 +258,7 @@ TEST(Compression, ARunThatContinuesHasTheBitsOfOneThatWasNotCut) {
       auto model = model_of(c);
       model->init(random::key(3));
       make_steps(*model, 0, 3, mesh, whole);
-      io::save_leaves(model->state(), folder);
+      io::save_tree(model->state(), none, folder);
       make_steps(*model, 3, 6, mesh, whole);
       auto other = model_of(c);
       other->init(random::key(4));
@@ -300,7 +300,7 @@ TEST(Compression, ACheckpointOfOtherRanksGivesThemItsResiduals) {
       model->init(random::key(3));
       Numbers reports;
       make_steps(*model, 0, 2, mesh, reports);
-      io::save_leaves(model->state(), folder);
+      io::save_tree(model->state(), none, folder);
       auto all = residuals(*model), p = numbers_of(model->parameters());
       if (mesh.rank() == 0) kept = all, parameters = p;
     });
@@ -318,7 +318,7 @@ TEST(Compression, ACheckpointOfOtherRanksGivesThemItsResiduals) {
         make_steps(*model, 2, 3, mesh, reports);
         for (auto e : residuals(*model)) EXPECT_TRUE(n > 1 || e == 0);  // nothing is sent: all of it is in the sum
         EXPECT_THROW(training::restore_state(mesh, step, plain->state()), CheckpointError);
-        io::save_leaves(plain->state(), folder + "_plain");
+        io::save_tree(plain->state(), none, folder + "_plain");
         EXPECT_THROW(training::restore_state(mesh, folder + "_plain/step-0", model->state()), CheckpointError);
       });
   }

@@ -12,6 +12,7 @@
 namespace fs = std::filesystem;
 namespace bora::app {
 namespace {
+constexpr std::size_t kMostCharacters = 400;  // of a static value
 /// The checkpoint at this path: itself, or the newest of a run or of a folder from save_tree.
 std::string checkpoint_at(const std::string& path) {
   std::error_code error;
@@ -77,7 +78,9 @@ struct Inspect {
     for (std::size_t i = 0; i < statics.parts.size(); ++i) {
       std::ostringstream text;
       text << statics.parts[i];
-      std::printf("%-48s = %s\n", one_line(statics.names[i]).c_str(), text.str().c_str());
+      auto shown = text.str();
+      if (shown.size() > kMostCharacters) shown = shown.substr(0, kMostCharacters - 3) + "...";
+      std::printf("%-48s = %s\n", one_line(statics.names[i]).c_str(), shown.c_str());
     }
     auto step = m.notes.count("step") ? m.notes.at("step") : "?";
     std::printf("step %s, written on mesh %s: %zu leaves, %lld parameters, %lld bytes\n", step.c_str(), m.mesh.c_str(),
