@@ -39,7 +39,7 @@ INNER = {"transport": ["wire", "schedule", "control", "carrier", "engine", "join
          "launch": ["ranks", "hosts", "membership"]}
 CORE_HEAVY = re.compile(r'#include [<"](xtensor|xtl|Eigen|dnnl|oneapi|zmq|tbb|yaml-cpp|cereal|openssl|gtest|xsimd|xbyak'
                         r'|hwy|zlib|zstd|nlohmann|pcre2|utf8proc|sentencepiece_\w+)[/.>"]')
-INTEROP = {"xtensor.h", "eigen.h", "cereal.h", "bora.h"}
+INTEROP = {"xtensor.h", "eigen.h", "eigen_sparse.h", "cereal.h", "bora.h"}
 LIMIT = 400
 TEST_LIMIT = 600
 COLUMNS = 120

@@ -34,3 +34,7 @@ BCOO operator+(const BCOO& a, const BCOO& b);
 /// are, which reads values).
 BCOO sum_duplicates(const BCOO& m, const FromDenseOptions& options = {});
 }  // namespace bora::sparse
+
+namespace bora::detail {
+void check_sparse_matrix(std::string_view what, const sparse::BCOO& m);
+}

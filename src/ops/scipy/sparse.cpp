@@ -35,10 +35,6 @@ Array positions(const BCOO& m) {
   }
   return where(inside, place, size);
 }
-void check_matrix(std::string_view what, const BCOO& m) {
-  verify(what, m);
-  check<ShapeError>(m.ndim() == 2, what, ": the sparse array must be a matrix, its shape is ", m.shape);
-}
 /// The list of the elements of raveled x at positions; `size` stands for nothing.
 BCOO at_positions(const Array& data, const Array& place, const Shape& shape) {
   auto size = volume(shape);
@@ -81,7 +77,7 @@ BCOO fromdense(const Array& x, const FromDenseOptions& o) {
   return at_positions(take(ravel(x), place, 0, IndexMode::clamp), place, x.shape());
 }
 Array matmul(const BCOO& m, const Array& x) {
-  check_matrix("matmul", m);
+  detail::check_sparse_matrix("matmul", m);
   check<ShapeError>((x.ndim() == 1 || x.ndim() == 2) && x.shape(0) == m.shape[1], "matmul: a sparse matrix ", m.shape,
                     " does not fit ", x.type());
   auto d = promote(m.data.dtype(), x.dtype());
@@ -97,7 +93,7 @@ Array matmul(const BCOO& m, const Array& x) {
   return scatter_add(full_of({result, d}, 0), rows, terms);
 }
 Array matmul(const Array& x, const BCOO& m) {
-  check_matrix("matmul", m);
+  detail::check_sparse_matrix("matmul", m);
   check<ShapeError>((x.ndim() == 1 || x.ndim() == 2) && x.shape(-1) == m.shape[0], "matmul: ", x.type(),
                     " does not fit a sparse matrix ", m.shape);
   if (x.ndim() == 1) return matmul(m.transpose(), x);
@@ -131,3 +127,8 @@ BCOO sum_duplicates(const BCOO& m, const FromDenseOptions& o) {
   return at_positions(scatter_add(full_of({{n}, m.data.dtype()}, 0), slot, m.data), distinct, m.shape);
 }
 }  // namespace bora::sparse
+
+void bora::detail::check_sparse_matrix(std::string_view what, const sparse::BCOO& m) {
+  sparse::verify(what, m);
+  check<ShapeError>(m.ndim() == 2, what, ": the sparse array must be a matrix, its shape is ", m.shape);
+}
