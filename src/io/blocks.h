@@ -11,6 +11,8 @@ inline std::int64_t elements(const Box& box) {
   for (auto& range : box) n *= range.size();
   return n;
 }
+/// The box, cut along its first dimension into boxes of about `most` elements, in order.
+std::vector<Box> pieces(const Box& box, std::int64_t most);
 inline std::optional<Box> overlap(const Box& a, const Box& b) {
   Box r;
   for (std::size_t d = 0; d < a.size(); ++d) {
@@ -66,10 +68,10 @@ inline bool writes(const Spec& spec, std::size_t index, const MeshShape& mesh, i
 }
 
 inline constexpr std::int64_t kChunk = 1 << 20;  // bytes that one checksum covers
-/// Writes the blocks that `place` writes of the leaves, one after another: put(data, n) takes at most kChunk bytes.
-/// Returns all leaves with these blocks.
+/// Writes the blocks that `place` writes of the leaves, which follow one another: put(offset, data, n) takes at most
+/// kChunk bytes, from several threads and in any order. Returns all leaves with these blocks.
 std::vector<StoredLeaf> write_blocks(const std::vector<Leaf>&, const Place&,
-                                     const std::function<void(const char* data, std::int64_t n)>& put);
+                                     const std::function<void(std::int64_t, const char* data, std::int64_t n)>& put);
 /// The bytes of one stored block, verified chunk by chunk.
 class BlockReader {
  public:
@@ -81,8 +83,10 @@ class BlockReader {
   /// Copies into leaf.data, the block `wanted` of the array, what the stored block has of it. Returns the number of
   /// elements. Throws CheckpointError if the bytes do not match their checksums.
   std::int64_t copy(const Leaf& leaf, const Box& wanted);
-  /// Compares all bytes with their checksums.
-  void verify();
+  /// The same of a part of both.
+  void copy_part(const Leaf& leaf, const Box& wanted, const Box& part);
+  /// Compares bytes [begin, end) with their checksums; begin is a multiple of kChunk.
+  void verify(std::int64_t begin, std::int64_t end);
 
  private:
   void load(std::int64_t chunk);

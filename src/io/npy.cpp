@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include "base/api/file.h"
+#include "io/api/jobs.h"
 #include "bora/base/text.h"
 #include "bora/ops/manipulation.h"
 #include "npy_format.h"
@@ -92,14 +93,20 @@ Array array_of(std::string_view descr, const Shape& shape, const char* data, std
                      "'); if they are bf16, save x.view('uint16') and load with {.dtype = bf16}");
   fail<DtypeError>(where, " holds '", descr, "', which has no dtype here; convert it with astype in NumPy");
 }
-Array parse_npy(std::string_view bytes, std::optional<Dtype> dtype, const std::string& where) {
+/// The numbers of a file as they lie there.
+struct Numbers {
+  Array array;
+  bool turned = false;  // column by column
+  Array done(std::optional<Dtype> dtype) const {
+    auto a = turned ? transpose(array) : array;
+    return dtype && *dtype != a.dtype() ? a.astype(*dtype) : a;
+  }
+};
+Numbers parse_npy(std::string_view bytes, std::optional<Dtype> dtype, const std::string& where) {
   auto v = io::read_npy(bytes, where);
-  Array a;
-  if (v.fortran && v.shape.size() > 1) {
-    Shape reversed(Dims(v.shape.rbegin(), v.shape.rend()));
-    a = transpose(array_of(v.descr, reversed, v.data.data(), dtype, where));
-  } else a = array_of(v.descr, v.shape, v.data.data(), dtype, where);
-  return dtype && *dtype != a.dtype() ? a.astype(*dtype) : a;
+  bool turned = v.fortran && v.shape.size() > 1;
+  auto shape = turned ? Shape(Dims(v.shape.rbegin(), v.shape.rend())) : v.shape;
+  return {array_of(v.descr, shape, v.data.data(), dtype, where), turned};
 }
 
 // ---- .npz -----------------------------------------------------------------------------------------------------------
@@ -108,29 +115,52 @@ constexpr std::uint64_t kZipLimit = 0xfffffffeu;
 
 void save_npy(const Path& file, const Array& x) { write_all(file, npy_bytes(x)); }
 Array load_npy(const Path& file, const LoadNpyOptions& options) {
-  return parse_npy(read_file(file.string()), options.dtype, file.string());
+  return parse_npy(read_file(file.string()), options.dtype, file.string()).done(options.dtype);
 }
 
 std::map<std::string, Array> load_npz(const Path& file, const LoadNpzOptions& options) {
   auto bytes = read_file(file.string());
-  std::map<std::string, Array> r;
-  std::string names, odd, room;  // odd: error of the first entry without a dtype here
+  struct Entry {
+    std::string name;
+    bool asked;
+    Numbers numbers = {};
+    std::string odd = {};  // why there is no dtype here for strings, records .. that nobody asked for
+  };
+  std::vector<Entry> found;
+  std::string names;
   auto wanted = options.only;
-  for (auto& e : io::read_npz(bytes, file.string())) {
-    auto name = e.name.ends_with(".npy") ? e.name.substr(0, e.name.size() - 4) : e.name;
-    names += (names.empty() ? "" : ", ") + name;
-    bool asked = std::find(wanted.begin(), wanted.end(), name) != wanted.end();
-    if (!options.only.empty() && !asked) continue;
-    auto where = file.string() + ": " + e.name;
-    auto content = io::content_of(e, room, where);
-    try {
-      r[name] = parse_npy(content, options.dtype, where);
-    } catch (const DtypeError& error) {  // strings, records ..: an error only if asked for by name
-      if (asked) throw;
+  auto all = io::read_npz(bytes, file.string());
+  found.reserve(all.size());
+  io::run_jobs([&](std::vector<io::Job>& jobs) {
+    for (auto& e : all) {
+      auto name = e.name.ends_with(".npy") ? e.name.substr(0, e.name.size() - 4) : e.name;
+      names += (names.empty() ? "" : ", ") + name;
+      bool asked = std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+      if (!options.only.empty() && !asked) continue;
+      auto& entry = found.emplace_back(Entry{name, asked});
+      jobs.push_back({static_cast<std::int64_t>(e.size), [&] {
+                        std::string room;
+                        auto where = file.string() + ": " + e.name;
+                        auto content = io::content_of(e, room, where);
+                        try {
+                          entry.numbers = parse_npy(content, options.dtype, where);
+                        } catch (const DtypeError& error) {
+                          if (entry.asked) throw;
+                          entry.odd = error.text();
+                        }
+                      }});
+      std::erase(wanted, name);
+    }
+  });
+  std::map<std::string, Array> r;
+  std::string odd;
+  for (auto& entry : found) try {
+      if (entry.odd.empty()) r[entry.name] = entry.numbers.done(options.dtype);
+      else if (odd.empty()) odd = entry.odd;
+    } catch (const DtypeError& error) {
+      if (entry.asked) throw;
       if (odd.empty()) odd = error.text();
     }
-    std::erase(wanted, name);
-  }
   check<IoError>(wanted.empty(), file.string(), " has no array '", wanted.empty() ? "" : wanted[0], "'; it has ",
                  names);
   check<DtypeError>(!r.empty() || odd.empty(), odd);

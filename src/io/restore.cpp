@@ -4,11 +4,14 @@
 #include "base/api/crc32c.h"
 #include "base/api/file.h"
 #include "blocks.h"
+#include "io/api/jobs.h"
 #include "manifest.h"
 #include "shard/api/agree.h"
 
 namespace bora::io {
 namespace {
+constexpr std::int64_t kPieceBytes = 32 << 20;  // that one thread reads: neighbours both verify the chunk between them
+
 bool below(const std::string& subtree, const std::string& path) {
   return subtree.empty() || path.starts_with(subtree + ".");
 }
@@ -50,11 +53,21 @@ class Files {
   std::map<std::int64_t, std::int64_t> ends_ = {};
 };
 
+/// Lists the pieces of a leaf, each a job.
 void restore_leaf(Files& files, const std::string& folder, const StoredLeaf& stored, const Leaf& leaf,
-                  const Box& wanted) {
+                  const Box& wanted, std::vector<Job>& jobs) {
   std::int64_t filled = 0;
-  for (auto& block : stored.blocks)
-    if (overlap(block.box, wanted)) filled += files.reader(stored, block).copy(leaf, wanted);
+  auto item = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
+  for (auto& block : stored.blocks) {
+    auto part = overlap(block.box, wanted);
+    if (!part) continue;
+    auto reader = files.reader(stored, block);
+    for (auto& piece : pieces(*part, kPieceBytes / item))
+      jobs.push_back({elements(piece) * item, [&leaf, wanted, piece, reader] {
+                        BlockReader(reader).copy_part(leaf, wanted, piece);
+                      }});
+    filled += elements(*part);
+  }
   check<CheckpointError>(filled == elements(wanted), "checkpoint ", folder, ": leaf '", leaf.path,
                          "': the manifest lists ", filled, " of ", elements(wanted), " elements that this rank needs");
 }
@@ -90,10 +103,12 @@ void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leav
     auto m = read_manifest(folder);
     check_leaves(folder, m, leaves, subtree);
     Files files(folder);
-    for (auto& leaf : leaves) {
-      auto box = block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank);
-      if (elements(box) > 0) restore_leaf(files, folder, *m.find(leaf.path), leaf, box);
-    }
+    run_jobs([&](std::vector<Job>& jobs) {
+      for (auto& leaf : leaves) {
+        auto box = block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank);
+        if (elements(box) > 0) restore_leaf(files, folder, *m.find(leaf.path), leaf, box, jobs);
+      }
+    });
   });
 }
 
@@ -101,11 +116,17 @@ std::int64_t verify_checkpoint(const std::string& folder) {
   auto m = read_manifest(folder);
   Files files(folder);
   std::int64_t bytes = 0;
-  for (auto& leaf : m.leaves)
-    for (auto& block : leaf.blocks) {
-      files.reader(leaf, block).verify();
-      bytes += block.bytes;
-    }
+  run_jobs([&](std::vector<Job>& jobs) {
+    for (auto& leaf : m.leaves)
+      for (auto& block : leaf.blocks) {
+        auto reader = files.reader(leaf, block);
+        for (std::int64_t begin = 0; begin < block.bytes; begin += kPieceBytes) {
+          auto end = std::min(begin + kPieceBytes, block.bytes);
+          jobs.push_back({end - begin, [=] { BlockReader(reader).verify(begin, end); }});
+        }
+        bytes += block.bytes;
+      }
+  });
   files.check_sizes();
   return bytes;
 }

@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <set>
 #include "base/api/paths.h"
+#include "blocks.h"
 #include "bora/base/text.h"
 #include "bora/io/tree.h"
+#include "io/api/jobs.h"
 #include "new_leaf.h"
 #include "safetensors_read.h"
 #include "shard/api/agree.h"
@@ -37,6 +39,8 @@ struct Safetensors::State {
 };
 
 namespace {
+constexpr std::int64_t kPieceBytes = 16 << 20;  // of a block that one thread fills
+
 [[noreturn]] void convert_first(const std::string& what, const fs::path& folder, const std::string& files) {
   auto quoted = [](const std::string& s) {
     std::string r = "'";
@@ -144,10 +148,13 @@ Type Safetensors::type(const TensorPart& part) const {
 Type Safetensors::type(const std::string& name) const { return type(TensorPart{name}); }
 const std::map<std::string, std::string>& Safetensors::metadata() const { return state_->metadata; }
 
-void Safetensors::fill(const io::Leaf& leaf, const std::vector<TensorPart>& parts, const io::Place& place) const {
+/// Lists the pieces of a leaf, each a job.
+void Safetensors::list(const io::Leaf& leaf, const std::vector<TensorPart>& parts, const io::Place& place,
+                       std::vector<io::Job>& jobs) const {
   auto box = io::block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank);
   auto* out = static_cast<char*>(leaf.data);
-  auto read = [&](const TensorPart& part, const Shape& shape, const io::Box& block) {
+  auto item = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
+  auto add = [&](const TensorPart& part, const Shape& shape, const io::Box& block) {
     auto& t = state_->find(part);
     auto where = state_->where(part.name);
     auto resolved = io::resolve(part, t.stored, where);
@@ -157,13 +164,18 @@ void Safetensors::fill(const io::Leaf& leaf, const std::vector<TensorPart>& part
                                     (is_integer(have) && is_integer(leaf.type.dtype) &&
                                      promote(have, leaf.type.dtype) == leaf.type.dtype)), where,
         ": it is ", Type{resolved.shape, have}, ", ", Type{shape, leaf.type.dtype}, " is wanted for '", leaf.path, "'");
-    io::read_part(state_->shards[t.shard].second, t.stored, resolved, block, leaf.type.dtype, out, where);
-    auto bytes = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
-    for (auto& range : block) bytes *= range.size();
-    out += bytes;
+    // A block whose rows follow each other in the file is read in several pieces.
+    auto whole = !block.empty() && resolved.order[0] != 0;
+    for (auto& piece : whole ? std::vector<io::Box>{block} : io::pieces(block, kPieceBytes / item)) {
+      jobs.push_back({io::elements(piece) * item, [this, &t, &leaf, resolved, where, piece, out] {
+                        io::read_part(state_->shards[t.shard].second, t.stored, resolved, piece, leaf.type.dtype, out,
+                                      where);
+                      }});
+      out += io::elements(piece) * item;
+    }
   };
   auto first = parts.empty() ? 0 : type(parts[0]).shape.size();
-  if (parts.size() == 1 && first == leaf.type.shape.size()) return read(parts[0], leaf.type.shape, box);
+  if (parts.size() == 1 && first == leaf.type.shape.size()) return add(parts[0], leaf.type.shape, box);
   auto shape = leaf.type.shape;
   auto given = static_cast<std::int64_t>(parts.size());
   auto lead = first < shape.size() ? shape.size() - first : 1;
@@ -183,9 +195,12 @@ void Safetensors::fill(const io::Leaf& leaf, const std::vector<TensorPart>& part
   for (auto d = lead; d > 0;) {
     std::int64_t i = 0;
     for (std::size_t k = 0; k < lead; ++k) i = i * leaf.type.shape[k] + at[k];
-    read(parts[static_cast<std::size_t>(i)], shape, rest);
+    add(parts[static_cast<std::size_t>(i)], shape, rest);
     for (d = lead; d > 0 && ++at[d - 1] == stacked[d - 1].end; --d) at[d - 1] = stacked[d - 1].begin;
   }
+}
+void Safetensors::fill(const io::Leaf& leaf, const std::vector<TensorPart>& parts, const io::Place& place) const {
+  io::run_jobs([&](std::vector<io::Job>& jobs) { list(leaf, parts, place, jobs); });
 }
 
 namespace io {
@@ -211,7 +226,9 @@ void load_tensors(tree::Node t, const Safetensors& files, const LoadSafetensorsO
   });
   for (auto& slot : slots) made.push_back(in_place_of(slot, slot.path));
   agree<CheckpointError>(place, "safetensors: read", [&] {
-    for (std::size_t i = 0; i < made.size(); ++i) files.fill(made[i].leaf, parts[i], place);
+    run_jobs([&](std::vector<Job>& jobs) {
+      for (std::size_t i = 0; i < made.size(); ++i) files.list(made[i].leaf, parts[i], place, jobs);
+    });
   });
   for (std::size_t i = 0; i < slots.size(); ++i) slots[i].leaf.set(made[i].done());
 }

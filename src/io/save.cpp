@@ -29,7 +29,9 @@ std::string temporary(const std::string& root, std::int64_t step, const std::str
 /// Writes this rank's file; returns its entries for the manifest.
 std::vector<StoredLeaf> write_rank_file(const std::string& path, const std::vector<Leaf>& leaves, const Place& place) {
   auto file = File::create(path);
-  auto stored = write_blocks(leaves, place, [&](const char* data, std::int64_t n) { file.write(data, n); });
+  auto stored = write_blocks(leaves, place, [&](std::int64_t at, const char* data, std::int64_t n) {
+    file.write_at(at, data, n);
+  });
   file.sync();
   file.close();
   return stored;

@@ -17,6 +17,12 @@
 #include "bora/tree/tree.h"
 
 namespace bora {
+class Safetensors;
+struct LoadSafetensorsOptions;
+namespace io {
+struct Job;
+void load_tensors(tree::Node, const Safetensors&, const LoadSafetensorsOptions&);
+}  // namespace io
 /// A tensor of a file, or a part of it, possibly with its dimensions in another order. The query weights [1, embed,
 /// heads, size] in a stored [3 * heads * size, embed]:
 ///   {.name = "attn.weight", .view = Shape{3, heads, size, embed}, .end = {1, heads, size, embed},
@@ -55,6 +61,8 @@ class Safetensors {
 
  private:
   struct State;
+  friend void io::load_tensors(tree::Node, const Safetensors&, const LoadSafetensorsOptions&);
+  void list(const io::Leaf&, const std::vector<TensorPart>&, const io::Place&, std::vector<io::Job>&) const;
   explicit Safetensors(std::shared_ptr<const State> s) : state_(std::move(s)) {}
   std::shared_ptr<const State> state_;
 };
@@ -65,9 +73,6 @@ struct LoadSafetensorsOptions {
   std::function<std::vector<TensorPart>(const std::string& path, const Type&)> from = {};
   bool others = false;  // whether there may be tensors that no leaf takes
 };
-namespace io {
-void load_tensors(tree::Node, const Safetensors&, const LoadSafetensorsOptions&);
-}  // namespace io
 /// `like` with its leaves read from the files, of its dtypes and split as its leaves are, whose numbers are ignored.
 /// Throws CheckpointError naming the first tensor that is missing, unexpected, or of another shape. On a mesh every
 /// rank must call it, and all ranks return or throw the same error.
