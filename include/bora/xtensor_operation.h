@@ -98,7 +98,7 @@ template <std::size_t N> class XtOperation {
   XtOperation(HostOp single, HostOp wide) : single_(std::move(single)), wide_(std::move(wide)) {}
   /// Operands broadcast. They are f64 if one of them is, else f32; bf16 is computed in f32 and rounded once, integers
   /// and booleans become f32. DtypeError for complex ones.
-  template <std::same_as<Array>... A>
+  template <ArrayLike... A>
   requires(sizeof...(A) == N) Array operator()(const A&... operands) const { return on({operands...}); }
   Array on(Arrays in) const {
     auto d = in.front().dtype();

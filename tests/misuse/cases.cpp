@@ -2,6 +2,7 @@
 // must compile.
 #include <functional>
 #if CASE >= 60
+#include "bora/named/array.h"
 #include "bora/ops/indexing.h"
 #include "bora/ops/reductions.h"
 #include "bora/xtensor.h"
@@ -37,6 +38,11 @@ class Closed {
 struct WithClosed {
   Closed inner;
 };
+#if CASE >= 60
+struct Weights {
+  xt::xtensor<float, 1> w, b;
+};
+#endif
 struct Order {
   int a = 0, b = 0;
 };
@@ -121,10 +127,15 @@ struct Order {
   auto z = custom_op("a", {.eval = [](const auto& a) { return a; }});
 #elif CASE == 60
   xt::xtensor<float, 1> e({3});
-  auto z = x * e;
+  auto z = e * NamedArray();
 #elif CASE == 61
-  xt::xtensor<float, 1> e({3});
-  auto z = e - x;
+  auto g = grad([](const xt::xtensor<float, 1>& v) { return sum(v); })(xt::xtensor<float, 1>({3}));
+#elif CASE == 63
+  auto z = x + xt::xtensor<long double, 1>({3});
+#elif CASE == 64
+  auto g = jit([](const Weights& p) { return p.w; })(Weights{});
+#elif CASE == 65
+  auto leaves = tree::leaves(Weights{});
 #elif CASE == 62
   auto z = view(x, xt::all());
 #endif

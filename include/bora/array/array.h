@@ -77,6 +77,10 @@ struct Scalar {
 template <class T> concept Number = std::is_arithmetic_v<T> || is_float_class<T> || ComplexNumber<T>;
 namespace detail {
 template <class...> inline constexpr bool never = false;
+/// Whether an Array is made of a value of this type wherever one is taken: <bora/xtensor.h> says it of xtensor's
+/// containers and expressions, and ArrayFrom<T>::make makes it. Never of a number or a bool.
+template <class T> inline constexpr bool becomes_array = false;
+template <class T> struct ArrayFrom;
 }
 
 /// An immutable array of numbers: a handle to a value of any interpreter. Copying shares; safe to share between
@@ -86,6 +90,9 @@ class [[nodiscard]] Array : public detail::Spellings {
  public:
   Array() = default;
   explicit Array(std::shared_ptr<const Value> v) : value_(std::move(v)) {}
+  template <class T>
+  requires detail::becomes_array<std::remove_cvref_t<T>> Array(T&& x)
+      : Array(detail::ArrayFrom<std::remove_cvref_t<T>>::make(std::forward<T>(x))) {}
 
   Shape shape() const { return type().shape; }  // by value: `for (auto n : (a + b).shape())` is safe
   std::int64_t shape(std::int64_t axis) const;  // one size; negative axes count from the end
@@ -168,6 +175,8 @@ class [[nodiscard]] Array : public detail::Spellings {
   const void* data(Dtype) const;
   std::shared_ptr<const Value> value_;
 };
+/// An Array, or what becomes one.
+template <class T> concept ArrayLike = std::is_same_v<T, Array> || detail::becomes_array<T>;
 using Arrays = std::vector<Array>;
 using FlatFn = std::function<Arrays(const Arrays&)>;
 using Mask = std::vector<bool>;

@@ -38,6 +38,16 @@ template <class T, class F, int... Numbers> struct ByArguments {
     constexpr auto n = sizeof...(A);
     constexpr bool exist = ((Numbers < static_cast<int>(n) && Numbers >= -static_cast<int>(n)) && ...);
     static_assert(exist, "argnums: a number names an argument that f is not called with; they count from 0");
+    if constexpr (exist && foreign<A...>) {
+      using All = std::tuple<A...>;
+      using X = std::conditional_t<sizeof...(Numbers) == 1, std::tuple<std::tuple_element_t<place<n>(Numbers), All>...>,
+                                   std::tuple<std::tuple<std::tuple_element_t<place<n>(Numbers), All>...>>>;
+      return ForeignCall<T::gives, std::tuple_element_t<0, X>, A...>::call(transformed, *this, a...);
+    } else return run(a...);
+  }
+  template <class... A> auto run(const A&... a) const {
+    constexpr auto n = sizeof...(A);
+    constexpr bool exist = ((Numbers < static_cast<int>(n) && Numbers >= -static_cast<int>(n)) && ...);
     static_assert(
         Callable<F, A...>,
         "argnums: f cannot be called with these arguments; it takes them by value or const&, and may not be a "

@@ -33,6 +33,10 @@ template <class F> struct Checkpointed {
   F f;
   remat::Policy policy;
   template <class... A> auto operator()(const A&... a) const {
+    if constexpr (foreign<A...>) return ForeignCall<Gives::value, void, A...>::call(f, *this, a...);
+    else return run(a...);
+  }
+  template <class... A> auto run(const A&... a) const {
     static_assert(Callable<F, A...>,
                   "checkpoint: f cannot be called with these arguments; it takes them by value or const&, and may not "
                   "be a mutable lambda");

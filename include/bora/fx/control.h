@@ -18,6 +18,8 @@ struct LoopBound {
   template <std::integral T>
   requires(!std::same_as<T, bool>) LoopBound(T v) : n(static_cast<std::int64_t>(v)) {}
   LoopBound(const Array& x) : a(x) {}
+  template <class A>
+  requires detail::becomes_array<A> LoopBound(const A& x) : a(x) {}
 };
 namespace fx {
 template <class R, class C> inline constexpr bool carries = false;

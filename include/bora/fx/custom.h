@@ -22,6 +22,10 @@ template <class F, class Fwd, class Bwd> struct CustomVjp {
   Fwd fwd;
   Bwd bwd;
   template <class... A> auto operator()(const A&... a) const {
+    if constexpr (foreign<A...>) return ForeignCall<Gives::value, void, A...>::call(f, *this, a...);
+    else return run(a...);
+  }
+  template <class... A> auto run(const A&... a) const {
     static_assert(Callable<F, A...> && Callable<Fwd, A...>,
                   "custom_vjp: f and fwd are called with the same arguments, by value or const&");
     check_trees<A...>();

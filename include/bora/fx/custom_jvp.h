@@ -10,6 +10,10 @@ template <class F, class Rule> struct CustomJvp {
   F f;
   Rule rule;
   template <class... A> auto operator()(const A&... a) const {
+    if constexpr (foreign<A...>) return ForeignCall<Gives::value, void, A...>::call(f, *this, a...);
+    else return run(a...);
+  }
+  template <class... A> auto run(const A&... a) const {
     static_assert(Callable<F, A...>, "custom_jvp: f cannot be called with these arguments");
     check_trees<A...>();
     if constexpr (are_trees<A...> && Callable<F, A...>) {

@@ -21,10 +21,12 @@ Arrays tangents(tree::Node arguments, tree::Node given, std::string_view what = 
 std::pair<Arrays, Arrays> jvp_shell(const FlatFn& f, const Arrays& primals, const Arrays& tangents);
 
 template <class F> struct ValueAndGrad {
+  static constexpr auto gives = Gives::value_and_gradient;
   F f;
   template <class P, class... Rest> auto operator()(const P& p, const Rest&... rest) const {
     check_trees<P, Rest...>();
-    if constexpr (are_trees<P, Rest...>) return run(p, rest...);
+    if constexpr (foreign<P, Rest...>) return ForeignCall<gives, P, P, Rest...>::call(f, *this, p, rest...);
+    else if constexpr (are_trees<P, Rest...>) return run(p, rest...);
   }
   template <class P, class... Rest> auto run(const P& p, const Rest&... rest) const {
     static_assert(Callable<F, P, Rest...>,
@@ -46,8 +48,13 @@ template <class F> struct ValueAndGrad {
   }
 };
 template <class F> struct Grad {
+  static constexpr auto gives = Gives::gradient;
   ValueAndGrad<F> both;
   template <class P, class... Rest> auto operator()(const P& p, const Rest&... rest) const {
+    if constexpr (foreign<P, Rest...>) return ForeignCall<gives, P, P, Rest...>::call(both.f, *this, p, rest...);
+    else return run(p, rest...);
+  }
+  template <class P, class... Rest> auto run(const P& p, const Rest&... rest) const {
     using V = decltype(both(p, rest...));
     if constexpr (!std::is_void_v<V>) {  // otherwise a static_assert has reported it
       V r = both(p, rest...);

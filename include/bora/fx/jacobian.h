@@ -23,9 +23,15 @@ Blocks jacrev_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::
 Blocks jacfwd_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::function<std::size_t()>& results);
 using BlocksOf = Blocks (*)(const FlatFn&, const Arrays&, std::size_t, const std::function<std::size_t()>&);
 
+template <class F> inline constexpr bool is_jacobian = false;
 template <BlocksOf blocks_of, class F> struct Jacobian {
+  static constexpr auto gives = is_jacobian<F> ? Gives::hessian : Gives::jacobian;
   F f;
   template <class X, class... Rest> auto operator()(const X& x, const Rest&... rest) const {
+    if constexpr (foreign<X, Rest...>) return ForeignCall<gives, X, X, Rest...>::call(f, *this, x, rest...);
+    else return run(x, rest...);
+  }
+  template <class X, class... Rest> auto run(const X& x, const Rest&... rest) const {
     check_trees<X, Rest...>();
     static_assert(Callable<F, X, Rest...>,
                   "jacobian: f cannot be called with these arguments; it takes them by value or const&, and may not be "
@@ -56,6 +62,7 @@ template <BlocksOf blocks_of, class F> struct Jacobian {
     }
   }
 };
+template <BlocksOf blocks_of, class F> inline constexpr bool is_jacobian<Jacobian<blocks_of, F>> = true;
 }  // namespace fx
 
 /// A function of the same arguments: the derivative of every number of f's result by every number of the first

@@ -77,7 +77,9 @@ template <class F> class Jitted {
   Jitted(F f, JitOptions options) : f_(std::move(f)), cache_(std::make_shared<JitCache>(std::move(options))) {}
   template <class... A> auto operator()(A&&... a) const {
     check_trees<std::remove_cvref_t<A>...>();
-    if constexpr (are_trees<std::remove_cvref_t<A>...>) return run(std::forward<A>(a)...);
+    if constexpr (foreign<std::remove_cvref_t<A>...>)
+      return ForeignCall<Gives::value, void, std::remove_cvref_t<A>...>::call(f_, *this, std::forward<A>(a)...);
+    else if constexpr (are_trees<std::remove_cvref_t<A>...>) return run(std::forward<A>(a)...);
   }
   /// The Program that a call with these arguments runs.
   template <class... A> ProgramPtr program(const A&... a) const {

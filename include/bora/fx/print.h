@@ -10,7 +10,8 @@ void print_tree(tree::Node);
 }  // namespace detail
 /// Writes x and a newline to standard output; for a tree, each leaf after its path.
 template <class T> void print(const T& x) {
-  if constexpr (requires(std::ostream & o) { o << x; })
+  if constexpr (tree::Foreign<T>) print(Array(x));
+  else if constexpr (requires(std::ostream & o) { o << x; })
     detail::print_text([](std::ostream& o, const void* p) { o << *static_cast<const T*>(p); }, &x);
   else {
     static_assert(tree::Tree<T>, "print: x neither streams nor is a tree");

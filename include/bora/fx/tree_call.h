@@ -2,6 +2,7 @@
 // needs no type of the user's is compiled once, in src/fx.
 #pragma once
 #include "bora/fx/core.h"
+#include "bora/fx/foreign.h"
 #include "bora/tree/tree.h"
 
 namespace bora::fx {

@@ -53,7 +53,8 @@ template <class F> class Vmapped {
   Vmapped(F function, VmapOptions options) : f(std::move(function)), how(std::move(options)) {}
   template <class... A> auto operator()(const A&... a) const {
     check_trees<A...>();
-    if constexpr (are_trees<A...>) return run(a...);
+    if constexpr (foreign<A...>) return ForeignCall<Gives::value, void, A...>::call(f, *this, a...);
+    else if constexpr (are_trees<A...>) return run(a...);
   }
  private:
   template <class... A> auto run(const A&... a) const {

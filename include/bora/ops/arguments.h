@@ -47,6 +47,8 @@ namespace bora::special {
 class Operand {
  public:
   Operand(const Array& x) : array_(x) {}
+  template <class A>
+  requires detail::becomes_array<A> Operand(const A& x) : array_(x) {}
   template <Number T> Operand(T x) : number_(x) {}
   bool is_array() const { return array_.defined(); }
   const Array& array() const { return array_; }

@@ -27,7 +27,7 @@ struct TensordotAxes {
 Array tensordot(const Array& a, const Array& b, const TensordotAxes& axes);
 /// "b i d, b j d -> b i j" (words, blanks between axes) or "bid,bjd->bij" (the operands' ranks decide which it is).
 Array einsum_flat(std::string_view equation, const Arrays& operands);
-template <std::same_as<Array>... A> Array einsum(std::string_view equation, const Array& first, const A&... more) {
+template <ArrayLike... A> Array einsum(std::string_view equation, const Array& first, const A&... more) {
   return einsum_flat(equation, {first, more...});
 }
 

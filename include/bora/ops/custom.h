@@ -113,7 +113,7 @@ struct CustomOp {
 class HostOp {
  public:
   HostOp(std::string name, CustomOp definition);
-  template <std::same_as<Array>... A> Array operator()(const A&... inputs) const { return on(Arrays{inputs...}); }
+  template <ArrayLike... A> Array operator()(const A&... inputs) const { return on(Arrays{inputs...}); }
   /// Throws ValueError for a wrong number of inputs; ShapeError or DtypeError if eval's result is not as declared.
   Array on(const Arrays& inputs) const;
  private:

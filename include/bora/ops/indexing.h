@@ -51,7 +51,7 @@ class [[nodiscard]] At {
   Slices slices_;
 };
 template <class A, class... S>
-requires std::same_as<A, Array> At at(const A& x, const S&... slices) {
+requires ArrayLike<A> At at(const A& x, const S&... slices) {
   constexpr bool ok = (std::convertible_to<const S&, Slice> && ...);
   static_assert(ok, "at: slices are bora::all(), range(), newaxis(), ellipsis(), an integer or an integer Array");
   if constexpr (ok) return At(x, Slices{Slice(slices)...});

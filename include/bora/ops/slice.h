@@ -42,6 +42,8 @@ struct Slice {
   Slice(Ellipsis) : kind(Kind::ellipsis) {}
   Slice(Range r) : kind(Kind::range), range(r) {}
   Slice(const Array& a) : kind(Kind::array), array(a) {}
+  template <class A>
+  requires detail::becomes_array<A> Slice(const A& a) : Slice(Array(a)) {}
 };
 using Slices = std::vector<Slice>;
 }  // namespace bora

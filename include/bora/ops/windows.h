@@ -49,6 +49,8 @@ struct Window {
   Window(const char* n) : name(n) {}
   Window(std::string n, std::vector<double> p = {}) : name(std::move(n)), parameters(std::move(p)) {}
   Window(const Array& v) : values(v) {}
+  template <class A>
+  requires detail::becomes_array<A> Window(const A& v) : values(v) {}
   std::string name = {};
   std::vector<double> parameters = {};
   Array values = {};

@@ -28,6 +28,8 @@ struct Parameter {
   Scalar number = {};
   bool is_number = false;
   Parameter(const Array& a) : array(a) {}
+  template <class A>
+  requires detail::becomes_array<A> Parameter(const A& a) : array(a) {}
   template <Number T> Parameter(T x) : number(x), is_number(true) {}
 };
 /// The resolution of a uniform draw near 0 and 1: low is 2^-23 of f32; high joins two draws, to 2^-46; highest (gumbel

@@ -15,7 +15,9 @@ template <class T> struct Children { static constexpr bool known = false; };
 template <class T> concept Container = Children<T>::known;
 template <class T> concept Module = std::is_class_v<T> && (std::is_aggregate_v<T> || fields::Listed<T>) &&
     !Container<T> && !IsLeaf<T> && !is_static<T>;
-template <class T> concept Tree = IsLeaf<T> || Container<T> || Module<T> || is_static<T>;
+/// A container of another library, a tree to transforms alone.
+template <class T> concept Foreign = bora::detail::becomes_array<T>;
+template <class T> concept Tree = IsLeaf<T> || Container<T> || Module<T> || is_static<T> || Foreign<T>;
 
 namespace detail {
 inline Name index(std::size_t i) { return {Name::Kind::index, {}, i}; }

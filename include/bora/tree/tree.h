@@ -93,6 +93,8 @@ template <class T> void walk(void* p, Visitor& v, const Name& name) {
         (std::index_sequence_for<M...>{});
       });
     }
+  } else if constexpr (Foreign<T>) {
+    static_assert(!Foreign<T>, "here a tree holds Arrays: write asarray(xs) for a container of xtensor");
   } else
     static_assert(
         Tree<T>, "tree: this type is not an Array, a tree or a static value (specialize bora::is_static for the last)");
