@@ -265,4 +265,19 @@ template <class A, class B>
 requires MixedWithXt<A, B> Array index_view(A&& x, B&& positions) {
   return bora::index_view(detail::mixed(x), detail::mixed(positions));
 }
+
+// ---- slices ---------------------------------------------------------------------------------------------------------
+namespace detail {
+template <class S> concept BoraSlice = std::same_as<S, All> || std::same_as<S, NewAxis> || std::same_as<S, Ellipsis> ||
+    std::same_as<S, Range> || std::same_as<S, Array>;
+}  // namespace detail
+/// An Array where a slice is one of Bora's words: view(xs, bora::all(), 1).
+template <class E, class... S>
+requires(XtExpression<E> && (detail::BoraSlice<std::remove_cvref_t<S>> || ...)) Array view(E&& x, S&&... slices) {
+  return view(asarray(std::forward<E>(x)), std::forward<S>(slices)...);
+}
+// bora::view(xs, 1), by conversion, so that view(xs, 1) stays xt::view.
+inline Array view(const Array& x, const Slice& a) { return view_of(x, {a}); }
+inline Array view(const Array& x, const Slice& a, const Slice& b) { return view_of(x, {a, b}); }
+inline Array view(const Array& x, const Slice& a, const Slice& b, const Slice& c) { return view_of(x, {a, b, c}); }
 }  // namespace bora

@@ -160,6 +160,9 @@ TEST(XtensorMixed, CallsOfXtensorAloneStayXtensors) {
   static_assert(xt::is_xexpression<decltype(sum(v))>::value && xt::is_xexpression<decltype(v * x)>::value);
   static_assert(xt::is_xexpression<decltype(hypot(v, x))>::value);
   EXPECT_TRUE(array_equal(bora::matmul(x, xt::transpose(y)), matmul(asarray(x), transpose(asarray(y)))));
+  static_assert(is_array<decltype(view(x, bora::all(), 1))> && is_array<decltype(bora::view(x, 1))>);
+  EXPECT_TRUE(array_equal(view(x, bora::all(), 1), view(asarray(x), all(), 1)));
+  EXPECT_TRUE(array_equal(bora::view(x, 1, -1), view(asarray(x), 1, -1)));
   EXPECT_TRUE(array_equal(bora::sum(x, {0}), sum(asarray(x), {0})));
   EXPECT_TRUE(array_equal(bora::maximum(x, y), maximum(asarray(x), asarray(y))));
 }

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <xtensor/xarray.hpp>
 #include "bora/bora.h"
+#include "bora/xtensor.h"
 
 namespace page {
 /// Arrays of any type one after the other: their shapes and numbers.
@@ -94,6 +95,28 @@ inline void row(int line, const Value& got, const Value& want) {
   ++wrong;
   std::cout << "docs/xtensor.md:" << line << ": Bora gives " << text(got) << ", the page says " << text(want) << "\n";
 }
+/// What a row gives inside jit: Arrays, or nothing where it gives something else.
+using Result = std::vector<bora::Array>;
+template <class X> Result result(const X& x) {
+  if constexpr (std::is_same_v<X, bora::Arrays>) return x;
+  else if constexpr (std::is_convertible_v<const X&, bora::Array>) return {bora::Array(x)};
+  else return {};
+}
+inline int staged = 0;
+/// The row's code inside jit, called with xtensor's containers; rows that read values throw TraceError there.
+using Operands = std::tuple<bora::Array, bora::Array, bora::Array, bora::Array, bora::Array, bora::Array>;
+template <class X> void by_jit(int line, std::function<Result(const Operands&)> f, const Value& want, const X& operands) {
+  Value got;
+  try {
+    auto results = bora::jit(f)(operands);
+    if (results.empty()) return;
+    for (auto& r : results) add(got, r);
+  } catch (const bora::TraceError&) {
+    return;
+  }
+  ++staged;
+  row(line, got, want);
+}
 inline void run(int line, void (*f)()) {
   ++rows;
   try {
@@ -103,8 +126,8 @@ inline void run(int line, void (*f)()) {
     std::cout << "docs/xtensor.md:" << line << ": " << e.what() << "\n";
   }
 }
-inline int finish() {
-  std::cout << rows << " rows, " << wrong << " wrong\n";
-  return wrong == 0 ? 0 : 1;
+inline int finish(int least_staged) {
+  std::cout << rows << " rows, " << staged << " staged (at least " << least_staged << "), " << wrong << " wrong\n";
+  return wrong == 0 && staged >= least_staged ? 0 : 1;
 }
 }  // namespace page
