@@ -6,7 +6,6 @@
 
 namespace bora {
 namespace fx {
-template <class T> using kind_from = decltype(kind_of<T>());
 /// pull with cotangents of any form that becomes R's, the result of f.
 template <class R, class Pull, class... A> auto pulled(Pull pull, std::type_identity<std::tuple<A...>>) {
   return [pull = std::move(pull)](const auto& ct) {
@@ -20,28 +19,30 @@ template <class R, class Pull, class... A> auto pulled(Pull pull, std::type_iden
 template <class F, class X, class... More>
 requires fx::foreign<X, More...> auto vjp(const F& f, const X& x, const More&... more) {
   if constexpr (fx::check_takes_arrays<F, X, More...>()) {
-    using K = decltype(fx::kind_of<X, More...>());
+    using K = fx::exact_results<X, More...>;
     auto [y, pull] = bora::vjp(f, fx::native(x), fx::native(more)...);
     using R = std::remove_cvref_t<decltype(y)>;
     auto back = fx::pulled<R>(std::move(pull), std::type_identity<std::tuple<X, More...>>{});
-    return std::pair{fx::loose<K>(y), std::move(back)};
+    return std::pair{fx::turned<K>(y), std::move(back)};
   }
 }
 template <class F, class X, class... More>
 requires fx::foreign<X, More...> auto vjp(const fx::HasAux<F>& f, const X& x, const More&... more) {
   if constexpr (fx::check_takes_arrays<F, X, More...>()) {
-    using K = decltype(fx::kind_of<X, More...>());
+    using K = fx::exact_results<X, More...>;
     auto [y, pull, aux] = bora::vjp(f, fx::native(x), fx::native(more)...);
     using R = std::remove_cvref_t<decltype(y)>;
     auto back = fx::pulled<R>(std::move(pull), std::type_identity<std::tuple<X, More...>>{});
-    return std::tuple{fx::loose<K>(y), std::move(back), fx::loose<K>(aux)};
+    return std::tuple{fx::turned<K>(y), std::move(back), fx::turned<K>(aux)};
   }
 }
 namespace fx {
 /// f of x, or of x's elements.
 template <class F, class X> consteval bool takes_one_or_each() {
   if constexpr (Callable<F, X>) return true;
-  else return requires(const F& f, const X& x) { std::apply(f, x); };
+  else if constexpr (requires { std::tuple_size<X>::value; })
+    return requires(const F& f, const X& x) { std::apply(f, x); };
+  else return false;
 }
 template <class F, class X, class D> auto xt_jvp(const F& f, const X& x, const D& dx) {
   constexpr bool ok = takes_one_or_each<std::remove_cvref_t<decltype(innermost(f))>, native_t<X>>();
@@ -49,7 +50,7 @@ template <class F, class X, class D> auto xt_jvp(const F& f, const X& x, const D
   static_assert(ok, "jvp: f is called with Arrays in place of xtensor's containers: write const auto& x or "
                     "const Array& x for a parameter");
   static_assert(like, "jvp: the tangents are a tree like the arguments");
-  if constexpr (ok && like) return loose<kind_from<X>>(bora::jvp(f, native(x), native(dx)));
+  if constexpr (ok && like) return turned<exact_results<X>>(bora::jvp(f, native(x), native(dx)));
 }
 }  // namespace fx
 template <class F, class X>
@@ -63,16 +64,16 @@ template <class F, class... A>
 requires fx::foreign<A...> auto linearize(const F& f, const A&... a) {
   using Inner = std::remove_cvref_t<decltype(fx::innermost(f))>;
   if constexpr (fx::check_takes_arrays<Inner, A...>()) {
-    using K = decltype(fx::kind_of<A...>());
+    using K = fx::exact_results<A...>;
     auto wrap = [](auto push) {
       return [push = std::move(push)](const auto&... da) {
-        return fx::loose<K>(push(static_cast<const fx::native_t<A>&>(fx::native(da))...));
+        return fx::turned<K>(push(static_cast<const fx::native_t<A>&>(fx::native(da))...));
       };
     };
     auto l = bora::linearize(f, fx::native(a)...);
     if constexpr (fx::marked_aux<F>)
-      return std::tuple{fx::loose<K>(std::get<0>(l)), wrap(std::get<1>(std::move(l))), fx::loose<K>(std::get<2>(l))};
-    else return std::pair{fx::loose<K>(l.first), wrap(std::move(l.second))};
+      return std::tuple{fx::turned<K>(std::get<0>(l)), wrap(std::get<1>(std::move(l))), fx::turned<K>(std::get<2>(l))};
+    else return std::pair{fx::turned<K>(l.first), wrap(std::move(l.second))};
   }
 }
 template <class F, class... A>
@@ -92,26 +93,25 @@ requires fx::foreign<X, Rest...> auto hvp(const F& f, const X& x, const X& v, co
 template <class F, class C, class X>
 requires fx::foreign<C, X> auto scan(const F& body, const C& init, const X& xs, const ScanOptions& options = {}) {
   if constexpr (fx::check_takes_arrays<F, C, X>()) {
-    using K = decltype(fx::kind_of<C, X>());
     auto [last, ys] = bora::scan(body, fx::native(init), fx::native(xs), options);
-    return std::pair{fx::Back<C>::out(last), fx::loose<K>(ys)};
+    return std::pair{fx::Back<C>::out(last), fx::turned<fx::stacked_results<C, X>>(ys)};
   }
 }
 template <class T, class F, class... A>
 requires fx::foreign<A...> auto cond(const Array& predicate, const T& on_true, const F& on_false,
                                      const A&... operands) {
   if constexpr (fx::check_takes_arrays<T, A...>() && fx::check_takes_arrays<F, A...>())
-    return fx::loose<decltype(fx::kind_of<A...>())>(
+    return fx::turned<fx::exact_results<A...>>(
         bora::cond(predicate, on_true, on_false, fx::native(operands)...));
 }
 template <class F, class... More, class... A>
 requires fx::foreign<A...> auto switch_(const Array& index, const std::tuple<F, More...>& branches,
                                         const A&... operands) {
-  return fx::loose<decltype(fx::kind_of<A...>())>(bora::switch_(index, branches, fx::native(operands)...));
+  return fx::turned<fx::exact_results<A...>>(bora::switch_(index, branches, fx::native(operands)...));
 }
 template <class F, class... A>
 requires fx::foreign<A...> auto switch_(const Array& index, const std::vector<F>& branches, const A&... operands) {
-  return fx::loose<decltype(fx::kind_of<A...>())>(bora::switch_(index, branches, fx::native(operands)...));
+  return fx::turned<fx::exact_results<A...>>(bora::switch_(index, branches, fx::native(operands)...));
 }
 template <class P, class F, class C>
 requires fx::foreign<C> auto while_loop(const P& condition, const F& body, const C& init) {
@@ -132,14 +132,14 @@ requires fx::foreign<T> auto associative_scan(const F& f, const T& elements,
 namespace fx {
 template <class F, class X>
 requires foreign<X> auto map(const F& f, const X& xs, const MapOptions& options = {}) {
-  if constexpr (check_takes_arrays<F, X>()) return loose<kind_from<X>>(fx::map(f, native(xs), options));
+  if constexpr (check_takes_arrays<F, X>()) return turned<stacked_results<X>>(fx::map(f, native(xs), options));
 }
 }  // namespace fx
 namespace integrate {
 template <class F, class Y>
 requires fx::foreign<Y> auto odeint(const F& f, const Y& y0, const Array& t, const OdeOptions& options = {}) {
   if constexpr (fx::check_takes_arrays<F, Y, Array>())
-    return fx::loose<fx::kind_from<Y>>(integrate::odeint(f, fx::native(y0), t, options));
+    return fx::turned<fx::stacked_results<Y>>(integrate::odeint(f, fx::native(y0), t, options));
 }
 }  // namespace integrate
 

@@ -8,7 +8,12 @@
 namespace bora::random {
 namespace detail {
 template <class X> concept Container = bora::detail::XtContainer<X>;
-template <class X> inline constexpr Dtype of = dtype_of<typename X::value_type>;
+template <class X> consteval Dtype dtype_of_container() {
+  constexpr auto d = dtype_or_none<typename X::value_type>();
+  static_assert(d.has_value(), "a draw into a container whose value type no dtype stores; use float, double, int, ..");
+  return d.value_or(Dtype::f32);
+}
+template <class X> inline constexpr Dtype of = dtype_of_container<X>();
 template <class X> X drawn(const Array& a) {
   return fx::to_xt<X>(a, "draw into an xt::xarray of that value type, or an xt::xtensor of that rank");
 }

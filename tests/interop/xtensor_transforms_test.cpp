@@ -106,9 +106,24 @@ TEST(XtensorTransforms, AStructOfContainersComesAsTheTupleOfItsFields) {
   same(g.b, std::get<1>(want));
   EXPECT_EQ(g.n, 3);
   same(value, loss(t, asarray(x)));
-  auto [dw, db, n] = jit(grad(loss))(m, x);  // f's result, not an argument: a tuple
+  auto staged = jit(grad(loss))(m, x);
+  static_assert(same_type<decltype(staged), Model>);
+  same(staged.w, std::get<0>(want));
+  auto step = jit([](const auto& p, const auto& in) {
+    auto [l, d] = value_and_grad(loss)(p, in);
+    return std::pair{tree::map([](const Array& a, const Array& b) { return a - 0.1 * b; }, p, d), l};
+  });
+  auto [next, l] = step(m, x);  // what has p's type becomes a Model
+  static_assert(same_type<decltype(next), Model> && same_type<decltype(l), xt::xarray<double>>);
+  same(next.w, std::get<0>(t) - 0.1 * std::get<0>(want));
+  auto per_row = [](const auto& p, const auto& row) { return sum(matmul(row, std::get<0>(p))); };
+  auto [dw, db, n] = vmap(grad(per_row), {.in = {none, 0}})(m, x);  // one more dimension: no Model
   static_assert(same_type<decltype(dw), xt::xarray<double>>);
-  same(dw, std::get<0>(want));
+  EXPECT_EQ(asarray(dw).shape(), (Shape{3, 2, 3}));
+  auto [sw, sb, sn] = jit(vmap(grad(per_row), {.in = {none, 0}}))(m, x);
+  same(sw, asarray(dw));
+  auto twice = tree::paths(eval_shape([](const auto& p) { return p; }, m));
+  EXPECT_EQ(twice, (std::vector<std::string>{"w", "b"}));
 }
 struct Mixed {
   xt::xtensor<float, 2> w;
@@ -143,6 +158,9 @@ TEST(XtensorTransforms, AStructTemplateIsRebound) {
   auto want = grad(f)(Linear<Array, Array>{asarray(layer.weight), asarray(layer.bias)}, asarray(x));
   same(g.weight, want.weight);
   same(g.bias, want.bias);
+  auto same_layer = jit([](const Linear<Array, Array>& l) { return l; })(layer);
+  static_assert(same_type<decltype(same_layer), Linear<Matrix, Vector>>);
+  same(same_layer.weight, asarray(layer.weight));
 }
 struct Nested {
   Model inner;

@@ -50,10 +50,11 @@ Arrays vmap_shell(const FlatFn& f, const std::function<tree::Node()>& result, co
                   const VmapOptions& how);
 template <class F> class Vmapped {
  public:
+  static constexpr auto gives = Gives::stacked;
   Vmapped(F function, VmapOptions options) : f(std::move(function)), how(std::move(options)) {}
   template <class... A> auto operator()(const A&... a) const {
     check_trees<A...>();
-    if constexpr (foreign<A...>) return ForeignCall<Gives::value, void, A...>::call(f, *this, a...);
+    if constexpr (foreign<A...>) return ForeignCall<gives, void, A...>::call(f, *this, a...);
     else if constexpr (are_trees<A...>) return run(a...);
   }
  private:
