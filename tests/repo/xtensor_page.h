@@ -105,7 +105,8 @@ template <class X> Result result(const X& x) {
 inline int staged = 0;
 /// The row's code inside jit, called with xtensor's containers; rows that read values throw TraceError there.
 using Operands = std::tuple<bora::Array, bora::Array, bora::Array, bora::Array, bora::Array, bora::Array>;
-template <class X> void by_jit(int line, std::function<Result(const Operands&)> f, const Value& want, const X& operands) {
+template <class X>
+void by_jit(int line, std::function<Result(const Operands&)> f, const Value& want, const X& operands) {
   Value got;
   try {
     auto results = bora::jit(f)(operands);
