@@ -1,5 +1,6 @@
 // Static values in the files of trees: laws over a table of types, what does not fit is named, damage, old folders.
 #include <gtest/gtest.h>
+#include <cereal/types/polymorphic.hpp>
 #include <cereal/types/string.hpp>
 #include <cereal/types/vector.hpp>
 #include <complex>
@@ -81,7 +82,30 @@ class Closed {
   int x_;
 };
 }  // namespace
+struct Base {
+  virtual ~Base() = default;
+  virtual int number() const = 0;
+};
+struct Derived final : Base {
+  int n = 0;
+  int number() const override { return n; }
+  template <class A> void serialize(A& archive) { archive(n); }
+};
+class Held {  // one of cereal's polymorphic types
+ public:
+  explicit Held(int n = 0) {
+    auto d = std::make_shared<Derived>();
+    d->n = n;
+    held_ = std::move(d);
+  }
+  int number() const { return held_->number(); }
+  template <class A> void serialize(A& archive) { archive(held_); }
+ private:
+  std::shared_ptr<Base> held_;
+};
 }  // namespace statics_test
+CEREAL_REGISTER_TYPE(statics_test::Derived)
+CEREAL_REGISTER_POLYMORPHIC_RELATION(statics_test::Base, statics_test::Derived)
 template <> inline constexpr bool bora::is_static<statics_test::Window> = true;
 template <> inline constexpr bool bora::is_static<statics_test::Closed> = true;
 template <> inline constexpr bool bora::is_static<std::set<int>> = true;
@@ -356,6 +380,10 @@ TEST_F(StaticFiles, AlternativesAndPathsAreOnesOwn) {
   };
   Node leaf{array(1)}, dotted{array(1), 1, {{"a.of.b", leaf}, {"a", {array(2), 2, {{"b", leaf}}}}}};
   says<ValueError>([&] { save_tree(at, dotted); }, "two static values have the path 'of.a.of.b.n'");
+}
+TEST_F(StaticFiles, PolymorphicTypesOfCerealsComeBack) {
+  save_tree(at, With<Held>{array(1), Held(3)});
+  EXPECT_EQ(load_tree(at, With<Held>{array(2), Held(4)}).value.number(), 3);
 }
 TEST_F(StaticFiles, ATypeThatCannotBeWrittenIsNamedAndCanBeLeftOut) {
   With<Closed> x{array(1), Closed(3)};
