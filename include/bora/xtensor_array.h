@@ -64,7 +64,8 @@ template <XtExpression E> Array asarray(E&& e) {
   } else {
     auto to = new_buffer({detail::shape_of(e.shape()), dtype_of<V>});
     auto n = static_cast<std::size_t>(xt::compute_size(e.shape()));
-    std::copy_n(e.template begin<xt::layout_type::row_major>(), n, static_cast<V*>(to.data));
+    if constexpr (detail::XtAdoptable<X>) std::copy_n(e.data(), n, static_cast<V*>(to.data));
+    else std::copy_n(e.template begin<xt::layout_type::row_major>(), n, static_cast<V*>(to.data));
     return to.done();
   }
 }

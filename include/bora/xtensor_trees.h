@@ -131,7 +131,7 @@ inline constexpr const char* kWithArrays = "call the transform with asarray(x): 
 template <class X> X to_xt(const Array& a, const char* else_do = kWithArrays) {
   using V = typename X::value_type;
   if (!a.defined()) {  // the gradient of integers
-    if constexpr (detail::is_xarray<X>) return X(typename X::shape_type{0});
+    if constexpr (detail::is_xarray<X>) return X::from_shape(std::vector<std::size_t>{0});
     else return X();
   }
   check<DtypeError>(promote(a.dtype(), dtype_of<V>) == dtype_of<V>, "a result is ", a.type(),
@@ -140,7 +140,16 @@ template <class X> X to_xt(const Array& a, const char* else_do = kWithArrays) {
   if constexpr (rank != SIZE_MAX)
     check<ShapeError>(a.ndim() == static_cast<std::int64_t>(rank), "a result is ", a.type(),
                       ", and its container an xtensor of rank ", rank, "; ", else_do);
-  return X(as_xarray<V>(a.astype(dtype_of<V>)));
+  Array numbers = a.astype(dtype_of<V>).concrete();
+  auto* from = static_cast<const V*>(numbers.bytes());
+  auto n = static_cast<std::size_t>(a.size());
+  auto filled = [&](X x) {
+    if constexpr (X::static_layout == xt::layout_type::row_major) std::copy_n(from, n, x.data());
+    else std::copy_n(from, n, x.template begin<xt::layout_type::row_major>());
+    return x;
+  };
+  if constexpr (rank == 0 || detail::is_xfixed<X>) return filled(X());
+  else return filled(X::from_shape(a.shape()));
 }
 /// A tree like T around the numbers of its native form.
 template <class T> struct Back {
