@@ -1,6 +1,7 @@
 // xtensor_control.h -- derivatives, loops and branches called with xtensor's containers, by the rules of
 // xtensor_transforms.h. Each overload has the form of Bora's own and wins by its constraint.
 #pragma once
+#include "bora/fx/lower.h"
 #include "bora/fx/ode.h"
 #include "bora/xtensor_transforms.h"
 
@@ -151,5 +152,9 @@ requires fx::foreign<A...> ProgramPtr program_of(const F& f, const A&... args) {
 template <class F, class... A>
 requires fx::foreign<A...> auto eval_shape(const F& f, const A&... args) {
   return bora::eval_shape(f, fx::native(args)...);
+}
+template <class F, class... A>
+requires fx::foreign<A...> auto lower(const F& f, const A&... like) {
+  return bora::lower(f, fx::native(like)...);
 }
 }  // namespace bora

@@ -255,6 +255,8 @@ TEST(XtensorTransforms, LoopsAndBranches) {
   same(integrate::odeint(decay, x, xt::xtensor<double, 1>{0, 1}),
        integrate::odeint(decay, a, array({0., 1.}, f64)));
   EXPECT_EQ(eval_shape(cubes, m).shape(), Shape{});
+  Array compiled = lower(cubes, m).compile()(m);
+  EXPECT_TRUE(array_equal(compiled, cubes(b)));
   EXPECT_NE(print(*program_of(cubes, m)).find("f64[2, 3]"), std::string::npos);
 }
 TEST(XtensorTransforms, CustomRulesAndOperations) {

@@ -79,6 +79,11 @@ template <class X> Value value(const X& x) {
   add(v, x);
   return v;
 }
+/// The result of a call with xtensor's arguments alone: xtensor's.
+template <class X> Value xtensors(const X& x) {
+  static_assert(!std::is_same_v<X, bora::Array>, "a name of both libraries must stay xtensor's");
+  return value(x);
+}
 inline std::string text(const Value& v) {
   std::ostringstream o;
   for (auto& s : v.shapes) o << s << " ";

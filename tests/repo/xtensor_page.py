@@ -2,7 +2,8 @@
 """Writes programs that run every row of docs/xtensor.md: xtensor_page.py docs/xtensor.md program.cpp forms.cpp. A row
 has xtensor's code, Bora's and the result: numbers as NumPy prints them (several arrays one after the other), or "same",
 if xtensor's code is to be run too. The second program runs Bora's code with xtensor's arguments: in place of all Arrays
-of a row (functions are called as bora::), of all but the first, of all but the last, and by jit called with them."""
+of a row (functions are called as bora::), of all but the first, of all but the last, and by jit called with them; and
+xtensor's code without xt::, which must stay xtensor's beside `using namespace bora`."""
 import json
 import pathlib
 import re
@@ -39,6 +40,7 @@ def cells(line):
 
 
 OPERANDS = re.compile(r"(?<![\w.:])(a|b|v|z|cube|square_matrix)\b(?!\s*[.=])")
+XTENSORS = re.compile(r"xt::(?!cube\b)([a-z]\w*)\((?=x[abv]\b)")   # called with xtensor's arguments
 FUNCTIONS = re.compile(r"(?<![\w.:>])([a-z]\w*)\(")
 
 
@@ -80,6 +82,8 @@ for number, line in enumerate(text.split("\n"), 1):
     rows.append((number, f"page::row({number}, page::value({bora}), {want});"))
     made = forms(bora)
     lines = [f"page::row({number}, page::value({form}), want);" for form in made]
+    if row[2] == "same" and (own := XTENSORS.sub(r"\1(", codes[0].group(1))) != codes[0].group(1):
+        lines.append(f"page::row({number}, page::xtensors({own}), want);")
     if made:
         lines.append(f"page::by_jit({number}, [](const page::Operands& in) {{\n"
                      f"    auto& [a, b, v, z, cube, square_matrix] = in;\n"
