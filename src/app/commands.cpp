@@ -10,6 +10,12 @@ std::vector<Row>& rows() {
   static std::vector<Row> all;
   return all;
 }
+template <class T> constexpr bool is_number = std::is_arithmetic_v<T> || std::is_same_v<T, std::optional<int>>;
+/// CLI11 takes an empty text for 0.
+CLI::Validator some_number() {
+  return {[](std::string& text) { return std::string(text.empty() ? "a number is expected, got an empty text" : ""); },
+          ""};
+}
 /// Makes the options of a command's flags.
 void add_flags(CLI::App& app, const Flags& flags) {
   for (auto& flag : flags.all()) {
@@ -21,7 +27,10 @@ void add_flags(CLI::App& app, const Flags& flags) {
           else if constexpr (!std::is_pointer_v<T>)
             return app.add_option_function<std::string>(flag.name(), target, flag.help());
           else if constexpr (std::is_same_v<T, bool*>) return app.add_flag(flag.name(), *target, flag.help());
-          else return app.add_option(flag.name(), *target, flag.help());
+          else {
+            auto named = app.add_option(flag.name(), *target, flag.help());
+            return is_number<std::remove_pointer_t<T>> ? named->check(some_number()) : named;
+          }
         },
         flag.target());
     auto& form = flag.form();

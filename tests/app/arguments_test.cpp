@@ -277,4 +277,24 @@ TEST(Arguments, PassesAreThoseOfTheCompilersTable) {
   }
   EXPECT_TRUE(bora::test::has(text, "\nfuse                    block    fuse      gathers")) << text;
 }
+/// CLI11 would take it for 0.
+TEST(Arguments, AnEmptyTextIsNoNumber) {
+  int flags = 0;
+  for (auto& row : commands()) {
+    auto command = row.make();
+    Flags all;
+    command->declare(all);
+    for (auto& flag : all.all()) {
+      bool is = std::holds_alternative<int*>(flag.target()) || std::holds_alternative<std::int64_t*>(flag.target()) ||
+                std::holds_alternative<double*>(flag.target()) ||
+                std::holds_alternative<std::optional<int>*>(flag.target());
+      if (!is || !flag.name().starts_with("-")) continue;
+      ++flags;
+      auto word = flag.name().substr(0, flag.name().find(','));
+      auto text = test::error_of([&] { command_of({row.name.data(), word.c_str(), ""}); });
+      EXPECT_TRUE(test::has(text, "a number is expected, got an empty text")) << row.name << " " << word << ": " << text;
+    }
+  }
+  EXPECT_GE(flags, 15);
+}
 }  // namespace arguments_test
