@@ -292,7 +292,7 @@ TEST(Arguments, AnEmptyTextIsNoNumber) {
       ++flags;
       auto word = flag.name().substr(0, flag.name().find(','));
       auto text = test::error_of([&] { command_of({row.name.data(), word.c_str(), ""}); });
-      EXPECT_TRUE(test::has(text, "a number is expected, got an empty text")) << row.name << " " << word << ": " << text;
+      EXPECT_TRUE(test::has(text, "a number is expected, got an empty text")) << row.name << " " << word << text;
     }
   }
   EXPECT_GE(flags, 15);

@@ -23,8 +23,7 @@ struct JitOptions {
   Specs out = {};          // constraints on the results
   std::string name = {};   // for messages
   std::size_t cache = 64;  // Programs kept; the least recently used is evicted, with a warning
-  // Stages f again in every call, for tests: ValueError if its captures are other ones than those of the kept Program.
-  bool check_captures = false;
+  bool check_captures = false;  // stage f in every call: ValueError if its captures are not those of its Program
   CompileOptions compile = {};
 };
 namespace fx {
@@ -48,15 +47,11 @@ class JitCache {
   ~JitCache();
   JitCache(const JitCache&) = delete;
   JitCache& operator=(const JitCache&) = delete;
-  TracedPtr find(const tree::Key&);
+  TracedPtr find(const tree::Key&);  // null where captures are checked: then keep() compares the stagings
   /// Keeps the entry if its captures last (buffers, blocks of the mesh in force); warns on stderr if a function is
   /// staged again and again, with the difference.
   TracedPtr keep(Traced);
   Arrays run(const Traced&, Arrays in, const Mask& given_up);
-  /// .check_captures, or BORA_CHECK_CAPTURES=1.
-  bool checks_captures() const;
-  /// ValueError if the function, staged again, is another one.
-  void check_captures(const Traced& kept, const Staged& now) const;
   const JitOptions& options() const;
   int traces() const;
  private:
@@ -128,8 +123,7 @@ template <class F> class Jitted {
     key.add(reinterpret_cast<std::uintptr_t>(&type_tag<A...>));
     append_context(key);
     (tree::append_key(tree::node(a), key), ...);
-    auto found = cache_->find(key);
-    if (found && !cache_->checks_captures()) return found;
+    if (auto found = cache_->find(key)) return found;
     std::optional<R> out;
     auto flat = flat_fn<R>(f_, out, a...);
     auto& options = cache_->options();
@@ -141,7 +135,6 @@ template <class F> class Jitted {
     bool free = options.in.empty() && options.out.empty();
     auto staged = stage(free ? flat : constrained, types_of(pack(a...)), labels_of(a...),
                         options.compile);
-    if (found) return cache_->check_captures(*found, staged), found;
     Traced t{.key = std::move(key),
              .program = std::move(staged.program),
              .captures = std::move(staged.captures),
@@ -163,10 +156,10 @@ template <class F> inline constexpr bool is_jitted<Jitted<F>> = true;
 }  // namespace fx
 
 /// f, staged on the first call with arguments of a structure, statics, shapes and dtypes, and run as a compiled Program
-/// from then on. f's captures are read when it is staged, also those by reference: a later value is not seen, without a
-/// word, unless .check_captures or BORA_CHECK_CAPTURES=1 is set. Pass values that change as arguments. An argument given
-/// as an rvalue is donated: it is left empty and its memory is reused for results; memory that another handle still
-/// holds is not reused, with one warning.
+/// from then on. f's captures are read when it is staged, by reference too: a later value is not seen, without a word
+/// (but with .check_captures or BORA_CHECK_CAPTURES=1). Pass values that change as arguments. An argument given as an
+/// rvalue is donated: it is left empty and its memory is reused for results; memory that another handle still holds is
+/// not reused, with one warning.
 template <class F> auto jit(F f, JitOptions options = {}) { return fx::Jitted<F>(std::move(f), std::move(options)); }
 template <class F, class X, class... More>
 requires(!std::convertible_to<X, JitOptions>)

@@ -1,4 +1,4 @@
-// jit's check that what a function captures is still what it was when it was staged: two stagings compared.
+#include "fx/captures.h"
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -40,24 +40,21 @@ bool same_numbers(const Array& a, const Array& b) {
 }
 }  // namespace
 
-bool JitCache::checks_captures() const {
+bool always_checked() {
   static const bool always = [] {
     const char* word = std::getenv("BORA_CHECK_CAPTURES");
     return word != nullptr && std::string_view(word) != "0" && std::string_view(word) != "";
   }();
-  return always || options().check_captures;
+  return always;
 }
-void JitCache::check_captures(const Traced& kept, const Staged& now) const {
-  std::string found = difference(*kept.program, *now.program);
-  for (std::size_t i = 0; found.empty() && i < kept.captures.size(); ++i)
-    if (!same_numbers(kept.captures[i], now.captures[i])) {
+std::string changed_captures(const Traced& was, const Traced& is) {
+  auto found = difference(*was.program, *is.program);
+  for (std::size_t i = 0; found.empty() && i < was.captures.size(); ++i)
+    if (!same_numbers(was.captures[i], is.captures[i])) {
       std::ostringstream o;
-      o << "a captured " << kept.captures[i].type() << " has other numbers";
+      o << "a captured " << was.captures[i].type() << " has other numbers";
       found = o.str();
     }
-  auto& name = options().name;
-  check<ValueError>(found.empty(), "jit", name.empty() ? "" : "(" + name + ")",
-                    ": what the function captures has changed since it was staged: ", found,
-                    ". Calls would go on with the old value; pass it as an argument, or make a new jit(f)");
+  return found;
 }
 }  // namespace bora::fx

@@ -10,6 +10,7 @@
 #include "compile/api/control.h"
 #include "compile/api/executable.h"
 #include "bora/ops/sharding.h"
+#include "fx/captures.h"
 #include "fx/retrace.h"
 
 namespace bora {
@@ -118,6 +119,7 @@ struct JitCache::State {
   };
   explicit State(JitOptions o) : options(std::move(o)) {}
   const JitOptions options;
+  const bool checks = options.check_captures || always_checked();
   std::mutex mutex;
   std::map<std::pair<std::string, int>, Place> places;  // of each rank of each mesh
   bool copied = false, evicted = false;
@@ -134,6 +136,7 @@ int JitCache::traces() const {
   return state_->place().traces;
 }
 TracedPtr JitCache::find(const tree::Key& key) {
+  if (state_->checks) return nullptr;
   std::lock_guard l(state_->mutex);
   return state_->place().find(key);
 }
@@ -148,6 +151,12 @@ TracedPtr JitCache::keep(Traced t) {
   auto entry = std::make_shared<const Traced>(std::move(t));
   std::lock_guard l(s.mutex);
   auto& p = s.place();
+  if (auto kept = s.checks ? p.find(entry->key) : nullptr) {
+    auto what = changed_captures(*kept, *entry);
+    check<ValueError>(what.empty(), s.name(), ": what the function captures has changed since it was staged: ", what,
+                      ". Calls would go on with the old value; pass it as an argument, or make a new jit(f)");
+    return kept;
+  }
   auto changed = ++p.traces > 1 ? difference(p.last, entry->parts) : Difference{};
   bool number = changed.kind == Difference::Kind::number;
   p.changes = !number ? 0 : p.changing == changed.path ? p.changes + 1 : 1;
