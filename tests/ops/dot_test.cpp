@@ -145,8 +145,23 @@ TEST(Matmul, NumpysRules) {
   EXPECT_EQ(matmul(a, numbers({4})).shape(), (Shape{2, 3}));
   EXPECT_EQ(matmul(numbers({4}), numbers({4})).shape(), Shape{});
   expect_equal(matmul(numbers({4}), b), product(b, numbers({4}), {{}, {}, {1}, {0}}), 1e-12);
-  EXPECT_EQ(bora::test::error_of<ShapeError>([] { (void)matmul(numbers({4, 8}), numbers({7, 3})); }),
-            "matmul: inner sizes differ: [4, 8] @ [7, 3]; did you mean transpose(b)?");
+  // An error proposes what would fit.
+  auto advice = [](const Shape& x, const Shape& y) {
+    auto text = bora::test::error_of<ShapeError>([&] { (void)matmul(numbers(x), numbers(y)); });
+    auto by_dot = bora::test::error_of<ShapeError>([&] { (void)dot(numbers(x), numbers(y)); });
+    EXPECT_TRUE(text.starts_with("matmul: inner sizes differ: ")) << text;
+    EXPECT_EQ(text.substr(text.find(';')), by_dot.substr(by_dot.find(';')));
+    return text.substr(text.find(';') + 2);
+  };
+  EXPECT_EQ(advice({4, 8}, {7, 3}), "they must be equal");
+  EXPECT_EQ(advice({4, 8}, {7, 8}), "did you mean transpose(b)?");
+  EXPECT_EQ(advice({8, 4}, {8, 7}), "did you mean transpose(a)?");
+  EXPECT_EQ(advice({8, 4}, {7, 8}), "did you mean b times a?");
+  EXPECT_EQ(advice({2, 4, 8}, {2, 7, 8}), "did you mean swapaxes(b, -1, -2)?");
+  EXPECT_EQ(advice({8, 4}, {8}), "did you mean transpose(a)?");
+  EXPECT_EQ(advice({8, 4}, {7}), "they must be equal");
+  EXPECT_EQ(advice({4}, {8, 4}), "did you mean transpose(b)?");
+  EXPECT_EQ(advice({4}, {8}), "they must be equal");
   EXPECT_THROW((void)matmul(numbers({}), numbers({2})), ShapeError);
   EXPECT_THROW((void)matmul(numbers({2, 3, 4}), numbers({3, 4, 5})), ShapeError);
 }

@@ -4,6 +4,7 @@
 #include "bora/ops/complex.h"
 #include "bora/ops/contractions.h"
 #include "bora/ops/manipulation.h"
+#include "ops/api/product.h"
 #include "ops/numpy/support.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/indexing.h"
@@ -23,7 +24,7 @@ Array matmul(const Array& a, const Array& b) {
     return nb > 2 ? moveaxis(y, 0, na == 1 ? 0 : -2) : y;
   }
   check<ShapeError>(a.shape(inner_a) == b.shape(inner_b), "matmul: inner sizes differ: ", a.shape(), " @ ", b.shape(),
-                    "; did you mean transpose(b)?");
+                    [&] { return other_order(a.shape(), b.shape()); });
   auto batch_a = Shape(Dims(a.type().shape.begin(), a.type().shape.end() - 2)),
        batch_b = Shape(Dims(b.type().shape.begin(), b.type().shape.end() - 2));
   Array x = a, y = b;
@@ -45,7 +46,7 @@ Array dot(const Array& a, const Array& b) {
   if (a.ndim() == 0 || b.ndim() == 0) return a * b;
   auto inner_b = std::max<std::int64_t>(0, b.ndim() - 2);
   check<ShapeError>(a.shape(-1) == b.shape(inner_b), "dot: inner sizes differ: ", a.shape(), " @ ", b.shape(),
-                    b.ndim() >= 2 ? "; did you mean transpose(b)?" : "; they must be equal");
+                    [&] { return other_order(a.shape(), b.shape()); });
   return dot_general(a, b, {{}, {}, {a.ndim() - 1}, {inner_b}});
 }
 Array outer(const Array& a, const Array& b) { return dot_general(ravel(a), ravel(b), {}); }

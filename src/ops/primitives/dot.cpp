@@ -10,6 +10,18 @@
 #include "ops/api/primitives.h"
 
 namespace bora::ops {
+std::string other_order(const Shape& a, const Shape& b) {
+  auto na = a.size(), nb = b.size();
+  auto rows = [](const Shape& s) { return s.end()[s.size() > 1 ? -2 : -1]; };
+  auto turned = [](const char* name, std::size_t n) {
+    return "; did you mean " + (n == 2 ? "transpose(" + std::string(name) + ")" : "swapaxes(" + std::string(name) +
+           ", -1, -2)") + "?";
+  };
+  if (nb > 1 && a.back() == b.back()) return turned("b", nb);
+  if (na > 1 && rows(a) == rows(b)) return turned("a", na);
+  if (na > 1 && nb > 1 && rows(a) == b.back()) return "; did you mean b times a?";
+  return "; they must be equal";
+}
 Dims DotGeneral::free_a(std::int64_t ndim) const { return others(ndim, joined(batch_a, contract_a)); }
 Dims DotGeneral::free_b(std::int64_t ndim) const { return others(ndim, joined(batch_b, contract_b)); }
 bool DotGeneral::saved(Saveable keep, const std::vector<std::string>&) const {
@@ -35,7 +47,7 @@ Type DotGeneral::infer(const Types& in) const {
                      contract_b == Dims{std::max<std::int64_t>(0, b.ndim() - 2)};
   bool fit = pick(a.shape, contract_a) == pick(b.shape, contract_b);
   check<ShapeError>(fit || !as_matrices, "matmul: inner sizes differ: ", a.shape, " @ ", b.shape,
-                    b.ndim() >= 2 ? "; did you mean transpose(b)?" : "; they must be equal");
+                    [&] { return other_order(a.shape, b.shape); });
   check<ShapeError>(fit, "dot_general: contracted sizes differ: ", a.shape, " over ", contract_a, " and ", b.shape,
                     " over ", contract_b);
   check<ShapeError>(pick(a.shape, batch_a) == pick(b.shape, batch_b), "dot_general: batch sizes differ: ", a.shape,
