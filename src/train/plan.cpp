@@ -178,7 +178,7 @@ std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& 
   std::int64_t stored = 0;
   for (auto& slot : tree::slots(model.state()))
     if (slot.leaf.defined()) stored += static_cast<std::int64_t>(slot.leaf.get().type().nbytes());
-  o << "  a checkpoint: " << bytes_text(stored) << " on disk, " << std::setprecision(3)
+  o << "  a checkpoint takes " << bytes_text(stored) << " on disk, " << std::setprecision(3)
     << static_cast<double>(stored) / 100e6 << " s at 100 MB/s\n"
     << "  bytes of a rank (K, M, G: 1024), with the peak as it is predicted:\n"
     << "  rank     rows  params   optim   grads  activ. transp.   start" << (snapshots ? "   snaps" : "")

@@ -14,8 +14,9 @@ struct Measured {
   double seconds = 0;        // median over repetitions of the slowest rank's time
   double bus_bandwidth = 0;  // bytes / s
 };
-/// Times a collective for every size, back to back between barriers. All ranks of the group call it with the same
-/// arguments, and all get the same numbers. registered: on buffers of Context::allocate.
+/// Times a collective for every size, back to back between barriers; one that takes more than 0.1 s at most 4 times.
+/// All ranks of the group call it with the same arguments, and all get the same numbers. registered: on buffers of
+/// Context::allocate.
 std::vector<Measured> measure(Context&, const Group&, CollectiveKind, const std::vector<std::int64_t>& bytes,
                               int repetitions = 5, Dtype = Dtype::f32, bool registered = false);
 /// One line for each algorithm of the collective for `bytes` on `ranks`, spread evenly and in order over `hosts`: its
