@@ -12,7 +12,8 @@ void check_group(const bora::training::CheckpointSettings& checkpoint, const Fac
 void check_group(const ElasticSettings& elastic, const Facts& facts) {
   auto& s = facts.all;
   check<ConfigError>(elastic.max == 0 || s.checkpoint.every > 0 || s.checkpoint.minutes > 0,
-                     "elastic: after a loss the job goes on from its newest checkpoint; set checkpoint.every");
+                     "elastic: after a loss the job goes on from its newest checkpoint; set checkpoint.every "
+                     "or checkpoint.minutes");
   check<ConfigError>(elastic.max == 0 || !s.local->on() || s.local->replicas() > 0,
                      "elastic: a run keeps its replicas, whatever the number of ranks; set local.replicas=N");
 }
