@@ -61,6 +61,7 @@ StopSignals::~StopSignals() {
   for (std::size_t i = 0; i < std::size(noted); ++i) ::sigaction(noted[i], &before_stop[i], nullptr);
   stop_requested = false;
   terminated_at = 0;
+  saves_requested = 0;
 }
 bool StopSignals::requested() { return stop_requested || terminated_at != 0; }
 int StopSignals::saves() { return saves_requested; }
