@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <utility>
 #include <vector>
 #include "base/api/threads.h"
 #include "base/team.h"
@@ -30,6 +31,7 @@ struct Pool {
   unsigned stamp = 0;   // of `cores`; 0: as the threads were made
   cpu_set_t cores = {};
   std::vector<std::atomic<bool>> begun = {};  // of each range of a loop
+  std::chrono::steady_clock::time_point ended = {};  // of the last region
 };
 thread_local Pool pool;
 std::atomic<unsigned> stamps{0};
@@ -39,12 +41,12 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 // A region that ends kLost after its last range waits for a thread that got no core. For a while after that, which
 // doubles from kCrowded to kBusy while regions are late, a loop worth less than kMuch is run by its caller alone.
-constexpr std::chrono::nanoseconds kLost = 200us, kCrowded = 10ms, kBusy = 320ms, kMuch = 2ms;
+// Threads that may have slept, kAwake after their last region, say nothing of that: to wake takes as long.
+constexpr std::chrono::nanoseconds kLost = 200us, kCrowded = 10ms, kBusy = 320ms, kMuch = 2ms, kAwake = 1ms;
 std::atomic<std::int64_t> crowded_until{0}, crowded_for{kCrowded.count()};
 std::int64_t count(Clock::time_point t) { return t.time_since_epoch().count(); }
-void ended(Clock::time_point last_range) {
+void judge(Clock::time_point last_range, Clock::time_point now) {
   constexpr auto relaxed = std::memory_order_relaxed;
-  const auto now = Clock::now();
   const auto pause = crowded_for.load(relaxed);
   if (now - last_range <= kLost) {
     if (pause != kCrowded.count()) crowded_for.store(kCrowded.count(), relaxed);
@@ -155,8 +157,9 @@ bool run_on_openmp(RangeFn f, void* context, std::int64_t n, std::int64_t parts,
   if (const auto size = static_cast<std::size_t>(parts); pool.begun.size() < size)
     pool.begun = std::vector<std::atomic<bool>>(size);
   Loop loop(f, context, n, parts, pool.begun);
+  const auto begin = Clock::now();
   if (nanoseconds < static_cast<double>(kMuch.count()) &&
-      count(Clock::now()) < crowded_until.load(std::memory_order_relaxed)) {
+      count(begin) < crowded_until.load(std::memory_order_relaxed)) {
     loop.work(0);
     loop.rethrow();
     return true;
@@ -179,7 +182,8 @@ bool run_on_openmp(RangeFn f, void* context, std::int64_t n, std::int64_t parts,
     if (before != control) _mm_setcsr(before);
     if (process != forks) ::_exit(86);  // forked inside a range: the child has no threads to end the region with
   }
-  ended(loop.end());
+  const auto now = Clock::now();
+  if (begin - std::exchange(pool.ended, now) < kAwake) judge(loop.end(), now);
   loop.rethrow();
   return true;
 }
