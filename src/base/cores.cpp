@@ -9,6 +9,7 @@
 #include <map>
 #include <sstream>
 #include <thread>
+#include "base/openmp.h"
 #include "bora/base/parallel.h"
 
 namespace bora {
@@ -71,7 +72,8 @@ std::vector<Core> cores_of(const std::vector<int>& cpus, const std::string& root
   return r;
 }
 std::vector<int> allowed_cpus() {
-  std::vector<int> r;
+  auto r = detail::cpus_of_places();
+  if (!r.empty()) return r;
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return r;
   for (int c = 0; c < CPU_SETSIZE; ++c)

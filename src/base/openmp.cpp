@@ -140,6 +140,17 @@ void refresh(int threads) {
 }  // namespace
 
 void openmp_changed() { ++changes; }
+std::vector<int> cpus_of_places() {
+  std::vector<int> all;
+  for (int p = 0; omp_get_proc_bind() != omp_proc_bind_false && p < omp_get_num_places(); ++p) {
+    std::vector<int> cpus(static_cast<std::size_t>(omp_get_place_num_procs(p)));
+    omp_get_place_proc_ids(p, cpus.data());
+    all.insert(all.end(), cpus.begin(), cpus.end());
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
 
 bool run_on_openmp(RangeFn f, void* context, std::int64_t n, std::int64_t parts, int threads, double nanoseconds) {
   const auto process = forks.load();
@@ -192,5 +203,6 @@ bool run_on_openmp(RangeFn f, void* context, std::int64_t n, std::int64_t parts,
 namespace bora::detail {
 bool run_on_openmp(RangeFn, void*, std::int64_t, std::int64_t, int, double) { return false; }
 void openmp_changed() {}
+std::vector<int> cpus_of_places() { return {}; }
 }  // namespace bora::detail
 #endif

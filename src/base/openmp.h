@@ -2,6 +2,7 @@
 // OpenMP loops of the program.
 #pragma once
 #include <cstdint>
+#include <vector>
 #include "bora/base/parallel.h"
 
 namespace bora::detail {
@@ -13,6 +14,9 @@ namespace bora::detail {
 /// or wait for threads that do not exist. A fork inside of a range ends the child.
 bool run_on_openmp(RangeFn f, void* context, std::int64_t n, std::int64_t parts, int threads,
                    double nanoseconds);
+/// The processors of OpenMP's places, where OMP_PROC_BIND or OMP_PLACES is set: libgomp has bound the calling thread to
+/// the first of them. Empty otherwise.
+std::vector<int> cpus_of_places();
 /// Pools may have been bound to other cores, or are to be tried again.
 void openmp_changed();
 }  // namespace bora::detail

@@ -64,6 +64,7 @@ TEST(OpenMp, DISABLED_Counts) {
     << std::max(threads_now(), 1);
   say(o.str());
 }
+int program_threads(const Variables& variables) { return std::atoi(program("Counts", variables).c_str()); }
 TEST(OpenMp, VariablesMeanWhatTheySay) {
   for (auto& [variables, want] : std::vector<std::pair<Variables, std::string>>{
            {{{"OMP_NUM_THREADS", "3"}}, "3 threads, 3 ranges, 1 inside a region"},
@@ -83,6 +84,12 @@ TEST(OpenMp, VariablesMeanWhatTheySay) {
     if (levels) continue;
     EXPECT_LE(std::atoi(told.substr(told.rfind(' ')).c_str()), most) << what << told;
   }
+}
+/// libgomp binds the first thread to one core, of which alone that thread then knows.
+TEST(OpenMp, ABoundProgramUsesAllItsCores) {
+  const auto all = program_threads({});
+  EXPECT_EQ(program_threads({{"OMP_PROC_BIND", "true"}}), all);
+  EXPECT_EQ(program_threads({{"OMP_PROC_BIND", "spread"}, {"OMP_PLACES", "cores"}}), all);
 }
 TEST(OpenMp, WhatTheProgramSaysComesBeforeTheVariable) {
   EXPECT_EQ(program("SetsThreads", {{"OMP_NUM_THREADS", "4"}}), "2, then 4, in a scope 3");
