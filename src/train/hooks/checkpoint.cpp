@@ -45,13 +45,13 @@ class Checkpoint final : public LoopHook {
     if (run.done != run.stored) write_checkpoint(run);
   }
 };
-/// Of a step that was saved under another root already, the files get a second name.
+/// Of a step that was saved under another root already the files get a second name, unless the folder was moved since.
 std::string save(Run& run, const io::FolderOwner& owner, const std::string& root, std::int64_t keep,
                  std::string& warning) {
   auto& s = run.settings;
   run.watchdog.at("writing the checkpoint of step " + std::to_string(run.done) + " into " + root);
   auto asked = StopSignals::saves();  // before the state is read
-  if (run.saved.step == run.done)
+  if (run.saved.step == run.done && run.saved.folder.starts_with(run.out + "/"))
     return io::link_checkpoint({run.done, run.saved.folder}, root, place_of(run.mesh), keep, &warning, owner);
   Arrays keep_alive;
   auto leaves = io::leaves_of(run.model.state(), "", keep_alive);
