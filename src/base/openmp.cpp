@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 #include "base/api/threads.h"
+#include "base/crowd.h"
 #include "base/team.h"
 #include "bora/base/error.h"
 
@@ -39,22 +40,8 @@ std::atomic<int> callers{0};  // now; they share the threads of the process
 
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
-// A region that ends kLost after its last range waits for a thread that got no core. For a while after that, which
-// doubles from kCrowded to kBusy while regions are late, a loop worth less than kMuch is run by its caller alone.
-// Threads that may have slept, kAwake after their last region, say nothing of that: to wake takes as long.
-constexpr std::chrono::nanoseconds kLost = 200us, kCrowded = 10ms, kBusy = 320ms, kMuch = 2ms, kAwake = 1ms;
-std::atomic<std::int64_t> crowded_until{0}, crowded_for{kCrowded.count()};
-std::int64_t count(Clock::time_point t) { return t.time_since_epoch().count(); }
-void judge(Clock::time_point last_range, Clock::time_point now) {
-  constexpr auto relaxed = std::memory_order_relaxed;
-  const auto pause = crowded_for.load(relaxed);
-  if (now - last_range <= kLost) {
-    if (pause != kCrowded.count()) crowded_for.store(kCrowded.count(), relaxed);
-    return;
-  }
-  crowded_until.store(count(now) + pause, relaxed);
-  crowded_for.store(std::min<std::int64_t>(2 * pause, kBusy.count()), relaxed);
-}
+// Threads that may have slept, kAwake after their last region, say nothing of crowded cores: to wake takes as long.
+constexpr std::chrono::nanoseconds kAwake = 1ms;
 thread_local unsigned bound_to = 0;  // of a pool's thread: the stamp of its cores
 
 /// Rounding, denormals and masked exceptions of this thread, without the exceptions that happened.
@@ -71,8 +58,6 @@ class Loop {
     if (own < parts_) take(own);
     for (auto p = parts_ - 1; p >= 0 && left_.load(std::memory_order_relaxed) > 0; --p) take(p);
   }
-  /// When the last range ended.
-  Clock::time_point end() const { return end_; }
   void rethrow() {
     if (error_) std::rethrow_exception(error_);
   }
@@ -91,14 +76,12 @@ class Loop {
       if (!error_ || p < error_part_) error_ = std::current_exception(), error_part_ = p;
     }
     within = false;
-    if (running_.fetch_sub(1, std::memory_order_relaxed) == 1) end_ = Clock::now();
   }
   RangeFn f_;
   void* context_;
   std::int64_t n_, parts_;
   std::vector<std::atomic<bool>>& begun_;
-  std::atomic<std::int64_t> left_{parts_}, running_{parts_};  // ranges not begun, not done
-  Clock::time_point end_;
+  std::atomic<std::int64_t> left_{parts_};  // ranges not begun
   std::mutex error_mutex_;
   std::exception_ptr error_;
   std::int64_t error_part_ = 0;
@@ -168,17 +151,12 @@ bool run_on_openmp(RangeFn f, void* context, std::int64_t n, std::int64_t parts,
   if (const auto size = static_cast<std::size_t>(parts); pool.begun.size() < size)
     pool.begun = std::vector<std::atomic<bool>>(size);
   Loop loop(f, context, n, parts, pool.begun);
-  const auto begin = Clock::now();
-  if (nanoseconds < static_cast<double>(kMuch.count()) &&
-      count(begin) < crowded_until.load(std::memory_order_relaxed)) {
-    loop.work(0);
-    loop.rethrow();
-    return true;
-  }
   refresh(threads);
   if (!nested && threads > pool.threads && !grow(threads)) return false;
   const int all = nested ? threads : std::max(threads, pool.threads);
   const auto control = modes();
+  const auto begin = Clock::now();
+  auto start = begin, idle = begin;
   const auto& own = pool;
 #pragma omp parallel num_threads(all)
   {
@@ -189,12 +167,15 @@ bool run_on_openmp(RangeFn f, void* context, std::int64_t n, std::int64_t parts,
       ::sched_setaffinity(0, sizeof own.cores, &own.cores);  // a refusal changes speed only
       bound_to = own.stamp;
     }
+    if (me == 0) start = Clock::now();  // libgomp waits here for threads that have not left the last region
     loop.work(me);
+    if (me == 0) idle = Clock::now();
     if (before != control) _mm_setcsr(before);
     if (process != forks) ::_exit(86);  // forked inside a range: the child has no threads to end the region with
   }
   const auto now = Clock::now();
-  if (begin - std::exchange(pool.ended, now) < kAwake) judge(loop.end(), now);
+  if (begin - std::exchange(pool.ended, now) < kAwake)
+    waited_for_threads(start - begin + (now - idle), nanoseconds / static_cast<double>(parts));
   loop.rethrow();
   return true;
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 #include "base/api/cores.h"
+#include "base/crowd.h"
 #include "base/openmp.h"
 #include "base/team.h"
 #include "bora/base/error.h"
@@ -57,6 +58,7 @@ void set_thread_count(int n) {
   process_threads = n == 0 ? default_threads() : n;
   detail::Team::try_again();
   detail::openmp_changed();
+  detail::crowd_is_over();
 }
 void take_short_turns() {
   struct {  // sched_attr of the kernel, which glibc 2.36 does not declare
@@ -80,22 +82,24 @@ void parallel_ranges(std::int64_t n, std::int64_t grain, void* context, RangeFn 
   grain = std::max<std::int64_t>(1, grain);
   auto parts = std::min<std::int64_t>(thread_count(), (n + grain - 1) / grain);
   auto& within = within_range();
-  if (parts > 1 && !within && executor() == Executor::openmp &&
-      run_on_openmp(f, context, n, parts, thread_count(),
-                    kWorthAThread * static_cast<double>(n) / static_cast<double>(grain)))
-    return;
-  auto* team = parts > 1 && !within ? Team::lease(parts, process_threads) : nullptr;
-  if (team == nullptr) return f(context, 0, n);
+  if (parts <= 1 || within) return f(context, 0, n);
+  const bool regions = executor() == Executor::openmp;
+  const auto nanoseconds = kWorthAThread * static_cast<double>(n) / static_cast<double>(grain);
+  const bool alone = alone_in_crowd(nanoseconds, regions ? kShortRegion : kShortLoop);
+  if (!alone && regions && run_on_openmp(f, context, n, parts, thread_count(), nanoseconds)) return;
+  auto* team = alone ? nullptr : Team::lease(parts, process_threads);
+  if (!alone && team == nullptr) return f(context, 0, n);
   struct Scope {
     Team* team;
     bool& within;
     ~Scope() {
       within = false;
-      team->give_back();
+      if (team) team->give_back();
     }
   } scope{team, within};
   within = true;
-  team->run(f, context, n, parts);
+  if (alone) f(context, 0, n);
+  else team->run(f, context, n, parts, nanoseconds);
 }
 }  // namespace detail
 }  // namespace bora

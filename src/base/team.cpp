@@ -12,6 +12,7 @@
 #include <utility>
 #include "bora/base/error.h"
 #include "base/api/threads.h"
+#include "base/crowd.h"
 
 namespace bora::detail {
 namespace {
@@ -213,8 +214,10 @@ void Team::work(std::int64_t own) {
   }
   if (done > 0 && left_.fetch_sub(done, std::memory_order_acq_rel) - done == kCallerSleeps) wake(left_);
 }
-void Team::await_all() {
+void Team::await_all(double range_nanoseconds) {
   auto done = [&] { return (left_.load(std::memory_order_acquire) & ~kCallerSleeps) == 0; };
+  if (done()) return;
+  const auto begin = Clock::now();
   while (!soon(done)) {
     if (process_ != forks)
       throw Error(
@@ -222,8 +225,9 @@ void Team::await_all() {
     auto before = left_.fetch_or(kCallerSleeps, std::memory_order_acq_rel);
     if ((before & ~kCallerSleeps) != 0) sleep_while(left_, before | kCallerSleeps);
   }
+  waited_for_threads(Clock::now() - begin, range_nanoseconds);
 }
-void Team::run(RangeFn f, void* context, std::int64_t n, std::int64_t parts) {
+void Team::run(RangeFn f, void* context, std::int64_t n, std::int64_t parts, double nanoseconds) {
   const auto made = [&] { return static_cast<std::int64_t>(workers_.size()) + 1; };
   if (made() < parts) add_workers(parts);
   parts = std::min(parts, made());
@@ -240,7 +244,7 @@ void Team::run(RangeFn f, void* context, std::int64_t n, std::int64_t parts) {
   for (std::size_t i = 0; any && i < workers; ++i)
     if (workers_[i]->slept) wake(workers_[i]->word);
   work(0);
-  await_all();
+  await_all(nanoseconds / static_cast<double>(parts));
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 }  // namespace bora::detail

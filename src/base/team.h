@@ -23,7 +23,8 @@ class Team {
   /// Calls f(context, begin, end) for `parts` ranges of [0, n). Range p is meant for worker p, range 0 for the caller.
   /// A thread that is done with its own range takes ranges that no thread has begun: a worker that gets no core delays
   /// no other thread. If ranges throw, the exception of the lowest range is rethrown, as a single thread would.
-  void run(RangeFn f, void* context, std::int64_t n, std::int64_t parts);
+  /// nanoseconds: what the loop is worth, for crowd.h.
+  void run(RangeFn f, void* context, std::int64_t n, std::int64_t parts, double nanoseconds);
   /// Lets teams try again to make threads that could not be made. This thread looks for another team: its affinity may
   /// have changed.
   static void try_again();
@@ -44,7 +45,7 @@ class Team {
   void keep_off(int core, std::size_t workers);
   void work(std::int64_t own);
   void run_part(std::int64_t part) noexcept;
-  void await_all();
+  void await_all(double range_nanoseconds);
 
   RangeFn f_ = nullptr;
   void* context_ = nullptr;

@@ -250,8 +250,8 @@ TEST(Parallel, AForkInsideOfARangeEndsOrThrowsAndDoesNotHang) {
   for (I which : {0, 1, 0, 1}) {
     std::atomic<int> code{1000};
     try {
-      parallel_for(2, 1, [&](I b, I) {
-        if (b != which) return busy(20ms);
+      parallel_for(2, 1, [&](I b, I e) {
+        if (which < b || which >= e) return busy(20ms);
         busy(5ms);
         const auto child = ::fork();
         if (child == 0) {

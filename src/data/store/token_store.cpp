@@ -148,22 +148,26 @@ void Chunk::check_ends() const {
   std::call_once(checked_ends_, [this] {
     bool whole = crc32c(payload_, bytes_of_ends()) == header_.ends_crc;
     for (auto& f : fields_) whole = whole && std::is_sorted(f.ends, f.ends + header_.documents);
+    touched_ = true;
     check<IoError>(whole, name_, kDamaged);
     release();
   });
 }
 // A read of a few bytes maps up to 2 MiB of the page cache: for each chunk of a large corpus that is much.
 void Chunk::release() const {
-  if (mapped_) ::madvise(mapped_, mapped_bytes_, MADV_DONTNEED);
+  if (mapped_ && touched_.exchange(false)) ::madvise(mapped_, mapped_bytes_, MADV_DONTNEED);
 }
 void Chunk::check_ids() const {
   std::call_once(checked_ids_, [this] {
     auto n = bytes_of_ends();
     check<IoError>(crc32c(payload_ + n, header_.bytes - n) == header_.ids_crc, name_, kDamaged);
+    touched_ = true;
+    release();
   });
 }
 std::int64_t Chunk::begin(std::int64_t document, std::size_t field) const {
   check_ends();
+  touched_ = true;
   return document == 0 ? 0 : static_cast<std::int64_t>(fields_[field].ends[document - 1]);
 }
 std::int64_t Chunk::tokens(std::size_t field) const {
@@ -196,6 +200,9 @@ std::int64_t Store::skipped() const {
   return n;
 }
 std::pair<const Chunk*, std::int64_t> Store::find(std::int64_t document) const {
+  constexpr unsigned kUses = 8;  // each may map pieces of 2 MiB
+  if (uses_.fetch_add(1, std::memory_order_relaxed) % kUses == kUses - 1)
+    for (auto& c : chunks_) c->release();
   auto at = std::upper_bound(ends_.begin(), ends_.end(), document) - ends_.begin();
   auto& c = chunks_[static_cast<std::size_t>(at)];
   return {c.get(), document - (ends_[static_cast<std::size_t>(at)] - c->size())};

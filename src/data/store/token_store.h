@@ -1,6 +1,7 @@
 // token_store.h -- documents of ids in one block of bytes, in memory or mapped from a file: a header, for each field
 // the ends of the documents, and then for each field their ids, as u16 or u32.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -72,6 +73,8 @@ class Chunk {
   std::int64_t length(std::int64_t document, std::size_t field) const;
   /// Ids [begin, begin + n) of a document's field.
   void read(std::int64_t document, std::size_t field, std::int64_t begin, std::int64_t n, std::int32_t* out) const;
+  /// Gives back the memory of a mapped file; a later read takes it from the page cache again.
+  void release() const;
 
  private:
   struct Field {
@@ -82,8 +85,6 @@ class Chunk {
   /// Throw IoError if the bytes have changed since they were written.
   void check_ends() const;
   void check_ids() const;
-  /// Gives back the memory of a mapped file; a later read takes it from the page cache again.
-  void release() const;
   void parse(const char* data, std::size_t size);
   std::uint64_t bytes_of_ends() const { return 8 * header_.documents * header_.fields; }
   std::int64_t begin(std::int64_t document, std::size_t field) const;
@@ -94,9 +95,11 @@ class Chunk {
   ChunkHeader header_ = {};
   std::vector<Field> fields_ = {};
   mutable std::once_flag checked_ends_, checked_ids_;
+  mutable std::atomic<bool> touched_ = true;  // since the last release
 };
 
-/// The documents of many chunks, by number. Safe from any thread.
+/// The documents of many chunks, by number. What it maps of its files is given back every few uses, so that a
+/// long run does not hold its corpus. Safe from any thread.
 class Store {
  public:
   Store() = default;
@@ -112,5 +115,6 @@ class Store {
   std::pair<const Chunk*, std::int64_t> find(std::int64_t document) const;
   std::vector<std::shared_ptr<const Chunk>> chunks_;
   std::vector<std::int64_t> ends_;  // documents, by chunk
+  mutable std::atomic<unsigned> uses_ = 0;
 };
 }  // namespace bora::data
