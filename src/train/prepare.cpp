@@ -12,6 +12,7 @@
 #include "bora/train/batch.h"
 #include "bora/train/plan.h"
 #include "bora/train/process.h"
+#include "compile/api/executable.h"
 #include "train/api/resume.h"
 #include "run.h"
 #include "train/api/memory_checkpoint.h"
@@ -119,8 +120,9 @@ bool was_out_of_patience(Run& run) {
 }  // namespace
 
 bool prepare(Run& run) {
-  auto at_start = resident_bytes();
   auto& s = run.settings;
+  release_slabs();  // of the mesh before this one, or of what the program did before
+  auto at_start = resident_bytes() - (s.memory ? s.memory->bytes() : 0);
   auto& mesh = run.mesh;
   run.watchdog.at("taking the folder " + run.out);
   on_first<ConfigError>(run.mesh, "run: take the folder", [&] {

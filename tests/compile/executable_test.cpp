@@ -473,6 +473,19 @@ TEST(Plan, AnOutgrownSlabGoesBackToTheSystem) {
   auto of_small = small->run({x}), of_large = large->run({y});
   EXPECT_LT(kernels::pool_use().kept, small->info().slab_bytes);
 }
+TEST(Plan, FreeSlabsGoBackToTheSystemWhenAsked) {
+  auto program = stage([](const Arrays& a) { return Arrays{matmul(matmul(a[0], a[0]), a[0])}; }, {{{600, 600}, f32}});
+  auto e = executable(program.program);
+  auto x = numbers({600, 600}, 1);
+  (void)e->run({x});
+  auto before = kernels::pool_use();
+  release_slabs();
+  auto after = kernels::pool_use();
+  EXPECT_LE(after.used + e->info().slab_bytes, before.used);
+  EXPECT_EQ(after.kept, 0U);
+  EXPECT_GT(e->info().slab_bytes, 0U);
+  same_bits(e->run({x}), e->run({x}));
+}
 TEST(Executable, RunsOnSeveralThreadsAtOnce) {
   auto p =
       stage([](const Arrays& a) { return Arrays{tanh(matmul(matmul(a[0], a[0]), a[0]))}; }, {{{24, 24}, f32}}).program;

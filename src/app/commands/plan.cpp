@@ -5,6 +5,7 @@
 #include "app/commands.h"
 #include "base/api/file.h"
 #include "bora/base/parallel.h"
+#include "bora/base/text.h"
 #include "bora/job/auto_sync_period.h"
 #include "bora/job/job.h"
 #include "bora/job/plan_run.h"
@@ -103,7 +104,7 @@ struct Plan {
                          own ? p.classes : plan_run(other, *tokenizer, shape, between, pipeline, process).classes});
       } catch (const DtypeError&) {}  // gradients of f64 travel as they are
     }
-    std::printf("%s%s", p.text.c_str(), layout_text(p, s).c_str());
+    std::printf("%s%s", p.text.c_str(), wrapped(layout_text(p, s)).c_str());
     if (!predicts()) return 0;
     host.cores = cores, host.gflops_per_core = gflops, host.gbytes_per_s = memory;
     host.spread = spread / 100, host.mtbf_hours = mtbf;
@@ -114,15 +115,15 @@ struct Plan {
       prediction.wires = {{"powersgd", prediction.now}};
       prediction.axis.clear(), prediction.replicas = 1, prediction.penalty = 0;
     }
-    std::printf("%s", prediction.text(between, host).c_str());
+    std::printf("%s", wrapped(prediction.text(between, host)).c_str());
     if (s.local->on() && has_replicas(shape)) {
       auto m = meetings_of(s, p, between, host);
       std::printf("  a meeting of the replicas takes %.3g s; %s\n", m.seconds,
                   m.every > 0 ? ("every " + std::to_string(m.every) + " steps it leaves 90 % for compute").c_str()
-                              : "no number of steps between meetings leaves 90 % for compute");
+                              : "none leaves 90 % for compute");
       auto replicas = bora::training::replicas_of(*s.local, shape);  // a rank may hold several
-      std::printf("  the local steps of %lld replicas raise the loss by %.2g %% (a published fit for a sum every 30 "
-                  "steps, not measured)\n",
+      std::printf("  the local steps of %lld replicas raise the loss by %.2g %%\n"
+                  "      (a published fit for a sum every 30 steps, not measured)\n",
                   static_cast<long long>(replicas), 100 * local_steps_penalty(replicas, p.parameters));
     }
     if (json) write_file(*json, prediction.json(p.classes));

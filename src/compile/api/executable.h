@@ -49,4 +49,6 @@ ProgramPtr flatten(const ProgramPtr&);   // held calls inlined, checkpoints too
 ProgramPtr coalesce(const ProgramPtr&);  // small neighbouring collectives become one
 /// Peak bytes of leased slabs over the process.
 std::size_t slab_peak_bytes();
+/// Returns the slabs that no Program runs with, and the pool's free blocks, to the system.
+void release_slabs();
 }  // namespace bora

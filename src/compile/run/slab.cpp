@@ -1,4 +1,5 @@
 #include "compile/run/slab.h"
+#include <malloc.h>
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -66,5 +67,14 @@ std::size_t slab_peak_bytes() {
   auto& s = exec::slabs();
   std::lock_guard l(s.mutex);
   return s.peak;
+}
+void release_slabs() {
+  auto& s = exec::slabs();
+  {
+    std::lock_guard l(s.mutex);
+    s.free.clear();
+  }
+  kernels::trim_pool();
+  ::malloc_trim(0);
 }
 }  // namespace bora

@@ -144,9 +144,19 @@ void Chunk::parse(const char* data, std::size_t size) {
   }
   check<IoError>(at == h.bytes, name_, ": has bytes after its last field");
 }
+std::uint32_t Chunk::checksum(std::size_t begin, std::size_t n) const {
+  constexpr std::size_t piece = 1 << 20;  // what of a mapped file is held at a time
+  std::uint32_t crc = 0;
+  for (std::size_t at = 0; at < n; at += piece) {
+    crc = crc32c(payload_ + begin + at, std::min(piece, n - at), crc);
+    touched_ = true;
+    release();
+  }
+  return crc;
+}
 void Chunk::check_ends() const {
   std::call_once(checked_ends_, [this] {
-    bool whole = crc32c(payload_, bytes_of_ends()) == header_.ends_crc;
+    bool whole = checksum(0, bytes_of_ends()) == header_.ends_crc;
     for (auto& f : fields_) whole = whole && std::is_sorted(f.ends, f.ends + header_.documents);
     touched_ = true;
     check<IoError>(whole, name_, kDamaged);
@@ -160,9 +170,7 @@ void Chunk::release() const {
 void Chunk::check_ids() const {
   std::call_once(checked_ids_, [this] {
     auto n = bytes_of_ends();
-    check<IoError>(crc32c(payload_ + n, header_.bytes - n) == header_.ids_crc, name_, kDamaged);
-    touched_ = true;
-    release();
+    check<IoError>(checksum(n, header_.bytes - n) == header_.ids_crc, name_, kDamaged);
   });
 }
 std::int64_t Chunk::begin(std::int64_t document, std::size_t field) const {

@@ -85,6 +85,7 @@ class Chunk {
   /// Throw IoError if the bytes have changed since they were written.
   void check_ends() const;
   void check_ids() const;
+  std::uint32_t checksum(std::size_t begin, std::size_t n) const;
   void parse(const char* data, std::size_t size);
   std::uint64_t bytes_of_ends() const { return 8 * header_.documents * header_.fields; }
   std::int64_t begin(std::int64_t document, std::size_t field) const;

@@ -41,6 +41,8 @@ class MemoryCheckpoint {
   /// others end. All ranks.
   void hand_over(const Mesh&, const std::vector<int>& heirs);
   void clear() { held_.clear(); }
+  /// Of the parts in this process, now.
+  std::int64_t bytes() const;
 
  private:
   struct Held {

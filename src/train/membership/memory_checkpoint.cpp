@@ -186,6 +186,12 @@ void MemoryCheckpoint::take(const Mesh& mesh, std::int64_t step, tree::Node stat
   held_.erase(held_.begin(), held_.end() - 1);
 }
 
+std::int64_t MemoryCheckpoint::bytes() const {
+  std::int64_t n = 0;
+  for (auto& h : held_)
+    for (auto& [rank, part] : h.parts) n += static_cast<std::int64_t>(part.size());
+  return n;
+}
 const MemoryCheckpoint::Held* MemoryCheckpoint::find(const std::string& id) const {
   auto found = std::find_if(held_.begin(), held_.end(), [&](auto& h) { return h.id == id; });
   return found == held_.end() ? nullptr : &*found;
