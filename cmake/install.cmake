@@ -63,4 +63,15 @@ function(bora_install)
   file(RELATIVE_PATH BORA_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/bora.pc.in ${PROJECT_BINARY_DIR}/bora.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/bora.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  # Programs find the library by their rpath, which packages of a distribution, for the loader's own folders, may not
+  # have. The prefix is known when `cmake --install` runs.
+  install(CODE "
+    set(folder \"${CMAKE_INSTALL_LIBDIR}\")
+    cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
+    if(folder MATCHES \"^/(usr/)?lib\")
+      set(package \"\$ENV{DESTDIR}\${folder}/pkgconfig/bora.pc\")
+      file(READ \"\${package}\" text)
+      string(REPLACE \" -Wl,-rpath,\\\${libdir}\" \"\" text \"\${text}\")
+      file(WRITE \"\${package}\" \"\${text}\")
+    endif()")
 endfunction()

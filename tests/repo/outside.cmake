@@ -65,15 +65,20 @@ foreach(file ${package})
     NOT text MATCHES "dnnl|OpenCL|OpenMP|ZMQ|INTERFACE_LINK_LIBRARIES")
 endforeach()
 
-# pkg-config
-find_program(pkg_config pkg-config REQUIRED)
-find_program(compiler NAMES c++ g++ REQUIRED)
-set(ENV{PKG_CONFIG_PATH} ${installed}/${LIBDIR}/pkgconfig)
-must(${pkg_config} --cflags --libs bora)
-separate_arguments(flags UNIX_COMMAND "${out}")
-expect("pkg-config does not follow the moved library: ${flags}" flags MATCHES "-I${installed}/[^ ;]*include")
-must(${compiler} -std=c++20 -g1 ${SOURCE}/main.cpp ${flags} -Wl,-rpath,${installed}/${LIBDIR} -o ${WORK}/by_pkg_config)
-must(${WORK}/by_pkg_config)
+# README's lines without CMake, where nothing else names the library, make a program that starts.
+file(READ ${installed}/share/doc/bora/README.md page)
+string(REGEX MATCH "\n(export PKG_CONFIG_PATH=[^\n]+\n[^\n]+)\n" found "${page}")
+expect("README has no lines without CMake" found)
+string(REPLACE "=DIR/lib/" "=${installed}/${LIBDIR}/" lines "${CMAKE_MATCH_1}")
+file(MAKE_DIRECTORY ${WORK}/by_pkg_config)
+configure_file(${SOURCE}/main.cpp ${WORK}/by_pkg_config/program.cpp COPYONLY)
+must(${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH --unset=LD_RUN_PATH
+  ${CMAKE_COMMAND} -E chdir ${WORK}/by_pkg_config sh -ec "${lines}")
+# A distribution's package, for a folder where the loader looks by itself, asks for no rpath.
+must(${CMAKE_COMMAND} -E env DESTDIR=${WORK}/package ${CMAKE_COMMAND} --install ${BUILD} --prefix /usr)
+file(STRINGS ${WORK}/package/usr/${LIBDIR}/pkgconfig/bora.pc libs REGEX "^Libs:")
+expect("bora.pc below /usr: ${libs}" libs STREQUAL "Libs: -L\${libdir} -lbora")
+file(REMOVE_RECURSE ${WORK}/package)
 
 # The command uses its own library, whichever LD_LIBRARY_PATH names.
 file(WRITE ${WORK}/other/libbora.so.0 "")
