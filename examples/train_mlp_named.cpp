@@ -44,12 +44,12 @@ int main(int argc, char** argv) {
   auto& choice = choices[layout];
   float last = 0;
   local_mesh({{choice.mesh_axis, ranks}}, [&](const Mesh& mesh) {
-    Task<Model, Rows> task{.init = Model::init,
-                           .loss =
-                               [](const Model& m, const Rows& r, const std::optional<Array>&) {
-                                 return sum(mean(square(m(r.x) - r.y), Out));  // of the rows, whose weights are 1
-                               },
-                           .weights = [](const Rows&) { return ones({Batch}); }};
+    TrainTask<Model, Rows> task{.init = Model::init,
+                                .loss =
+                                    [](const Model& m, const Rows& r, const std::optional<Array>&) {
+                                      return sum(mean(square(m(r.x) - r.y), Out));  // of the rows, whose weights are 1
+                                    },
+                                .weights = [](const Rows&) { return ones({Batch}); }};
     auto rate = 3e-3;
     StepOptions options{.optimizer = optim::adamw({.learning_rate = rate, .weight_decay = 0.0}), .learning_rate = rate};
     auto init =

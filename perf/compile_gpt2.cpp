@@ -34,7 +34,7 @@ struct Unrolled {
 template <class Model> void compile(benchmark::State& state) {
   models::Gpt2Config c{.layers = 12, .embed = 768, .heads = 12, .positions = 1024};
   std::vector<Axis> axes{{nn::kBatch, 4}, {nn::kPosition, 256}};
-  Task<Model, NamedArray> task{
+  TrainTask<Model, NamedArray> task{
       .init = [c](const Array& key) { return Model::init(c, 50257, key); },
       .loss = [](const Model& m, const NamedArray& tokens,
                  const std::optional<Array>&) { return sum(nn::cross_entropy(m(tokens), nn::kVocab, tokens)); },

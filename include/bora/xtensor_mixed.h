@@ -277,7 +277,9 @@ requires(XtExpression<E> && (detail::BoraSlice<std::remove_cvref_t<S>> || ...)) 
   return view(asarray(std::forward<E>(x)), std::forward<S>(slices)...);
 }
 // bora::view(xs, 1), by conversion, so that view(xs, 1) stays xt::view.
-inline Array view(const Array& x, const Slice& a) { return view_of(x, {a}); }
-inline Array view(const Array& x, const Slice& a, const Slice& b) { return view_of(x, {a, b}); }
-inline Array view(const Array& x, const Slice& a, const Slice& b, const Slice& c) { return view_of(x, {a, b, c}); }
+inline Array view(const Array& x, const DimSlice& a) { return view_of(x, {a}); }
+inline Array view(const Array& x, const DimSlice& a, const DimSlice& b) { return view_of(x, {a, b}); }
+inline Array view(const Array& x, const DimSlice& a, const DimSlice& b, const DimSlice& c) {
+  return view_of(x, {a, b, c});
+}
 }  // namespace bora

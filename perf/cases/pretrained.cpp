@@ -83,7 +83,7 @@ class Training {
   Pretrained pretrained_;
   models::Tuning tuning_ = {};
   std::unique_ptr<Trainable> model_;
-  Batch batch_;
+  GlobalBatch batch_;
 };
 Case training(const Job& job) {
   auto t = std::make_shared<Training>(job);

@@ -102,7 +102,7 @@ class Training {
                       {{"batch", job_.batch}, {"position", job_.tokens}});
   }
   Job job_;
-  Task<Gpt2, Rows> task_;
+  TrainTask<Gpt2, Rows> task_;
   StepOptions options_;
   decltype(jit(std::declval<StepFn>())) step_;
   Rows rows_;

@@ -28,7 +28,7 @@ const Type& Array::type() const {
 std::int64_t Array::shape(std::int64_t axis) const {
   return type().shape[static_cast<std::size_t>(normalize_axis("shape", axis, ndim()))];
 }
-Array Value::concrete() const {
+Array ArrayValue::concrete() const {
   fail<TraceError>("this value of type ", type,
                    " is being traced and has no numbers here; return it from the function and read it "
                    "outside of the transform (branch with cond() or where())");
@@ -36,7 +36,7 @@ Array Value::concrete() const {
 Array Array::concrete() const { return is_buffer(*this) ? *this : (type(), value_->concrete()); }
 const void* Array::bytes() const {
   check<TraceError>(is_buffer(*this), "no memory here: ", type(), " is traced or sharded; use concrete()");
-  return static_cast<const Buffer*>(get())->data;
+  return static_cast<const ArrayBuffer*>(get())->data;
 }
 const void* Array::data(Dtype d) const {
   check<DtypeError>(dtype() == d, "data: the array holds ", dtype(), ", not ", d, "; use astype()");
@@ -64,12 +64,12 @@ void Array::read(Dtype as, void* out) const {
 }
 
 std::shared_ptr<void> memory_of(const Array& buffer) {
-  auto* b = static_cast<const Buffer*>(buffer.get());
+  auto* b = static_cast<const ArrayBuffer*>(buffer.get());
   return b->memory ? b->memory : std::shared_ptr<void>(buffer.value(), b->data);
 }
 namespace {
-template <std::size_t N> struct SmallBuffer final : Buffer {
-  explicit SmallBuffer(const Type& t) : Buffer(t, room) {}
+template <std::size_t N> struct SmallBuffer final : ArrayBuffer {
+  explicit SmallBuffer(const Type& t) : ArrayBuffer(t, room) {}
   alignas(64) std::byte room[N];
 };
 /// Builds the handle in place: moving a shared_ptr right after it was written stalls on the two pointers' stores.
@@ -87,10 +87,10 @@ void* new_buffer(const Type& t, Array& to) {
   auto bytes = t.nbytes();
   if (bytes <= 64) return small_buffer<64>(t, to);
   if (bytes <= 512) return small_buffer<512>(t, to);
-  return handed(std::make_shared<Buffer>(t, kernels::allocate(bytes)), to);
+  return handed(std::make_shared<ArrayBuffer>(t, kernels::allocate(bytes)), to);
 }
 Array adopt(const Type& t, std::shared_ptr<void> memory) {
-  return Array(std::make_shared<Buffer>(t, std::move(memory)));
+  return Array(std::make_shared<ArrayBuffer>(t, std::move(memory)));
 }
 Array from_bytes(const Type& t, const void* data) {
   auto b = new_buffer(t);

@@ -154,7 +154,7 @@ Arrays run_into_fresh_buffers(const Primitive& p, const Arrays& in, const Types&
   return r;
 }
 /// For a primitive that returns its own Arrays: runs it and copies its results into the given memory.
-void eval_by_run(const Primitive& p, Inputs in, Outputs out) {
+void eval_by_run(const Primitive& p, InputViews in, OutputViews out) {
   Arrays a;
   Types t;
   for (auto& i : in)
@@ -173,7 +173,7 @@ bool Primitive::saved(Saveable keep, const std::vector<std::string>& names) cons
   if (rules_.saved) return rules_.saved(p_, keep, names);
   return keep == Saveable::everything && !traits.recomputed;
 }
-void Primitive::eval(Inputs in, Outputs out) const {
+void Primitive::eval(InputViews in, OutputViews out) const {
   if (rules_.eval) rules_.eval(p_, in, out);
   else if (rules_.run || rules_.expand) eval_by_run(*this, in, out);
   else missing_rule(name(), "eval");
@@ -208,7 +208,7 @@ std::optional<Linearized> Primitive::linearize(const Arrays& in, const Mask& nee
 std::optional<Pushed> Primitive::jvp(const Arrays& in, const Arrays& tangents) const {
   return rules_.jvp ? rules_.jvp(p_, in, tangents) : std::nullopt;
 }
-std::optional<Factors> Primitive::factors(const Types& in) const {
+std::optional<DimFactors> Primitive::factors(const Types& in) const {
   if (rules_.factors || traits.core < 0) return rules_.factors ? rules_.factors(p_, in) : std::nullopt;
   return batch_factors(in, infer(in), in[0].shape.size() - static_cast<std::size_t>(traits.core));
 }

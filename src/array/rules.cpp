@@ -35,7 +35,7 @@ std::vector<std::int64_t> SplitLog::sizes(const MeshShape& mesh, int rank) const
   }
   return r;
 }
-Factors batch_factors(const Types& in, const Types& out, std::size_t batch) {
+DimFactors batch_factors(const Types& in, const Types& out, std::size_t batch) {
   auto labels = [&](const Types& types) {
     std::vector<Dims> r;
     for (auto& t : types) {

@@ -13,7 +13,7 @@ bool has_replicas(const MeshShape& mesh) {
   AxisName axis(mesh_axes::kReplica);
   return mesh.has(axis) && mesh.axis_size(axis) > 1;
 }
-MeetingPrediction meetings_of(const Settings& s, const PlannedRun& run, const Links& links, const HostModel& host) {
+MeetingPrediction meetings_of(const Settings& s, const PlannedRun& run, const MeshLinks& links, const HostModel& host) {
   auto& mesh = run.mesh.shape();
   check<ConfigError>(has_replicas(mesh), "local: mesh ", to_string(mesh),
                      " has no ranks along an axis replica");

@@ -31,9 +31,9 @@ HostModel host_of(const Settings& s) {
   return host;
 }
 PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& shape,
-                    const Links& links, bool pipeline, const std::function<ProcessBytes()>& process) {
+                    const MeshLinks& links, bool pipeline, const std::function<ProcessBytes()>& process) {
   PlannedRun r{.mesh = Mesh::abstract(shape, links), .model = nullptr, .classes = {}, .text = {}};
-  Batch batch;
+  GlobalBatch batch;
   auto loop_on = [&](const MeshShape& mesh) {
     auto loop = loop_settings(s, mesh);
     loop.snapshot_every = s.elastic.snapshot;  // so that they are counted

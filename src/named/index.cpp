@@ -90,9 +90,10 @@ NamedArray update(const Way& way, const NamedArray& x, const std::vector<NamedSl
 }
 }  // namespace
 
-DynamicWindow dblock(const Slice& i, std::int64_t size) {
-  if (i.kind == Slice::Kind::number) return {i.number * size, size};
-  check<IndexError>(i.kind == Slice::Kind::array, "dblock: the number of a block is an integer or an integer scalar");
+DynamicWindow dblock(const DimSlice& i, std::int64_t size) {
+  if (i.kind == DimSlice::Kind::number) return {i.number * size, size};
+  check<IndexError>(i.kind == DimSlice::Kind::array,
+                    "dblock: the number of a block is an integer or an integer scalar");
   return {i.array * Scalar(size), size};
 }
 NamedArray NamedArray::operator[](const NamedSlice& s) const { return read("x[..]", *this, {s}, {}); }
@@ -119,14 +120,14 @@ NamedArray slice(const NamedArray& x, std::initializer_list<AxisWindow> windows)
     auto n = axes[d].size;
     check<IndexError>(w.size >= 0 && w.size <= n, "slice: a window of ", w.size, " of axis '", axes[d].name,
                       "', which has ", n, " elements");
-    if (w.start.kind == Slice::Kind::number) {
+    if (w.start.kind == DimSlice::Kind::number) {
       auto start = w.start.number < 0 ? w.start.number + n : w.start.number;
       check<IndexError>(start >= 0 && start + w.size <= n, "slice: the window of ", w.size, " from ", w.start.number,
                         " is outside of axis '", axes[d].name, "', which has ", n, " elements");
       starts[d] = constant(start, i32);
     } else {
-      check<IndexError>(w.start.kind == Slice::Kind::array && w.start.array.ndim() == 0, "slice: the start of axis '",
-                        axes[d].name, "' is an integer or an integer scalar");
+      check<IndexError>(w.start.kind == DimSlice::Kind::array && w.start.array.ndim() == 0,
+                        "slice: the start of axis '", axes[d].name, "' is an integer or an integer scalar");
       starts[d] = w.start.array.astype(i32);
     }
     axes[d] = {w.name.empty() ? axes[d].name : w.name, w.size};
@@ -162,10 +163,11 @@ NamedArray updated_slice(const NamedArray& x, const std::vector<NamedSlice>& sta
     named[d] = true;
     check<IndexError>(size <= axis.size, what, ": the update has ", size, " positions along axis '", axis.name,
                       "', which has ", axis.size);
-    check<IndexError>(!s.window && (s.slice.kind == Slice::Kind::number || s.slice.kind == Slice::Kind::array), what,
-                      ": the start of axis '", axis.name, "' is an integer, an integer scalar or a NamedArray of them");
+    check<IndexError>(!s.window && (s.slice.kind == DimSlice::Kind::number || s.slice.kind == DimSlice::Kind::array),
+                      what, ": the start of axis '", axis.name,
+                      "' is an integer, an integer scalar or a NamedArray of them");
     NamedArray start;
-    if (s.slice.kind == Slice::Kind::number) {
+    if (s.slice.kind == DimSlice::Kind::number) {
       auto first = s.slice.number < 0 ? s.slice.number + axis.size : s.slice.number;
       check<IndexError>(first >= 0 && first + size <= axis.size, what, ": ", size, " positions from ", s.slice.number,
                         " on do not fit into axis '", axis.name, "', which has ", axis.size);

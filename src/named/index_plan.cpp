@@ -38,14 +38,14 @@ void add_window(std::string_view what, Plan& plan, std::size_t dim, const Axis& 
   auto size = *p.window;
   check<IndexError>(size >= 0, what, ": dslice of axis '", axis.name, "' has ", size, " positions");
   Array start;
-  if (p.slice.kind == Slice::Kind::number) {
+  if (p.slice.kind == DimSlice::Kind::number) {
     if (p.slice.number >= 0 && p.slice.number + size <= axis.size) {
       plan.plain[dim] = range(p.slice.number, p.slice.number + size);
       return;
     }
     start = constant(p.slice.number, i32);
   } else {
-    check<IndexError>(p.slice.kind == Slice::Kind::array && p.slice.array.ndim() == 0, what, ": dslice of axis '",
+    check<IndexError>(p.slice.kind == DimSlice::Kind::array && p.slice.array.ndim() == 0, what, ": dslice of axis '",
                       axis.name, "' begins at an integer or an integer scalar");
     check_integers(what, p);
     start = p.slice.array.astype(i32);
@@ -69,7 +69,7 @@ std::vector<Axis> joint(std::string_view what, std::vector<Axis> a, std::vector<
 }  // namespace
 
 Plan plan_of(std::string_view what, const NamedArray& x, const std::vector<NamedSlice>& parts) {
-  Plan plan{Slices(x.axes().size(), Slice(all())), {}};
+  Plan plan{DimSlices(x.axes().size(), DimSlice(all())), {}};
   std::vector<bool> named(x.axes().size());
   for (auto& p : parts) {
     auto dim = static_cast<std::size_t>(require_axis(what, x.axes(), p.axis));
@@ -77,11 +77,11 @@ Plan plan_of(std::string_view what, const NamedArray& x, const std::vector<Named
     check<AxisError>(!named[dim], what, ": axis '", axis.name, "' is indexed twice");
     named[dim] = true;
     auto kind = p.slice.kind;
-    check<AxisError>(kind != Slice::Kind::newaxis && kind != Slice::Kind::ellipsis, what, ": axis '", axis.name,
+    check<AxisError>(kind != DimSlice::Kind::newaxis && kind != DimSlice::Kind::ellipsis, what, ": axis '", axis.name,
                      "': index it with an integer, a range or integers");
     if (p.window) {
       add_window(what, plan, dim, axis, p);
-    } else if (kind == Slice::Kind::array) {
+    } else if (kind == DimSlice::Kind::array) {
       check_integers(what, p);
       auto& a = p.slice.array;
       check<AxisError>(p.axes || a.ndim() <= 1, what, ": axis '", axis.name, "' is indexed by an Array of ", a.ndim(),
@@ -89,7 +89,7 @@ Plan plan_of(std::string_view what, const NamedArray& x, const std::vector<Named
       auto axes = p.axes ? *p.axes : a.ndim() == 1 ? std::vector<Axis>{axis.resize(a.size())} : std::vector<Axis>();
       plan.indices.push_back({dim, made(a, axes), false, !p.axes && a.ndim() == 1});
     } else {
-      if (kind == Slice::Kind::number)
+      if (kind == DimSlice::Kind::number)
         check<IndexError>(-axis.size <= p.slice.number && p.slice.number < axis.size, what, ": index ",
                           p.slice.number, " is outside of axis '", axis.name, "', which has ", axis.size,
                           axis.size == 1 ? " element" : " elements");

@@ -11,9 +11,9 @@ struct Index {
   bool in_place = false;      // one axis, of the indexed one's name: a read keeps it where it is
 };
 struct Plan {
-  Slices plain;  // integers and ranges, for each axis; all() elsewhere
+  DimSlices plain;  // integers and ranges, for each axis; all() elsewhere
   std::vector<Index> indices;
-  bool dropped(std::size_t dim) const { return plain[dim].kind == Slice::Kind::number; }
+  bool dropped(std::size_t dim) const { return plain[dim].kind == DimSlice::Kind::number; }
 };
 /// Throws AxisError, IndexError, DtypeError naming `what`.
 Plan plan_of(std::string_view what, const NamedArray& x, const std::vector<NamedSlice>& parts);

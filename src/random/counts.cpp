@@ -162,14 +162,14 @@ struct Counts {
       check<ShapeError>(t.shape == in[0].shape, "counts: needs operands of one shape, got ", in[0], " and ", t);
     return {in[0].shape, drawn ? d : i32};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     if (law == Law::poisson) run(in, out, [&](std::int64_t i) { return PoissonLaw{in[2].as<float>()[i]}; });
     else if (in[2].type.dtype == f32)
       run(in, out, [&](std::int64_t i) { return BinomialLaw<float>{in[2].as<float>()[i], in[3].as<float>()[i]}; });
     else
       run(in, out, [&](std::int64_t i) { return BinomialLaw<double>{in[2].as<double>()[i], in[3].as<double>()[i]}; });
   }
-  template <class At> void run(Inputs in, Outputs out, At&& law_at) const {
+  template <class At> void run(InputViews in, OutputViews out, At&& law_at) const {
     using T = typename decltype(law_at(0))::T;
     auto* keys = in[0].as<Words>();
     auto* positions = in[1].as<std::int64_t>();
@@ -199,9 +199,9 @@ struct Counts {
       }
     });
   }
-  Factors factors(const Types& in) const { return elementwise_factors(in); }
+  DimFactors factors(const Types& in) const { return elementwise_factors(in); }
   Counts lift(std::int64_t) const { return *this; }
-  static Samples<Counts> samples() {
+  static SamplesOf<Counts> samples() {
     auto keys = random::split(key(3), 2), at = iota({2}, 0, i64), rounds = array({4, 4});
     auto lam = array({2.5, 40.0}), n = asarray(std::vector<double>{5, 90}), p = asarray(std::vector<double>{0.2, 0.7});
     return {{{Law::poisson, true}, {keys, at, lam, rounds}},

@@ -97,7 +97,7 @@ struct GammaSlope {
     check<DtypeError>(in.at(0).dtype == f32 || in[0].dtype == f64, "gamma: needs f32 or f64, got ", in[0]);
     return in[0];
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     auto run = [&](auto t) {
       using T = decltype(t);
       parallel_for(out[0].type.size(), grain_for(400), [&](std::int64_t begin, std::int64_t end) {
@@ -111,9 +111,9 @@ struct GammaSlope {
     if (out[0].type.dtype == f32) run(float{});
     else run(double{});
   }
-  Factors factors(const Types& in) const { return elementwise_factors(in); }
+  DimFactors factors(const Types& in) const { return elementwise_factors(in); }
   GammaSlope lift(std::int64_t) const { return *this; }
-  static Samples<GammaSlope> samples() {
+  static SamplesOf<GammaSlope> samples() {
     auto x = asarray(std::vector<double>{0.2, 3, 4}), a = asarray(std::vector<double>{0.5, 1, 4});
     return {{{false}, {x, a}}, {{true}, {log(x), a}}};
   }
@@ -129,7 +129,7 @@ struct Gamma {
     check<ShapeError>(in[0].shape == in[1].shape, "gamma: needs one key an element, got ", in[0], " and ", in[1]);
     return in[1];
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     auto* bits = in[0].as<std::int64_t>();
     auto run = [&](auto t) {
       using T = decltype(t);
@@ -145,10 +145,10 @@ struct Gamma {
     else run(double{});
   }
   Arrays vjp(const Vjp& v) const { return {{}, v.ct[0] * call_one(GammaSlope{log_space}, {v.out[0], v.in[1]})}; }
-  Factors factors(const Types& in) const { return elementwise_factors(in); }
+  DimFactors factors(const Types& in) const { return elementwise_factors(in); }
   Gamma lift(std::int64_t) const { return *this; }
   // In f32, as the derivative is not that of the steps at fixed bits, which finite differences would give.
-  static Samples<Gamma> samples() { return {{{false}, {draw_bits(key(3), {3}, i64, {}), array({0.5, 1.0, 4.0})}}}; }
+  static SamplesOf<Gamma> samples() { return {{{false}, {draw_bits(key(3), {3}, i64, {}), array({0.5, 1.0, 4.0})}}}; }
 };
 Array gamma_of(std::string_view what, const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype,
                const DrawOptions& draw, bool log_space) {

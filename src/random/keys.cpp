@@ -32,19 +32,19 @@ struct SplitKeys {
     s.push_back(n);
     return {s, Dtype::key};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     auto* k = in[0].as<Words>();
     auto* y = out[0].as<Words>();
     parallel_for(out[0].type.size(), grain_for(12), [&](std::int64_t begin, std::int64_t end) {
       for (auto i = begin; i < end; ++i) y[i] = kernels::threefry(k[i / n], static_cast<std::uint64_t>(i % n));
     });
   }
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     auto l = ops::range_of(in[0].ndim()), o = ops::range_of(in[0].ndim() + 1);
     return {{l}, {o}};
   }
   SplitKeys lift(std::int64_t) const { return *this; }
-  static Samples<SplitKeys> samples() {
+  static SamplesOf<SplitKeys> samples() {
     return {{{3}, {sample_keys({})}}, {{2}, {sample_keys({2})}}, {{0}, {sample_keys({})}}};
   }
 };
@@ -58,7 +58,7 @@ struct FoldIn {
                       " and data ", in[1].shape, "; use vmap");
     return in[0];
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     auto* k = in[0].as<Words>();
     auto* data = in[1].as<std::uint32_t>();
     auto* y = out[0].as<Words>();
@@ -66,12 +66,12 @@ struct FoldIn {
       for (auto i = begin; i < end; ++i) y[i] = kernels::threefry(k[i], data[i]);
     });
   }
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     auto l = ops::range_of(in[0].ndim());
     return {{l, l}, {l}};
   }
   FoldIn lift(std::int64_t) const { return *this; }
-  static Samples<FoldIn> samples() {
+  static SamplesOf<FoldIn> samples() {
     const std::uint32_t data[] = {3, 0xffffffffu};
     return {{{}, {sample_keys({}), from_bytes({{}, u32}, data)}},
             {{}, {sample_keys({2}), from_bytes({{2}, u32}, data)}}};
@@ -87,12 +87,14 @@ struct KeyData {
     s.push_back(2);
     return {s, u32};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     if (in[0].type.nbytes() && out[0].data != in[0].data) std::memcpy(out[0].data, in[0].data, in[0].type.nbytes());
   }
-  Factors factors(const Types& in) const { return {{ops::range_of(in[0].ndim())}, {ops::range_of(in[0].ndim() + 1)}}; }
+  DimFactors factors(const Types& in) const {
+    return {{ops::range_of(in[0].ndim())}, {ops::range_of(in[0].ndim() + 1)}};
+  }
   KeyData lift(std::int64_t) const { return *this; }
-  static Samples<KeyData> samples() { return {{{}, {sample_keys({3})}}}; }
+  static SamplesOf<KeyData> samples() { return {{{}, {sample_keys({3})}}}; }
 };
 struct WrapKeyData {
   static constexpr std::string_view name = "wrap_key_data";
@@ -106,16 +108,16 @@ struct WrapKeyData {
     s.pop_back();
     return {s, Dtype::key};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     if (in[0].type.nbytes() && out[0].data != in[0].data) std::memcpy(out[0].data, in[0].data, in[0].type.nbytes());
   }
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     auto l = ops::range_of(in[0].ndim());
     l.back() = kNone;
     return {{l}, {ops::range_of(in[0].ndim() - 1)}};
   }
   WrapKeyData lift(std::int64_t) const { return *this; }
-  static Samples<WrapKeyData> samples() {
+  static SamplesOf<WrapKeyData> samples() {
     const std::uint32_t words[] = {1, 2, 3, 4};
     return {{{}, {from_bytes({{2, 2}, u32}, words)}}};
   }

@@ -8,8 +8,8 @@
 
 namespace bora {
 namespace {
-struct TypeValue final : Value {
-  TypeValue(const Type& t, std::uint64_t o) : Value(t, o) {}
+struct TypeValue final : ArrayValue {
+  TypeValue(const Type& t, std::uint64_t o) : ArrayValue(t, o) {}
   std::string describe() const override { return to_string(type) + " of an abstract mesh"; }
   Array concrete() const override {
     fail<TraceError>(describe(), ": it has a type and a Spec, but no numbers");

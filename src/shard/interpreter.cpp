@@ -16,7 +16,7 @@
 
 namespace bora {
 namespace {
-struct ShardValue final : Value {
+struct ShardValue final : ArrayValue {
   mutable Sharded x;  // an eager symbolic value stays made once its reader needs it whole
   const Shard* shard;
   struct Made {
@@ -28,7 +28,7 @@ struct ShardValue final : Value {
   mutable std::vector<Made> made;
   const OriginPtr origin;
   ShardValue(Sharded s, const Shard* i, OriginPtr o)
-      : Value(s.type, i->id), x(std::move(s)), shard(i), origin(std::move(o)) {}
+      : ArrayValue(s.type, i->id), x(std::move(s)), shard(i), origin(std::move(o)) {}
   bool sole() const override { return made.empty() && x.local.sole(); }
   std::string describe() const override { return bora::describe(x); }
   Array concrete() const override {
@@ -205,13 +205,13 @@ void Shard::slice_to(Sharded& y, const Spec& target, const Shape& block) const {
   y.spec = target;
 }
 
-bool Shard::turns(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in) const {
+bool Shard::turns(const PrimitivePtr& p, const DimFactors& f, const std::vector<Sharded>& in) const {
   return !turns_of(*p, f, in, splits_of(f, in), mesh_).empty();
 }
-std::vector<Sharded> Shard::by_factors(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in) {
+std::vector<Sharded> Shard::by_factors(const PrimitivePtr& p, const DimFactors& f, const std::vector<Sharded>& in) {
   return by_factors_of(p, f, in, nullptr);
 }
-std::vector<Sharded> Shard::by_factors(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in,
+std::vector<Sharded> Shard::by_factors(const PrimitivePtr& p, const DimFactors& f, const std::vector<Sharded>& in,
                                        const LocalRule& rule) {
   return by_factors_of(p, f, in, nullptr, &rule);
 }
@@ -223,7 +223,7 @@ struct Kept {
   MeshAxes axes = {};
   std::size_t operand;  // of a product
 };
-Kept kept_pending(const Factors& f, const std::vector<Sharded>& in, const MeshAxes& used) {
+Kept kept_pending(const DimFactors& f, const std::vector<Sharded>& in, const MeshAxes& used) {
   Kept r{.operand = in.size()};
   if (f.joint) {
     for (auto& a : in[f.linear.at(0)].partial)
@@ -244,7 +244,7 @@ Kept kept_pending(const Factors& f, const std::vector<Sharded>& in, const MeshAx
 }  // namespace
 
 /// Propagation from the dimension map. See Factors.
-std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in,
+std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const DimFactors& f, const std::vector<Sharded>& in,
                                           const Arrays* sources, const LocalRule* rule) {
   const auto before = splits_of(f, in);
   auto split = before;
@@ -356,7 +356,7 @@ Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
   if (!out) {
     auto f = p->factors(types_of(in));
     if (!f) {  // no rule: it needs whole operands
-      f = Factors{};
+      f = DimFactors{};
       for (auto& x : v) f->in.emplace_back(x.type.shape.size(), kNone);
       for (auto& t : p->infer(types_of(in))) f->out.emplace_back(t.shape.size(), kNone);
     }

@@ -29,9 +29,9 @@ class Shard final : public Interpreter, public ShardRules {
   Sharded reshard_over(const Sharded& x, const Spec& spec, const MeshAxes& keep, const Wire& wire,
                        const MeshAxes& over) const override;
   Sharded to_partial(const Sharded& x, const MeshAxes&) const override;
-  bool turns(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&) const override;
-  std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&) override;
-  std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&,
+  bool turns(const PrimitivePtr&, const DimFactors&, const std::vector<Sharded>&) const override;
+  std::vector<Sharded> by_factors(const PrimitivePtr&, const DimFactors&, const std::vector<Sharded>&) override;
+  std::vector<Sharded> by_factors(const PrimitivePtr&, const DimFactors&, const std::vector<Sharded>&,
                                   const LocalRule&) override;
 
   Sharded view(const Array&) const;    // a plain value is replicated; may be symbolic
@@ -41,7 +41,7 @@ class Shard final : public Interpreter, public ShardRules {
   void note(const OriginPtr& agreed) const { noted_ = Origin::joined({noted_, agreed}); }
   Sharded real(const Sharded&) const;  // a symbolic value materialized at its local shape
  private:
-  std::vector<Sharded> by_factors_of(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&,
+  std::vector<Sharded> by_factors_of(const PrimitivePtr&, const DimFactors&, const std::vector<Sharded>&,
                                      const Arrays* sources, const LocalRule* = nullptr);
   /// The result of p as a symbolic value; no symbolic one if it is better made at once (symbolic.cpp).
   Sharded deferred(const PrimitivePtr& p, const Arrays& in) const;
@@ -72,7 +72,7 @@ class Shard final : public Interpreter, public ShardRules {
   /// Of an elementwise operation p with the result y: from operands as they were made, if there are such ones.
   void also_as_made(const PrimitivePtr& p, const std::vector<Sharded>& in, const std::vector<Sharded>& ready,
                     const Sharded& y) const;
-  mutable std::map<const Value*, Turned> turned_;
+  mutable std::map<const ArrayValue*, Turned> turned_;
 };
 /// Does an element of the result come from those of the operands at its place alone?
 bool is_elementwise(const Primitive&);

@@ -19,7 +19,7 @@ std::optional<double> with_unit(const std::string& text,
 }
 }  // namespace
 
-Links read_link(const std::string& text, std::string_view key) {
+MeshLinks read_link(const std::string& text, std::string_view key) {
   auto comma = text.find(',');
   auto rate = with_unit(text.substr(0, comma), {{"G", 1e9}, {"M", 1e6}});
   auto latency = comma == text.npos ? std::optional(100e-6)

@@ -73,7 +73,7 @@ struct Mesh::State {
         rank(context->rank()),
         communicator(std::make_unique<OverTransport>(context, shape)),
         shard(eval_interpreter(), shape, rank) {}
-  State(MeshShape m, const Links& l, int r)
+  State(MeshShape m, const MeshLinks& l, int r)
       : shape(std::move(m)),
         rank(r),
         links(l),
@@ -83,7 +83,7 @@ struct Mesh::State {
   transport::ContextPtr context = nullptr;  // none: an abstract mesh
   MeshShape shape;
   int rank;
-  Links links = {};
+  MeshLinks links = {};
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<TypesOnly> types = nullptr;
   Shard shard;
@@ -120,7 +120,7 @@ Mesh Mesh::from_environment(const std::vector<MeshAxis>& asked, const std::strin
   config.build = to_string(shape) + (build.empty() ? "" : " " + build);
   return over(transport::join(config), shape);
 }
-Mesh Mesh::abstract(const std::vector<MeshAxis>& axes, const Links& links, int rank) {
+Mesh Mesh::abstract(const std::vector<MeshAxis>& axes, const MeshLinks& links, int rank) {
   MeshSizes sizes(axes);
   check_axes(sizes);
   for (auto& a : sizes)
@@ -130,7 +130,7 @@ Mesh Mesh::abstract(const std::vector<MeshAxis>& axes, const Links& links, int r
                      kMostRanks, " ranks");
   return abstract(mesh_shape(sizes, static_cast<int>(sizes.ranks())), links, rank);
 }
-Mesh Mesh::abstract(const MeshShape& shape, const Links& links, int rank) {
+Mesh Mesh::abstract(const MeshShape& shape, const MeshLinks& links, int rank) {
   auto n = shape.size();
   check<ConfigError>(0 <= rank && rank < n, "mesh ", to_string(shape), ": there is no rank ", rank, " of ", n);
   check<ConfigError>(links.ranks_per_host >= 0 && (links.ranks_per_host == 0 || n % links.ranks_per_host == 0), "mesh ",
@@ -141,7 +141,7 @@ Mesh Mesh::abstract(const MeshShape& shape, const Links& links, int rank) {
   return Mesh(std::make_shared<State>(shape, links, rank));
 }
 const MeshShape& Mesh::shape() const { return state_->shape; }
-const Links* Mesh::links() const { return state_->context ? nullptr : &state_->links; }
+const MeshLinks* Mesh::links() const { return state_->context ? nullptr : &state_->links; }
 int Mesh::rank() const { return state_->rank; }
 std::vector<std::string> Mesh::exchange(const std::string& mine, std::string_view what) const {
   return context().exchange(mine, what);

@@ -165,7 +165,7 @@ void Propagation::terms(const Instruction& i, Edit& e) {
   made_[at(out)] = spec;
   save(i);
 }
-bool Propagation::writes(const Instruction& i, const Factors& f, Edit& e) {
+bool Propagation::writes(const Instruction& i, const DimFactors& f, Edit& e) {
   auto d = static_cast<std::size_t>(std::find(f.out[0].begin(), f.out[0].end(), kNone) - f.out[0].begin());
   auto out = i.out[0];
   if (d == f.out[0].size() || has(i.in[0]) != has(out) || !has_[at(i.in[0])].partial.empty()) return false;
@@ -267,7 +267,7 @@ void Propagation::by_factors(const Instruction& i, Edit& e) {
       if (grows(f->out[o][d])) made_[at(i.out[o])][d].append(*more[f->out[o][d]]);
   save(i);
 }
-Spec Propagation::summed(const Instruction& i, const Factors& f, std::size_t j, Spec spec) const {
+Spec Propagation::summed(const Instruction& i, const DimFactors& f, std::size_t j, Spec spec) const {
   std::int64_t given = 0, made = 0;
   for (int v : i.in) given += p_.vars[at(v)].size();
   for (int v : i.out) made += p_.vars[at(v)].size();

@@ -53,7 +53,7 @@ class Propagation {
   void take(const Instruction& i, Edit& e, std::size_t j, const Spec& spec);
   /// The Spec that operand j is wanted in, open where a sum does not mind: along dimensions that it adds up, if the
   /// ranks then have little to add up.
-  Spec summed(const Instruction& i, const Factors& f, std::size_t j, Spec spec) const;
+  Spec summed(const Instruction& i, const DimFactors& f, std::size_t j, Spec spec) const;
   double parts(const Spec& spec) const;
   Cost cost_of(const Instruction& i) const;
   /// Counts what the operation no longer does.
@@ -69,7 +69,7 @@ class Propagation {
   /// Both terms of an accumulate are wanted as their sum is.
   void terms(const Instruction& i, Edit& e);
   /// A scatter's target that is wanted in blocks of rows: each rank writes its own, and skips what falls into others.
-  bool writes(const Instruction& i, const Factors& f, Edit& e);
+  bool writes(const Instruction& i, const DimFactors& f, Edit& e);
   /// One row of numbers, which is stretched where it is needed.
   void count(const ops::Iota& iota, Edit& e);
   // Operations that hold Programs (propagate_held.cpp).

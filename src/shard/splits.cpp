@@ -20,7 +20,7 @@ bool any_used(const MeshAxes& axes, const MeshAxes& used) {
 }
 /// The label of operand x, independent in all results, that `axes` can split further and whose largest block is the
 /// smallest part of all.
-std::optional<std::int64_t> free_label(const Factors& f, const Sharded& x, const Dims& labels, const Splits& splits,
+std::optional<std::int64_t> free_label(const DimFactors& f, const Sharded& x, const Dims& labels, const Splits& splits,
                                        const MeshAxes& axes, const MeshShape& mesh) {
   std::optional<std::int64_t> best;
   std::int64_t best_rows = 1, best_block = 1;
@@ -44,7 +44,7 @@ Spec Splits::spec(const Dims& labels) const {
   for (auto l : labels) s.push_back(of.count(l) ? of.at(l) : MeshAxes{});
   return s;
 }
-Splits splits_of(const Factors& f, const std::vector<Sharded>& in) {
+Splits splits_of(const DimFactors& f, const std::vector<Sharded>& in) {
   Splits r;
   for (auto i : by_size(in))
     for (std::size_t d = 0; d < in[i].spec.size(); ++d) {
@@ -56,8 +56,8 @@ Splits splits_of(const Factors& f, const std::vector<Sharded>& in) {
     }
   return r;
 }
-std::vector<Turn> turns_of(const Primitive& p, const Factors& f, const std::vector<Sharded>& in, const Splits& splits,
-                           const MeshShape& mesh) {
+std::vector<Turn> turns_of(const Primitive& p, const DimFactors& f, const std::vector<Sharded>& in,
+                           const Splits& splits, const MeshShape& mesh) {
   auto must = [&](std::size_t i, std::size_t d) {
     return f.in[i][d] == kNone && in[i].type.shape[d] > 1 && mesh.parts(in[i].spec[d]) > 1;
   };
@@ -96,7 +96,7 @@ std::vector<Turn> turns_of(const Primitive& p, const Factors& f, const std::vect
   }
   return r;
 }
-Spec turned_back(const std::vector<Turn>& turns, const Factors& f, std::size_t o, const Shape& shape,
+Spec turned_back(const std::vector<Turn>& turns, const DimFactors& f, std::size_t o, const Shape& shape,
                  const std::vector<Sharded>& in, const Splits& before, const Splits& during) {
   auto r = before.spec(f.out[o]);
   auto returns = [&](const Turn& t) {

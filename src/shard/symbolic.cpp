@@ -38,7 +38,7 @@ Sharded Shard::real(const Sharded& x) const {
   if (x.moved) return {ops::moved_now(*x.moved, x, *this), x.type, x.spec, x.partial};
   if (!x.symbolic) return x;
   struct Made {
-    const Value* of;
+    const ArrayValue* of;
     Spec spec;
     Array local;
   };

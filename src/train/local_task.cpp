@@ -57,8 +57,8 @@ Example of_each(Example e, const Axis& replica) {
 
 namespace {
 /// Evaluation of a model that replicas train: each evaluates its share of the rows, and sums are added in their order.
-Evaluate jit_evaluation_of_each(const Task<Params>& task, const Axis& replica) {
-  return jit(EvaluateFn([task, replica](const Params& params, const Params& base, const Batch& b) {
+Evaluate jit_evaluation_of_each(const TrainTask<Params>& task, const Axis& replica) {
+  return jit(EvaluateFn([task, replica](const Params& params, const Params& base, const GlobalBatch& b) {
                auto p = joined(params, base);
                auto sums_of = [&](const Example& e) {
                  if (task.evaluation) {
@@ -85,7 +85,7 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
     State state;
     Array report, norm;  // the latter: of what a meeting found, if one began with this step
   };
-  using Inner = std::function<Made(const State&, const Params& base, const Batch&)>;
+  using Inner = std::function<Made(const State&, const Params& base, const GlobalBatch&)>;
   using Meet = std::function<std::pair<State, Array>(const State&)>;
   static auto jit_of(Inner f, const StepOptions& o) {
     return jit(std::move(f), {.name = "train step", .compile = o.compile});
@@ -95,10 +95,10 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
   }
 
  public:
-  LocalTask(const Task<Params>& task, const StepOptions& given)
+  LocalTask(const TrainTask<Params>& task, const StepOptions& given)
       : LocalTask(task, given, {std::string(mesh_axes::kReplica), given.replicas}) {}
   tree::Node optimizer_state() override { return tree::node(state_.replicas); }
-  Array step(const Batch& b) override {
+  Array step(const GlobalBatch& b) override {
     auto fragments = static_cast<std::int64_t>(state_.outer.size());
     bool delayed = local_.delay > 0;
     auto n = state_.step.item<std::int32_t>() + std::int64_t{1};  // of this step
@@ -112,9 +112,9 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
     if (n == local_.last) meet({}, local_.pending(n, fragments), n);
     return made.report;
   }
-  ProgramPtr step_program(const Batch& b) override { return program_of(stepping({}), state_, base_, b); }
-  Arrays step_arguments(const Batch& b) override { return stepping({}).inputs(state_, base_, b); }
-  std::vector<std::pair<ProgramPtr, Arrays>> meeting_programs(const Batch& b) override {
+  ProgramPtr step_program(const GlobalBatch& b) override { return program_of(stepping({}), state_, base_, b); }
+  Arrays step_arguments(const GlobalBatch& b) override { return stepping({}).inputs(state_, base_, b); }
+  std::vector<std::pair<ProgramPtr, Arrays>> meeting_programs(const GlobalBatch& b) override {
     std::vector<std::pair<ProgramPtr, Arrays>> all;
     auto add = [&](auto& jitted, const auto&... in) {
       all.emplace_back(program_of(jitted, in...), jitted.inputs(in...));
@@ -186,7 +186,7 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
   }
 
  private:
-  LocalTask(const Task<Params>& task, const StepOptions& given, const Axis& replica)
+  LocalTask(const TrainTask<Params>& task, const StepOptions& given, const Axis& replica)
       : Owner(
             [task, o = given, how = local_options(given), replica](const Array& key) {
               auto first = first_state(task, o, key);
@@ -215,7 +215,7 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
     auto found = all.find(begins);
     if (found != all.end()) return found->second;
     Inner f = [task = task_, o = options_, how = local_, replica = replica_, seen = seen_, begins](
-                  const State& s, const Params& base, const Batch& b) {
+                  const State& s, const Params& base, const GlobalBatch& b) {
       RecordSharded record(*seen);
       auto one = [&](const One& s, const Example& e) {
         auto [next, r] = training::step(task, o, s, base, e);
@@ -259,13 +259,13 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
   }
   local::Options local_;
   Axis replica_;
-  Task<Params> task_;
+  TrainTask<Params> task_;
   std::map<Fragment, JitInner> inner_;
   std::map<Fragment, JitMeet> meet_;
   std::vector<std::pair<std::string, double>> met_;
 };
 }  // namespace
-std::unique_ptr<Trainable> local_trainable(const Task<Params>& task, const StepOptions& options) {
+std::unique_ptr<Trainable> local_trainable(const TrainTask<Params>& task, const StepOptions& options) {
   return std::make_unique<LocalTask>(task, options);
 }
 }  // namespace bora::training

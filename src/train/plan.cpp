@@ -53,7 +53,7 @@ RankNeeds parse_needs(const std::string& text) {
 }
 /// The mesh's links; those of an abstract mesh as given. A rank of a job knows its own host only, and takes the others
 /// to be like it.
-Links links_of(const Mesh& mesh) {
+MeshLinks links_of(const Mesh& mesh) {
   if (mesh.links()) return *mesh.links();
   auto together = mesh.context().ranks_on_host();
   return {.ranks_per_host = together < mesh.size() && mesh.size() % together == 0 ? together : 0};
@@ -117,7 +117,7 @@ ProcessBytes process_bytes(std::int64_t at_start) {
            thread_count() * kernels::gemm_scratch_bytes() + running;
   };
 }
-RankPlan plan_rank(Trainable& model, const Batch& batch, const LoopSettings& s, const Mesh& mesh,
+RankPlan plan_rank(Trainable& model, const GlobalBatch& batch, const LoopSettings& s, const Mesh& mesh,
                    const ProcessBytes& process) {
   RankNeeds mine;
   auto kept = block_bytes(model.parameters());
@@ -152,14 +152,14 @@ RankPlan plan_rank(Trainable& model, const Batch& batch, const LoopSettings& s, 
   mine.snapshots = snapshots(mesh.rank());
   return {mine, step, snapshots};
 }
-std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& s, const Mesh& mesh,
+std::string plan_text(Trainable& model, const GlobalBatch& batch, const LoopSettings& s, const Mesh& mesh,
                       const ProcessBytes& process) {
   auto mine = plan_rank(model, batch, s, mesh, process);
   std::vector<RankNeeds> all;
   for (auto& text : mesh.exchange(needs_text(mine.needs), "run: plan")) all.push_back(parse_needs(text));
   return plan_text(model, batch, s, mesh.shape(), all, mine);
 }
-std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& s, const MeshShape& mesh,
+std::string plan_text(Trainable& model, const GlobalBatch& batch, const LoopSettings& s, const MeshShape& mesh,
                       const std::vector<RankNeeds>& all, const RankPlan& of_rank_0) {
   auto& info = of_rank_0.step->info();
   std::int64_t parameters = 0, leaves = 0, fixed = 0;

@@ -2,7 +2,7 @@
 #include "bora/train/plan.h"
 
 namespace bora {
-std::vector<RankClass> plan_classes(const MeshShape& shape, const Links& links,
+std::vector<RankClass> plan_classes(const MeshShape& shape, const MeshLinks& links,
                                     const std::function<RankPlan(const Mesh&)>& plan) {
   std::vector<RankClass> all(1);
   auto of_rank = [&](RankClass& c, int rank) {

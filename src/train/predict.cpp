@@ -19,21 +19,21 @@ bool sums_much(const Work::Collective& c) {
          c.call.reduce == Reduction::sum;
 }
 
-transport::Wiring wiring_of(const Links& l) { return {l.ranks_per_host, l.bytes_per_s, l.latency_s, true}; }
+transport::Wiring wiring_of(const MeshLinks& l) { return {l.ranks_per_host, l.bytes_per_s, l.latency_s, true}; }
 
 double cores_of_host(const HostModel& host) { return host.cores > 0 ? host.cores : thread_count(); }
-double ranks_of_host(const MeshShape& mesh, const Links& links) {
+double ranks_of_host(const MeshShape& mesh, const MeshLinks& links) {
   return static_cast<double>(links.ranks_per_host == 0 ? mesh.size() : links.ranks_per_host);
 }
 /// How many cores each rank uses: its share of its host's, or fewer (mesh.threads).
-double cores_of_rank(const MeshShape& mesh, const Links& links, const HostModel& host) {
+double cores_of_rank(const MeshShape& mesh, const MeshLinks& links, const HostModel& host) {
   auto cores = cores_of_host(host) / ranks_of_host(mesh, links);
   return host.threads > 0 ? std::min(cores, static_cast<double>(host.threads)) : cores;
 }
 
 class Model {
  public:
-  Model(const std::vector<RankClass>& classes, const MeshShape& mesh, const Links& links, const HostModel& host,
+  Model(const std::vector<RankClass>& classes, const MeshShape& mesh, const MeshLinks& links, const HostModel& host,
         const MeshAxes& batch_axes, KernelTimes& measured)
       : classes_(classes), mesh_(mesh), batch_axes_(batch_axes), measured_(measured) {
     wiring_ = wiring_of(links);
@@ -215,7 +215,7 @@ class Model {
 };
 }  // namespace
 
-SentBytes bytes_sent(const Work& work, const MeshShape& mesh, const Links& links, int rank) {
+SentBytes bytes_sent(const Work& work, const MeshShape& mesh, const MeshLinks& links, int rank) {
   std::vector<transport::Forecast> each;
   for (auto& c : work.collectives)
     each.push_back(transport::forecast({mesh.group(rank, c.axes), to_string(c.axes)}, c.call, wiring_of(links), rank));
@@ -224,7 +224,7 @@ SentBytes bytes_sent(const Work& work, const MeshShape& mesh, const Links& links
     if (e.kind == Event::Kind::start) sent.all += each[e.which].sent, sent.wired += each[e.which].wired;
   return sent;
 }
-MeetingPrediction predict_meetings(const std::vector<RankClass>& classes, const MeshShape& mesh, const Links& links,
+MeetingPrediction predict_meetings(const std::vector<RankClass>& classes, const MeshShape& mesh, const MeshLinks& links,
                                    const HostModel& host, const AxisName& replica, std::int64_t replicas,
                                    const Wire& wire) {
   KernelTimes measured(cores_of_rank(mesh, links, host));
@@ -244,7 +244,7 @@ double local_steps_penalty(std::int64_t replicas, std::int64_t parameters) {
   return std::pow(static_cast<double>(replicas), exponent) - 1;
 }
 Prediction predict(const std::vector<RankClass>& classes, const std::vector<OtherWire>& wires, const MeshShape& mesh,
-                   const Links& links, const HostModel& host, const MeshAxes& batch_axes, std::int64_t parameters,
+                   const MeshLinks& links, const HostModel& host, const MeshAxes& batch_axes, std::int64_t parameters,
                    std::int64_t tokens, std::int64_t checkpoint_every) {
   KernelTimes measured(cores_of_rank(mesh, links, host));
   Model model(classes, mesh, links, host, batch_axes, measured);

@@ -18,7 +18,7 @@ std::string seconds(double s) {
 std::string percent(double x) { return std::to_string(std::llround(100 * x)) + " %"; }
 }  // namespace
 
-std::string Prediction::text(const Links& links, const HostModel& host) const {
+std::string Prediction::text(const MeshLinks& links, const HostModel& host) const {
   std::ostringstream o;
   auto& s = now;
   o << "prediction: " << hosts << (hosts == 1 ? " host" : " hosts") << " of " << number(cores) << " cores ("

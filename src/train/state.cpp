@@ -38,7 +38,7 @@ namespace {
 constexpr float kStop = 65536;  // more than ranks that ask for a checkpoint
 }  // namespace
 Request request_of(float sum) { return sum >= kStop ? Request::stop : sum > 0 ? Request::save : Request::none; }
-Batch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, Request asks) {
+GlobalBatch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, Request asks) {
   auto over = batch_axes(current_mapping(), mesh.shape());
   MeshAxes all;  // axes of one rank split nothing
   for (auto& axis : mesh.shape().axes)

@@ -7,7 +7,7 @@ namespace bora {
 void unshare(tree::Node);
 namespace training {
 using Params = tree::Any;
-using EvaluateFn = std::function<Array(const Params&, const Params& base, const Batch&)>;
+using EvaluateFn = std::function<Array(const Params&, const Params& base, const GlobalBatch&)>;
 using Evaluate = fx::Jitted<EvaluateFn>;
 /// A trainable's state with `params`, and the parameters beside it that no checkpoint holds.
 template <class State> class Owner : public Trainable {
@@ -21,8 +21,8 @@ template <class State> class Owner : public Trainable {
   tree::Node state() override { return tree::node(state_); }
   tree::Node parameters() override { return tree::node(state_.params); }
   tree::Node base() override { return tree::node(base_); }
-  Array evaluate(const Batch& b) override { return evaluate_(state_.params, base_, b); }
-  std::optional<std::pair<ProgramPtr, Arrays>> evaluation_program(const Batch& b) override {
+  Array evaluate(const GlobalBatch& b) override { return evaluate_(state_.params, base_, b); }
+  std::optional<std::pair<ProgramPtr, Arrays>> evaluation_program(const GlobalBatch& b) override {
     if (options_.accumulate == 1) return none;
     return std::pair{program_of(evaluate_, state_.params, base_, b), evaluate_.inputs(state_.params, base_, b)};
   }
@@ -50,6 +50,6 @@ template <class State> class Owner : public Trainable {
   Evaluate evaluate_;
 };
 /// The trainable of a task with options.replicas.
-std::unique_ptr<Trainable> local_trainable(const Task<Params>&, const StepOptions&);
+std::unique_ptr<Trainable> local_trainable(const TrainTask<Params>&, const StepOptions&);
 }  // namespace training
 }  // namespace bora

@@ -17,9 +17,9 @@ void unshare(tree::Node t) {
 }
 namespace training {
 namespace {
-Evaluate jit_evaluation(const Task<Params>& task, std::int64_t virtual_ranks) {
+Evaluate jit_evaluation(const TrainTask<Params>& task, std::int64_t virtual_ranks) {
   using Sums = std::pair<NamedArray, NamedArray>;
-  return jit(EvaluateFn([task, virtual_ranks](const Params& params, const Params& base, const Batch& b) {
+  return jit(EvaluateFn([task, virtual_ranks](const Params& params, const Params& base, const GlobalBatch& b) {
                auto p = joined(params, base);
                auto sums_of = [&](const Example& e) -> Sums {
                  if (task.evaluation) return task.evaluation(p, e);
@@ -37,10 +37,10 @@ Evaluate jit_evaluation(const Task<Params>& task, std::int64_t virtual_ranks) {
 }
 class TrainableTask final : public Owner<TrainState<Params>> {
   using State = TrainState<Params>;
-  using StepFn = std::function<std::pair<State, Array>(const State&, const Params& base, const Batch&)>;
+  using StepFn = std::function<std::pair<State, Array>(const State&, const Params& base, const GlobalBatch&)>;
 
  public:
-  TrainableTask(Task<Params> task, StepOptions options)
+  TrainableTask(TrainTask<Params> task, StepOptions options)
       : Owner(
             [task, options](const Array& key) {
               auto s = first_state(task, options, key);
@@ -50,7 +50,7 @@ class TrainableTask final : public Owner<TrainState<Params>> {
               return Born{s, base};
             },
             options, options.storage, jit_evaluation(task, options.virtual_ranks)),
-        step_(jit(StepFn([task, options, seen = seen_](const State& s, const Params& base, const Batch& b) {
+        step_(jit(StepFn([task, options, seen = seen_](const State& s, const Params& base, const GlobalBatch& b) {
                     RecordSharded record(*seen);
                     auto [next, r] = training::step(task, options, s, base, b.example);
                     return std::pair{next,
@@ -66,20 +66,20 @@ class TrainableTask final : public Owner<TrainState<Params>> {
     state_.optimizer = named_jit(first, {.out = options_.storage})(state_.params);
     unshare(tree::node(state_));
   }
-  Array step(const Batch& b) override {
+  Array step(const GlobalBatch& b) override {
     auto [state, report] = step_(std::move(state_), base_, b);
     state_ = std::move(state);
     return report;
   }
-  ProgramPtr step_program(const Batch& b) override { return program_of(step_, state_, base_, b); }
-  Arrays step_arguments(const Batch& b) override { return step_.inputs(state_, base_, b); }
+  ProgramPtr step_program(const GlobalBatch& b) override { return program_of(step_, state_, base_, b); }
+  Arrays step_arguments(const GlobalBatch& b) override { return step_.inputs(state_, base_, b); }
 
  private:
   fx::Jitted<StepFn> step_;
 };
 }  // namespace
 }  // namespace training
-std::unique_ptr<Trainable> trainable(Task<tree::Any> task, StepOptions options) {
+std::unique_ptr<Trainable> trainable(TrainTask<tree::Any> task, StepOptions options) {
   if (options.replicas > 0) return training::local_trainable(task, options);
   return std::make_unique<training::TrainableTask>(std::move(task), std::move(options));
 }

@@ -46,7 +46,7 @@ class Listed {
   int n_ = 0;
   std::vector<std::string> words_;
  public:
-  using members = Members<&Listed::n_, &Listed::words_>;
+  using members = MemberList<&Listed::n_, &Listed::words_>;
 };
 class Serialized {  // cereal's one function
  public:

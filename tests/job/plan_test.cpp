@@ -179,7 +179,7 @@ TEST(PlanTest, RowsOfABatchCount) {
   EXPECT_GE(plan.classes[0].plan.needs.start, 3 * 20000 * 12 * 3 * 4);
 }
 TEST(PlanTest, ForcedAlgorithmsAndSharedWiresCount) {
-  auto predicted = [](const std::string& mesh, int ranks, const Links& links, const std::string& algorithms = {}) {
+  auto predicted = [](const std::string& mesh, int ranks, const MeshLinks& links, const std::string& algorithms = {}) {
     auto s = parse_settings(yaml(kLlama), "a test", {"layout=fsdp+tp", "batch=64", "mesh=" + mesh});
     auto tokenizer = s.tokenizer->open();
     auto shape = checked_mesh(s, *tokenizer, ranks);
@@ -203,7 +203,7 @@ TEST(PlanTest, ForcedAlgorithmsAndSharedWiresCount) {
   EXPECT_NE(fast.now.slowest, "");
   EXPECT_EQ(fast.now.slowest.find(" model "), std::string::npos) << fast.now.slowest;
 
-  Links links{.ranks_per_host = 1};
+  MeshLinks links{.ranks_per_host = 1};
   auto best = predicted("data=6,model=2", 12, links).first;
   auto forced = predicted("data=6,model=2", 12, links, "all_reduce=chain,all_gather=ring").first;
   EXPECT_GT(forced.now.wire, best.now.wire);
@@ -213,7 +213,7 @@ TEST(PlanTest, ThreadsOfARankBoundItsCores) {
     auto s = parse_settings(yaml(kLlama), "a test", {"layout=dp", "batch=64", "mesh=data=2",
                                                      "mesh.threads=" + std::to_string(threads)});
     auto tokenizer = s.tokenizer->open();
-    Links links{.ranks_per_host = 1};
+    MeshLinks links{.ranks_per_host = 1};
     auto plan = plan_run(s, *tokenizer, checked_mesh(s, *tokenizer, 2), links, true, [] { return [] { return 0; }; });
     auto host = host_of(s);
     host.cores = 64;

@@ -23,7 +23,7 @@
 namespace bora::laws::names_lax_test {
 namespace {
 Arrays results_of(Frexp x) { return {x.mantissa, x.exponent}; }
-Arrays results_of(TopK x) { return {x.values, x.indices}; }
+Arrays results_of(TopKResult x) { return {x.values, x.indices}; }
 Arrays results_of(special::Fresnel x) { return {x.s, x.c}; }
 Arrays results_of(special::SineCosine x) { return {x.si, x.ci}; }
 Arrays results_of(Polydiv x) { return {x.quotient, x.remainder}; }

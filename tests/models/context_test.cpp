@@ -39,7 +39,7 @@ std::vector<Kind> kinds() {
           {"opt", "opt", {}}};
 }
 /// Rows of several documents if they are packed; some targets do not count.
-Batch batch(const Mesh& mesh, bool packed, std::int64_t positions = kPositions) {
+GlobalBatch batch(const Mesh& mesh, bool packed, std::int64_t positions = kPositions) {
   auto mine = rows_of_rank(kRows, mesh);
   data::RowShape shape{.positions = positions, .segments = packed, .restart_positions = packed};
   auto r = test::rows_of_tokens(mine.begin, mine.end, shape);

@@ -106,7 +106,7 @@ class HuggingFace : public testing::TestWithParam<std::string> {
     }
     return r;
   }
-  Batch example(const Mesh& mesh) const {
+  GlobalBatch example(const Mesh& mesh) const {
     auto mine = rows_of_rank(batch, mesh);
     auto b = make_batch(rows(mine.begin, mine.end), batch, mesh);
     if (inputs) return b;

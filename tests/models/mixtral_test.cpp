@@ -23,7 +23,7 @@ config::Choice<Model> small(std::vector<std::string> items) {
   for (auto common : {"layers=2", "embed=16", "heads=4", "positions=8", "hidden=12"}) items.emplace_back(common);
   return test::model_of("mixtral", items);
 }
-Batch batch(const Mesh& mesh) {
+GlobalBatch batch(const Mesh& mesh) {
   auto mine = rows_of_rank(kRows, mesh);
   return make_batch(test::rows_of_tokens(mine.begin, mine.end, {.positions = kPositions}), kRows, mesh);
 }

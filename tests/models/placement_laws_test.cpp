@@ -26,7 +26,7 @@ config::Choice<Model> small(const std::string& type) {
 data::RowShape shape_for(const Model& model) {
   return {.positions = kPositions, .inputs = model.decoder_start() ? 5 : 0};
 }
-Batch batch(const Model& model, const Mesh& mesh) {
+GlobalBatch batch(const Model& model, const Mesh& mesh) {
   auto mine = rows_of_rank(kRows, mesh);
   auto r = test::rows_of_tokens(mine.begin, mine.end, shape_for(model));
   for (std::size_t i = 0; i < r.inputs.size(); ++i) {

@@ -14,7 +14,7 @@ NamedArray counted(const List& axes) { return arange(axes, 0, 1, f32); }
 NamedArray ids(const List& axes, int n, int step = 3) { return remainder(arange(axes, 1, step), n); }
 /// The number at these positions of each axis.
 float number(const NamedArray& x, const std::map<std::string, std::int64_t>& at) {
-  Slices s;
+  DimSlices s;
   for (auto& a : x.axes()) s.emplace_back(at.at(a.name));
   return view_of(x.array(), s).item<float>();
 }

@@ -51,7 +51,7 @@ inline Arrays gradients(const std::function<Array(const Arrays&)>& f, const Arra
     Within w(&tape);
     y = f(x);
   }
-  std::map<const Value*, Array> ct{{y.get(), ones_like(y)}};
+  std::map<const ArrayValue*, Array> ct{{y.get(), ones_like(y)}};
   for (auto s = tape.steps.rbegin(); s != tape.steps.rend(); ++s) {
     Arrays arrived;
     bool any = false;

@@ -12,8 +12,8 @@ std::string text(const Array& x) {
   o << x;
   return o.str();
 }
-struct Traced final : Value {
-  using Value::Value;
+struct Traced final : ArrayValue {
+  using ArrayValue::ArrayValue;
 };
 }  // namespace
 

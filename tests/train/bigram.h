@@ -16,7 +16,7 @@ struct Bigram {
 };
 constexpr std::int64_t kPositions = 8;
 /// times: of its loss.
-inline Task<Bigram> bigram(double times = 1) {
+inline TrainTask<Bigram> bigram(double times = 1) {
   return {[](const Array& key) {
             auto keys = random::split<2>(key);
             Axis vocab{"vocab", 256}, embed{"embed", 6}, next{"next", 256};

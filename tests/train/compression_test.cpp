@@ -26,7 +26,7 @@ struct Model {
   nn::LayerNorm norm;
   NamedArray up, bias, stack, out;
 };
-Task<Model> task() {
+TrainTask<Model> task() {
   return {[](const Array& key) {
             auto k = random::split<4>(key);
             return Model{random::normal(k[0], {kVocab, kEmbed}),
@@ -62,7 +62,7 @@ std::unique_ptr<Trainable> model_of(const Case& c) {
                             .wire = c.wire,
                             .compression = c.compression});
 }
-Batch batch_of(std::int64_t step, const Mesh& mesh) {
+GlobalBatch batch_of(std::int64_t step, const Mesh& mesh) {
   return test::batch_of(step, mesh, kRows, kPositions, [](std::int64_t i) {
     return test::Place{static_cast<std::int32_t>(i * 7 % kTokens), static_cast<std::int32_t>(i * 7 % kTokens * 3 % 11),
                        i % 9 == 0 ? 0.0F : 1.0F};

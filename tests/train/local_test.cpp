@@ -22,7 +22,7 @@ struct Model {
   nn::LayerNorm norm;
   NamedArray up, bias, out, layered;
 };
-Task<Model> task() {
+TrainTask<Model> task() {
   return {[](const Array& key) {
             auto k = random::split<3>(key);
             return Model{random::normal(k[0], {kVocab, kEmbed}), nn::LayerNorm::init(kEmbed),
@@ -45,7 +45,7 @@ StepOptions options(bool fsdp = false, bool dropout = true) {
           .dropout = dropout,
           .storage = fsdp ? AxisMapping{{"embed", "data"}} : AxisMapping{}};
 }
-Batch batch_of(std::int64_t step, const Mesh& mesh) {
+GlobalBatch batch_of(std::int64_t step, const Mesh& mesh) {
   return test::batch_of(step, mesh, kRows, kPositions, [](std::int64_t i) {
     return test::Place{static_cast<std::int32_t>(i * 7 % 5 + i % 7), static_cast<std::int32_t>(i * 5 % 7 + i % 5),
                        i % 9 == 0 ? 0.0F : 1.0F};

@@ -21,7 +21,7 @@ struct Model {
   nn::LayerNorm norm;
   NamedArray up, bias, out;
 };
-Task<Model> task(Dtype dtype) {
+TrainTask<Model> task(Dtype dtype) {
   return {[dtype](const Array& key) {
             auto k = random::split<3>(key);
             return tree::map([&](const Array& x) { return x.astype(dtype); },
@@ -37,7 +37,7 @@ Task<Model> task(Dtype dtype) {
             return sum(nn::cross_entropy(scores, "next", e.targets) * e.weights);
           }};
 }
-Batch batch_of(std::int64_t step, const Mesh& mesh) {
+GlobalBatch batch_of(std::int64_t step, const Mesh& mesh) {
   return test::batch_of(step, mesh, kRows, kPositions, [](std::int64_t i) {
     return test::Place{static_cast<std::int32_t>(i * 7 % 5 + i % 7), static_cast<std::int32_t>(i * 5 % 7 + i % 5),
                        i % 9 == 0 ? 0.0F : 0.1F + static_cast<float>(i % 3)};

@@ -12,7 +12,7 @@ struct Place {  // of a row
 };
 /// A rank's part of a step's batch; f(i) is what stands at the i-th place of all steps.
 template <class F>
-Batch batch_of(std::int64_t step, const Mesh& mesh, std::int64_t batch, std::int64_t positions, const F& f) {
+GlobalBatch batch_of(std::int64_t step, const Mesh& mesh, std::int64_t batch, std::int64_t positions, const F& f) {
   auto mine = rows_of_rank(batch, mesh);
   auto rows = data::Rows::zeros(mine.begin, mine.end, {positions});
   for (std::size_t i = 0; i < rows.tokens.size(); ++i) {

@@ -18,7 +18,7 @@ struct Model {
   nn::LayerNorm norm;
   NamedArray up, bias, out;
 };
-Task<Model> task(const Policy& policy) {
+TrainTask<Model> task(const Policy& policy) {
   return {[policy](const Array& key) {
             auto k = random::split<3>(key);
             Model m{random::normal(k[0], {kVocab, kEmbed}), nn::LayerNorm::init(kEmbed),

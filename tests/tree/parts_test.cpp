@@ -27,7 +27,7 @@ class Counter {
   Array n_;
   int steps_ = 3;
  public:
-  using members = Members<&Counter::n_, &Counter::steps_>;
+  using members = MemberList<&Counter::n_, &Counter::steps_>;
 };
 struct Chain {
   Array value;

@@ -30,11 +30,11 @@ class Array;
 class Spec;
 /// `owner`: id of the interpreter that may look inside; 0 is Eval (a buffer). Ids are never reused, so a leaked value
 /// can be recognised but never mistaken for a live one.
-struct Value {
+struct ArrayValue {
   Type type;
   std::uint64_t owner = 0;
-  Value(const Type& t, std::uint64_t o) : type(t), owner(o) {}
-  virtual ~Value() = default;
+  ArrayValue(const Type& t, std::uint64_t o) : type(t), owner(o) {}
+  virtual ~ArrayValue() = default;
   /// The numbers as a buffer, if this value has any. A sharded value is gathered: every rank must call this. Throws
   /// TraceError.
   virtual Array concrete() const;
@@ -89,7 +89,7 @@ template <class T> struct ArrayFrom;
 class [[nodiscard]] Array : public detail::Spellings {
  public:
   Array() = default;
-  explicit Array(std::shared_ptr<const Value> v) : value_(std::move(v)) {}
+  explicit Array(std::shared_ptr<const ArrayValue> v) : value_(std::move(v)) {}
   template <class T>
   requires detail::becomes_array<std::remove_cvref_t<T>> Array(T&& x)
       : Array(detail::ArrayFrom<std::remove_cvref_t<T>>::make(std::forward<T>(x))) {}
@@ -149,8 +149,8 @@ class [[nodiscard]] Array : public detail::Spellings {
 
   // ---- for interpreters and rules ----
   std::uint64_t owner() const { return value_->owner; }
-  const Value* get() const { return value_.get(); }
-  const std::shared_ptr<const Value>& value() const { return value_; }
+  const ArrayValue* get() const { return value_.get(); }
+  const std::shared_ptr<const ArrayValue>& value() const { return value_; }
   bool sole() const { return value_ && value_.use_count() == 1 && value_->sole(); }
 
  private:
@@ -173,7 +173,7 @@ class [[nodiscard]] Array : public detail::Spellings {
   }
   void read(Dtype as, void* out) const;  // converted copy of all elements
   const void* data(Dtype) const;
-  std::shared_ptr<const Value> value_;
+  std::shared_ptr<const ArrayValue> value_;
 };
 /// An Array, or what becomes one.
 template <class T> concept ArrayLike = std::is_same_v<T, Array> || detail::becomes_array<T>;
@@ -183,9 +183,9 @@ using Mask = std::vector<bool>;
 Types types_of(const Arrays&);
 
 /// Eval's value: contiguous, row-major memory of this process. Small results hold it inline.
-struct Buffer : Value {
-  Buffer(const Type& t, std::shared_ptr<void> m) : Value(t, 0), data(m.get()), memory(std::move(m)) {}
-  Buffer(const Type& t, void* within) : Value(t, 0), data(within) {}
+struct ArrayBuffer : ArrayValue {
+  ArrayBuffer(const Type& t, std::shared_ptr<void> m) : ArrayValue(t, 0), data(m.get()), memory(std::move(m)) {}
+  ArrayBuffer(const Type& t, void* within) : ArrayValue(t, 0), data(within) {}
   void* const data;
   const std::shared_ptr<void> memory;  // null: `data` lies in the object itself
   bool sole() const override { return memory.use_count() <= 1; }

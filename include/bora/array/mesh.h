@@ -13,7 +13,7 @@
 namespace bora {
 /// Text but not int: a literal 0 would be a null `const char*`, and field reflection probes with types that convert to
 /// everything.
-template <class T> concept Text = std::convertible_to<T, std::string_view> && !std::convertible_to<T, int>;
+template <class T> concept TextLike = std::convertible_to<T, std::string_view> && !std::convertible_to<T, int>;
 
 /// An interned name: compared and hashed as a pointer.
 class AxisName {
@@ -40,7 +40,7 @@ class MeshAxes {
   MeshAxes() = default;
   MeshAxes(std::nullopt_t) {}
   MeshAxes(Unconstrained);
-  template <Text S> MeshAxes(const S& s) : v_{AxisName(std::string_view(s))} {}
+  template <TextLike S> MeshAxes(const S& s) : v_{AxisName(std::string_view(s))} {}
   MeshAxes(std::initializer_list<std::string_view> l) : v_(l.begin(), l.end()) {}
   explicit MeshAxes(std::vector<AxisName> v) : v_(std::move(v)) {}
   auto begin() const { return v_.begin(); }

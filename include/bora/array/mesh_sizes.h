@@ -9,7 +9,7 @@ class MeshSizes {
  public:
   MeshSizes() = default;
   MeshSizes(std::vector<MeshAxis> axes) : axes_(std::move(axes)) {}
-  template <Text S> MeshSizes(const S& text) : MeshSizes(parse(std::string_view(text))) {}
+  template <TextLike S> MeshSizes(const S& text) : MeshSizes(parse(std::string_view(text))) {}
   /// Throws ConfigError for another form, a size below 1 that is not -1, an axis given twice, a second -1.
   static MeshSizes parse(std::string_view text);
   auto begin() const { return axes_.begin(); }
@@ -33,7 +33,7 @@ class MeshShares {
     bool operator==(const Of&) const = default;
   };
   MeshShares() = default;
-  template <Text S> MeshShares(const S& text) : MeshShares(parse(std::string_view(text))) {}
+  template <TextLike S> MeshShares(const S& text) : MeshShares(parse(std::string_view(text))) {}
   /// Throws ConfigError for another form, a share below 1, an axis given twice.
   static MeshShares parse(std::string_view text);
   auto begin() const { return of_.begin(); }

@@ -105,7 +105,7 @@ template <class P> struct RulesOf {
     return at(p).saved(keep, names);
   }
   static Types infer(const void* p, const Types& in) { return detail::list(at(p).infer(in)); }
-  static void eval(const void* p, Inputs in, Outputs out) { at(p).eval(in, out); }
+  static void eval(const void* p, InputViews in, OutputViews out) { at(p).eval(in, out); }
   static Arrays run(const void* p, const Arrays& in, const Types& out) { return at(p).run(in, out); }
   static Arrays expand(const void* p, const Arrays& in) { return at(p).expand(in); }
   static Cost cost(const void* p, const Types& in, const Types& out) { return at(p).cost(in, out); }
@@ -116,7 +116,7 @@ template <class P> struct RulesOf {
   static std::optional<Pushed> jvp(const void* p, const Arrays& in, const Arrays& tangents) {
     return at(p).jvp(in, tangents);
   }
-  static std::optional<Factors> factors(const void* p, const Types& in) { return at(p).factors(in); }
+  static std::optional<DimFactors> factors(const void* p, const Types& in) { return at(p).factors(in); }
   static PrimitivePtr resized(const void* p, const Types& in, const Types& out) {
     return primitive(at(p).resized(in, out));
   }
@@ -146,7 +146,7 @@ template <class P> struct RulesOf {
       r.named_axes = &named_axes;
     if constexpr (requires(const P& p) { p.element(); }) r.element = &element;
     if constexpr (requires(const P& p, const std::vector<std::string>& n) { p.saved(Saveable{}, n); }) r.saved = &saved;
-    if constexpr (requires(const P& p, Inputs in, Outputs out) { p.eval(in, out); }) r.eval = &eval;
+    if constexpr (requires(const P& p, InputViews in, OutputViews out) { p.eval(in, out); }) r.eval = &eval;
     if constexpr (requires(const P& p, const Arrays& in, const Types& out) { p.run(in, out); }) r.run = &run;
     if constexpr (requires(const P& p, const Arrays& in) { p.expand(in); }) r.expand = &expand;
     if constexpr (requires(const P& p, const Types& t) { p.cost(t, t); }) r.cost = &cost;

@@ -56,14 +56,14 @@ class Primitive {
   std::optional<kernels::OpId> element() const;
   bool saved(Saveable, const std::vector<std::string>& names) const;
   Types infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Arrays run(const Arrays&, const Types& out) const;
   Arrays expand(const Arrays&) const;
   Cost cost(const Types& in, const Types& out) const;
   Arrays vjp(const Vjp&) const;
   std::optional<Linearized> linearize(const Arrays&, const Mask& needs) const;
   std::optional<Pushed> jvp(const Arrays&, const Arrays& tangents) const;
-  std::optional<Factors> factors(const Types&) const;
+  std::optional<DimFactors> factors(const Types&) const;
   PrimitivePtr resized(const Types& local_in, const Types& local_out) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
@@ -94,14 +94,14 @@ struct Rules {
   std::optional<kernels::OpId> (*element)(const void*);
   bool (*saved)(const void*, Saveable, const std::vector<std::string>& names);
   Types (*infer)(const void*, const Types&);
-  void (*eval)(const void*, Inputs, Outputs);
+  void (*eval)(const void*, InputViews, OutputViews);
   Arrays (*run)(const void*, const Arrays&, const Types& out);
   Arrays (*expand)(const void*, const Arrays&);
   Cost (*cost)(const void*, const Types& in, const Types& out);
   Arrays (*vjp)(const void*, const Vjp&);
   std::optional<Linearized> (*linearize)(const void*, const Arrays&, const Mask& needs);
   std::optional<Pushed> (*jvp)(const void*, const Arrays&, const Arrays& tangents);
-  std::optional<Factors> (*factors)(const void*, const Types&);
+  std::optional<DimFactors> (*factors)(const void*, const Types&);
   PrimitivePtr (*resized)(const void*, const Types& local_in, const Types& local_out);
   PrimitivePtr (*lift)(const void*, std::int64_t n);
   std::vector<Mapped> (*batch)(const void*, const std::vector<Mapped>&, const BatchRules&);
@@ -128,7 +128,7 @@ struct RegistryEntry {
 };
 std::vector<RegistryEntry>& registry();
 
-template <class P> using Samples = std::vector<std::pair<P, Arrays>>;
+template <class P> using SamplesOf = std::vector<std::pair<P, Arrays>>;
 /// Defined in primitive.h. A P that other units make is compiled in one of them, and its header declares
 /// `extern template PrimitivePtr primitive<P>(P)`: whoever makes one reads none of its rules.
 template <class P> PrimitivePtr primitive(P p);

@@ -38,14 +38,14 @@ struct Pushed {
 /// An einsum-like map between dimensions. A label on an input and on the output: independent along it. On inputs only:
 /// reduced over it. kNone: the operation needs the whole dimension. Determines how Specs and pending sums propagate.
 inline constexpr std::int64_t kNone = -1;
-struct Factors {
+struct DimFactors {
   std::vector<Dims> in, out;
   std::vector<std::size_t> linear{};  // inputs in which the result is linear: pending sums may pass through them
   bool joint = false;                 // linear in all of `linear` together (add) rather than in each alone (mul)
   Reduction reduce = Reduction::sum;  // sum, max or min
 };
 /// The first `batch` dimensions of all operands and results go together; each of the others is needed whole.
-Factors batch_factors(const Types& in, const Types& out, std::size_t batch);
+DimFactors batch_factors(const Types& in, const Types& out, std::size_t batch);
 /// An operation that has not run: its block is made once an operation needs it, at the split that this one wants.
 struct Symbolic {
   PrimitivePtr primitive;  // has factors
@@ -78,14 +78,14 @@ class ShardRules {
   Sharded resolve(const Sharded& x) const { return reshard(x, x.spec); }
   /// Do dimensions that p needs whole, and that these operands split, hand their split to other dimensions (by_factors
   /// does that), so that p needs no rule of its own?
-  virtual bool turns(const PrimitivePtr& p, const Factors&, const std::vector<Sharded>&) const = 0;
+  virtual bool turns(const PrimitivePtr& p, const DimFactors&, const std::vector<Sharded>&) const = 0;
   /// The value on the first rank of these axes, zero on the others: a complete value as a pending sum.
   virtual Sharded to_partial(const Sharded& x, const MeshAxes&) const = 0;
-  virtual std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&) = 0;
+  virtual std::vector<Sharded> by_factors(const PrimitivePtr&, const DimFactors&, const std::vector<Sharded>&) = 0;
   /// The same with another local operation: `local` gets the operands, split as the factors ask, and the results' types
   /// and Specs; it returns the results' blocks.
   using LocalRule = std::function<Arrays(const std::vector<Sharded>& in, const std::vector<Sharded>& out)>;
-  virtual std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&,
+  virtual std::vector<Sharded> by_factors(const PrimitivePtr&, const DimFactors&, const std::vector<Sharded>&,
                                           const LocalRule& local) = 0;
   /// reshard() where sums over the axes `over` travel as `wire` says; sums over other axes come before them, exact.
   /// DtypeError if these cannot: of f64.

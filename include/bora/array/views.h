@@ -14,6 +14,6 @@ struct OutputView {
   void* data;
   template <class T> T* as() const { return static_cast<T*>(data); }
 };
-using Inputs = std::span<const InputView>;
-using Outputs = std::span<const OutputView>;
+using InputViews = std::span<const InputView>;
+using OutputViews = std::span<const OutputView>;
 }  // namespace bora

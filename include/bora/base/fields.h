@@ -13,15 +13,15 @@
 #include "bora/base/fields_bind.h"
 
 namespace bora {
-/// The members of a class that is no aggregate, in order: `using members = bora::Members<&Counter::n_>;`, after them,
-/// in a public part of the class. Underscores at its end are no part of a name.
-template <auto... P> struct Members {};
+/// The members of a class that is no aggregate, in order: `using members = bora::MemberList<&Counter::n_>;`, after
+/// them, in a public part of the class. Underscores at its end are no part of a name.
+template <auto... P> struct MemberList {};
 }  // namespace bora
 
 namespace bora::fields {
 namespace detail {
 template <class> inline constexpr bool lists = false;
-template <auto... P> inline constexpr bool lists<Members<P...>> = true;
+template <auto... P> inline constexpr bool lists<MemberList<P...>> = true;
 }  // namespace detail
 /// A class that lists its members itself.
 template <class T> concept Listed = requires { typename T::members; } && detail::lists<typename T::members>;
@@ -60,8 +60,8 @@ template <class T> consteval std::size_t count_aggregate() {
   else return count_down<T, most>();
 }
 template <class> inline constexpr std::size_t listed = 0;
-template <auto... P> inline constexpr std::size_t listed<Members<P...>> = sizeof...(P);
-template <auto... P, class T, class F> constexpr decltype(auto) bind_listed(Members<P...>, T& x, F& f) {
+template <auto... P> inline constexpr std::size_t listed<MemberList<P...>> = sizeof...(P);
+template <auto... P, class T, class F> constexpr decltype(auto) bind_listed(MemberList<P...>, T& x, F& f) {
   return f(x.*P...);
 }
 template <auto P> consteval std::string_view listed_name() {
@@ -72,9 +72,9 @@ template <auto P> consteval std::string_view listed_name() {
   while (s.ends_with('_') || s.ends_with(')')) s.remove_suffix(1);  // n_ is called n
   return s;
 }
-template <std::size_t I, auto P, auto... More> consteval std::string_view name_of(Members<P, More...>) {
+template <std::size_t I, auto P, auto... More> consteval std::string_view name_of(MemberList<P, More...>) {
   if constexpr (I == 0) return listed_name<P>();
-  else return name_of<I - 1>(Members<More...>{});
+  else return name_of<I - 1>(MemberList<More...>{});
 }
 template <class T> consteval std::size_t count() {
   if constexpr (Listed<T>) return listed<typename T::members>;
@@ -89,7 +89,7 @@ template <class T, class F> constexpr decltype(auto) bind(T&& x, F&& f) {
     static_assert(n <= kMax, "a reflected struct may have at most 64 fields; group some into a struct of their own");
     static_assert(n > 0 || std::is_empty_v<U>,
                   "cannot see the fields of this struct: it has a reference, const or private member, or a "
-                  "constructor; a class lists its members: using members = bora::Members<&Class::a_, &Class::b_>;");
+                  "constructor; a class lists its members: using members = bora::MemberList<&Class::a_, &Class::b_>;");
     return bind_members<n>(x, f);
   }
 }

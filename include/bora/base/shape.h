@@ -14,9 +14,9 @@
 
 namespace bora {
 /// One size, from any integer type, without a narrowing error in braces.
-struct Dim {
+struct DimSize {
   std::int64_t n;
-  template <std::integral T> constexpr Dim(T v) : n(static_cast<std::int64_t>(v)) {}
+  template <std::integral T> constexpr DimSize(T v) : n(static_cast<std::int64_t>(v)) {}
 };
 /// Dimension numbers, offsets, strides: plain lists for rules. User-facing axis arguments are `Axes` (ops).
 using Dims = std::vector<std::int64_t>;
@@ -26,8 +26,8 @@ class Shape {
   using value_type = std::int64_t;
   Shape() = default;
   template <std::integral T>
-  requires(!std::same_as<T, bool>) Shape(T n) : Shape({Dim(n)}) {}  // zeros(3), as in NumPy
-  Shape(std::initializer_list<Dim> d) {
+  requires(!std::same_as<T, bool>) Shape(T n) : Shape({DimSize(n)}) {}  // zeros(3), as in NumPy
+  Shape(std::initializer_list<DimSize> d) {
     auto* to = sized(d.size());
     for (auto x : d) *to++ = x.n;
   }

@@ -13,7 +13,7 @@ struct PlannedRun;
 /// Whether the mesh has replicas on ranks of their own.
 bool has_replicas(const MeshShape&);
 /// Meetings of the replicas in a planned run. Throws ConfigError if it has none on ranks of their own.
-MeetingPrediction meetings_of(const Settings&, const PlannedRun&, const Links&, const HostModel&);
+MeetingPrediction meetings_of(const Settings&, const PlannedRun&, const MeshLinks&, const HostModel&);
 /// The settings to plan a run with before its number is known.
 Settings without_auto(Settings);
 /// The number of steps between meetings: of the run that the checkpoints of s.out belong to, if it goes on, else the

@@ -3,7 +3,7 @@
 
 namespace bora {
 class Mesh;
-struct Links;
+struct MeshLinks;
 struct MeshShape;
 namespace text {
 class Tokenizer;

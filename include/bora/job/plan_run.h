@@ -16,7 +16,7 @@ struct PlannedRun {
 HostModel host_of(const Settings&);
 /// Nothing is initialised: each kind of rank is partitioned once, after process() was called. Throws the errors of
 /// settings that do not fit.
-PlannedRun plan_run(const Settings&, const text::Tokenizer&, const MeshShape&, const Links&, bool pipeline,
+PlannedRun plan_run(const Settings&, const text::Tokenizer&, const MeshShape&, const MeshLinks&, bool pipeline,
                     const std::function<ProcessBytes()>& process);
 /// The stages, the rules that the axes of parameters and of a step's arrays took (placement_text), and host_table.
 std::string layout_text(const PlannedRun&, const Settings&);

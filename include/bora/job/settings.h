@@ -84,7 +84,7 @@ struct VocabularySettings {
 };
 struct ReproducibleSettings {
   std::int64_t virtual_ = 0;
-  using members = Members<&ReproducibleSettings::virtual_>;  // called virtual, which is a word of the language
+  using members = MemberList<&ReproducibleSettings::virtual_>;  // called virtual, which is a word of the language
   static constexpr std::string_view named = "virtual";
   static constexpr config::Meaning meanings[] = {
       {"virtual", "a power of two: the same bits on 1, 2, 4, .. up to so many ranks, which split the batch; 0: off"}};

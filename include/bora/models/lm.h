@@ -19,14 +19,16 @@ struct ModelOptions {
   nn::Schedule schedule = nn::Schedule::gpipe;
 };
 /// The model's loss under its policy. Evaluations have the plain cross-entropy.
-Task<tree::Any> task(const AnyModelPtr&, const ModelOptions&);
+TrainTask<tree::Any> task(const AnyModelPtr&, const ModelOptions&);
 /// The same task for a model of this type.
-template <class M> Task<M> task(const typename M::Config& config, const ModelOptions& options) {
+template <class M> TrainTask<M> task(const typename M::Config& config, const ModelOptions& options) {
   auto any = task(std::make_shared<AnyModel>(any_model<M>(config, options.vocabulary)), options);
-  Task<M> t{.init = [f = any.init](const Array& key) { return f(key).template get<M>(); },
-            .loss = [f = any.loss](const M& m, const training::Example& e,
-                                   const std::optional<Array>& key) { return f(tree::Any(m, tree::unsaved), e, key); },
-            .weights = any.weights};
+  TrainTask<M> t{.init = [f = any.init](const Array& key) { return f(key).template get<M>(); },
+                 .loss =
+                     [f = any.loss](const M& m, const training::Example& e, const std::optional<Array>& key) {
+                       return f(tree::Any(m, tree::unsaved), e, key);
+                     },
+                 .weights = any.weights};
   if (any.evaluation)
     t.evaluation = [f = any.evaluation](const M& m, const training::Example& e) {
       return f(tree::Any(m, tree::unsaved), e);

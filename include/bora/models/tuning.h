@@ -33,7 +33,7 @@ namespace detail {
 void add_adapters(const std::function<void(const VisitLinear&)>& each, const LoraSettings&, const Array& key);
 }  // namespace detail
 /// The task of training a part of its model.
-template <class M> Task<M> tuned(Task<M> t, const Tuning& how, const EachLinear<M>& each) {
+template <class M> TrainTask<M> tuned(TrainTask<M> t, const Tuning& how, const EachLinear<M>& each) {
   t.init = [init = t.init, how, each](const Array& key) {
     auto m = init(key);
     if (how.lora)
@@ -52,7 +52,7 @@ template <class M> Task<M> tuned(Task<M> t, const Tuning& how, const EachLinear<
     };
   return t;
 }
-template <class M> Task<M> tuned(Task<M> t, const Tuning& how) {
+template <class M> TrainTask<M> tuned(TrainTask<M> t, const Tuning& how) {
   return tuned<M>(std::move(t), how, [](M& m, const VisitLinear& f) { nn::each_linear(m, f); });
 }
 }  // namespace bora::models

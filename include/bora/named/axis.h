@@ -44,11 +44,11 @@ class AxisNames {
     std::string name;
     std::int64_t size = -1;  // -1: any
     One(const Axis& a) : name(a.name), size(a.size) {}
-    template <Text S> One(const S& s) : name(std::string_view(s)) {}
+    template <TextLike S> One(const S& s) : name(std::string_view(s)) {}
   };
   AxisNames(const Axis& a) : v_{One(a)} {}
   AxisNames(const One& a) : v_{a} {}
-  template <Text S> AxisNames(const S& s) : v_{One(s)} {}
+  template <TextLike S> AxisNames(const S& s) : v_{One(s)} {}
   AxisNames(std::initializer_list<One> l) : v_(l) {}
   explicit AxisNames(std::vector<One> v) : v_(std::move(v)) {}
   auto begin() const { return v_.begin(); }
@@ -60,29 +60,29 @@ class AxisNames {
 /// `size` positions from `start` on, an integer or an integer scalar that is known later. Negative positions count from
 /// the end, each by itself. Outside of the axis, reads give 0 and writes are dropped.
 struct DynamicWindow {
-  Slice start;
+  DimSlice start;
   std::int64_t size;
 };
-inline DynamicWindow dslice(Slice start, std::int64_t size) { return {std::move(start), size}; }
-inline DynamicWindow dslice(Slice start, const Axis& size) { return {std::move(start), size.size}; }
-inline DynamicWindow ds(Slice start, std::int64_t size) { return {std::move(start), size}; }
-inline DynamicWindow ds(Slice start, const Axis& size) { return {std::move(start), size.size}; }
+inline DynamicWindow dslice(DimSlice start, std::int64_t size) { return {std::move(start), size}; }
+inline DynamicWindow dslice(DimSlice start, const Axis& size) { return {std::move(start), size.size}; }
+inline DynamicWindow ds(DimSlice start, std::int64_t size) { return {std::move(start), size}; }
+inline DynamicWindow ds(DimSlice start, const Axis& size) { return {std::move(start), size.size}; }
 /// Block i of blocks of this size: dslice(i * size, size).
-DynamicWindow dblock(const Slice& i, std::int64_t size);
+DynamicWindow dblock(const DimSlice& i, std::int64_t size);
 class NamedArray;
 /// {"batch", 3}, {Embed, range(0, 4)}, {"vocab", ids}, {"position", ds(i, 16)}: the index of one axis.
 struct NamedSlice {
   AxisNames::One axis;
-  Slice slice;
+  DimSlice slice;
   std::optional<std::vector<Axis>> axes = none;  // of a NamedArray
   std::optional<std::int64_t> window = none;     // size of a DynamicWindow
   template <class A>
-  requires(Text<A> || std::same_as<A, Axis>) NamedSlice(const A& a, Slice s) : axis(a), slice(std::move(s)) {}
+  requires(TextLike<A> || std::same_as<A, Axis>) NamedSlice(const A& a, DimSlice s) : axis(a), slice(std::move(s)) {}
   template <class A>
-  requires(Text<A> || std::same_as<A, Axis>) NamedSlice(const A& a, const DynamicWindow& w)
+  requires(TextLike<A> || std::same_as<A, Axis>) NamedSlice(const A& a, const DynamicWindow& w)
       : axis(a), slice(w.start), window(w.size) {}
   template <class A, std::same_as<NamedArray> N>
-  requires(Text<A> || std::same_as<A, Axis>) NamedSlice(const A& a, const N& index)
+  requires(TextLike<A> || std::same_as<A, Axis>) NamedSlice(const A& a, const N& index)
       : axis(a), slice(index.array()), axes(index.axes()) {}
 };
 std::string to_string(const std::vector<Axis>&);  // "{batch:32, embed:512}"

@@ -11,11 +11,11 @@ NamedArray take(const NamedArray& table, const AxisNames::One& axis, std::int64_
 /// `size` positions of an axis from `start` on, an integer or an integer scalar; as another axis, if one is given.
 struct AxisWindow {
   AxisNames::One axis;
-  Slice start;
+  DimSlice start;
   std::int64_t size;
   std::string name = {};  // of the new axis; default: the same
-  AxisWindow(const AxisNames::One& a, Slice s, std::int64_t n) : axis(a), start(std::move(s)), size(n) {}
-  AxisWindow(const AxisNames::One& a, Slice s, const Axis& to)
+  AxisWindow(const AxisNames::One& a, DimSlice s, std::int64_t n) : axis(a), start(std::move(s)), size(n) {}
+  AxisWindow(const AxisNames::One& a, DimSlice s, const Axis& to)
       : axis(a), start(std::move(s)), size(to.size), name(to.name) {}
 };
 /// slice(x, {{"position", start, 16}, {"embed", 0, Axis{"part", 8}}}): a start that is known must leave room, else

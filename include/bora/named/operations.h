@@ -25,9 +25,10 @@ NamedArray one_hot(const NamedArray& indices, const Axis& axis, Dtype dtype = f3
 /// The same numbers with axes renamed; sizes stay.
 struct Renaming {
   std::string from, to;
-  template <Text A, Text B> Renaming(const A& a, const B& b) : from(std::string_view(a)), to(std::string_view(b)) {}
-  template <Text B> Renaming(const Axis& a, const B& b) : from(a.name), to(std::string_view(b)) {}
-  template <Text A> Renaming(const A& a, const Axis& b) : from(std::string_view(a)), to(b.name) {}
+  template <TextLike A, TextLike B>
+  Renaming(const A& a, const B& b) : from(std::string_view(a)), to(std::string_view(b)) {}
+  template <TextLike B> Renaming(const Axis& a, const B& b) : from(a.name), to(std::string_view(b)) {}
+  template <TextLike A> Renaming(const A& a, const Axis& b) : from(std::string_view(a)), to(b.name) {}
   Renaming(const Axis& a, const Axis& b) : from(a.name), to(b.name) {}
 };
 NamedArray rename(const NamedArray& x, const std::vector<Renaming>& names);
@@ -36,10 +37,11 @@ struct AxisBinding {
   std::string word;
   std::optional<std::string> axis = none;  // its name
   std::int64_t size = -1;                  // -1: any
-  template <Text S> AxisBinding(const S& w, const Axis& a) : word(std::string_view(w)), axis(a.name), size(a.size) {}
-  template <Text S, Text A> AxisBinding(const S& w, const A& a)
+  template <TextLike S>
+  AxisBinding(const S& w, const Axis& a) : word(std::string_view(w)), axis(a.name), size(a.size) {}
+  template <TextLike S, TextLike A> AxisBinding(const S& w, const A& a)
       : word(std::string_view(w)), axis(std::string(std::string_view(a))) {}
-  template <Text S, std::integral N> AxisBinding(const S& w, N n)
+  template <TextLike S, std::integral N> AxisBinding(const S& w, N n)
       : word(std::string_view(w)), size(static_cast<std::int64_t>(n)) {}
 };
 using AxisBindings = std::vector<AxisBinding>;

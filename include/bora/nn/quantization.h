@@ -18,7 +18,7 @@ enum class Quantization : std::uint8_t { fp8, int8 };
 class QuantizationTargets {
  public:
   QuantizationTargets() = default;
-  template <Text S> QuantizationTargets(const S& expression) : expression_(std::string_view(expression)) {}
+  template <TextLike S> QuantizationTargets(const S& expression) : expression_(std::string_view(expression)) {}
   QuantizationTargets(std::initializer_list<std::string> layers) : layers_(layers) {}
   QuantizationTargets(std::vector<std::string> layers) : layers_(std::move(layers)) {}
   /// Which of the paths are chosen. Throws ValueError for an expression that is none, for one that matches no path, and

@@ -6,7 +6,7 @@
 #include "bora/array/array.h"
 
 namespace bora {
-template <auto... P> struct Members;  // base/fields.h
+template <auto... P> struct MemberList;  // base/fields.h
 /// Zeros around the spatial dimensions: none; as many as make size / stride (rounded up) windows, the odd one behind;
 /// or (before, behind) for each dimension, negative ones cut.
 struct Padding {
@@ -16,7 +16,7 @@ struct Padding {
   Padding(Pairs p) : rule(pairs), given(std::move(p)) {}
   Rule rule;
   Pairs given = {};
-  using members = Members<&Padding::rule, &Padding::given>;
+  using members = MemberList<&Padding::rule, &Padding::given>;
 };
 /// One number for each spatial dimension; {}: 1 for all.
 struct ConvOptions {

@@ -6,7 +6,7 @@
 
 namespace bora {
 /// view_of(x, slices): xt::strided_view(x, {xt::ellipsis(), 3}).
-Array strided_view(const Array& x, const Slices& slices);
+Array strided_view(const Array& x, const DimSlices& slices);
 /// The elements offset + sum over d of i_d strides_d of ravel(x), of this shape; strides count elements, and may be 0
 /// or negative. Elements that are read twice get the sum of their gradients. Throws ShapeError for another number of
 /// strides, IndexError where the view leaves x.

@@ -17,14 +17,14 @@ namespace bora {
 /// else in front (NumPy's rules; plain integers count as index Arrays where there is one). An index Array that points
 /// outside reads the nearest element, which gets the derivative too (JAX drops it). Throws IndexError for an integer
 /// outside, for too many slices and for boolean masks.
-Array view_of(const Array& x, const Slices& slices);
+Array view_of(const Array& x, const DimSlices& slices);
 /// Same template head as xt::view, but constrained: it wins overload resolution where an argument brings in namespace
 /// xt, and its error names the mistake.
 template <class A, class... S>
 requires std::same_as<std::remove_cvref_t<A>, Array> Array view(A&& x, S&&... slices) {
-  constexpr bool ok = (std::convertible_to<S, Slice> && ...);
+  constexpr bool ok = (std::convertible_to<S, DimSlice> && ...);
   static_assert(ok, "view: slices are bora::all(), range(), newaxis(), ellipsis(), an integer or an integer Array");
-  if constexpr (ok) return view_of(x, Slices{Slice(std::forward<S>(slices))...});
+  if constexpr (ok) return view_of(x, DimSlices{DimSlice(std::forward<S>(slices))...});
 }
 
 /// x with a part changed, as a new value. The update is broadcast to the shape of view(x, slices...); its dtype must
@@ -32,7 +32,7 @@ requires std::same_as<std::remove_cvref_t<A>, Array> Array view(A&& x, S&&... sl
 /// the last and the others combine all of them. Throws view's errors, ShapeError, DtypeError.
 class [[nodiscard]] At {
  public:
-  At(Array x, Slices slices) : x_(std::move(x)), slices_(std::move(slices)) {}
+  At(Array x, DimSlices slices) : x_(std::move(x)), slices_(std::move(slices)) {}
   Array set(const Array& v) const;
   Array add(const Array& v) const;
   Array multiply(const Array& v) const;
@@ -48,13 +48,13 @@ class [[nodiscard]] At {
   Array mask_;  // of x's shape, instead of slices: MaskedView's
  private:
   Array number(Scalar v) const;
-  Slices slices_;
+  DimSlices slices_;
 };
 template <class A, class... S>
 requires ArrayLike<A> At at(const A& x, const S&... slices) {
-  constexpr bool ok = (std::convertible_to<const S&, Slice> && ...);
+  constexpr bool ok = (std::convertible_to<const S&, DimSlice> && ...);
   static_assert(ok, "at: slices are bora::all(), range(), newaxis(), ellipsis(), an integer or an integer Array");
-  if constexpr (ok) return At(x, Slices{Slice(slices)...});
+  if constexpr (ok) return At(x, DimSlices{DimSlice(slices)...});
 }
 
 // ---- positions that are data: i32 (other integers are cast) ---------------------------------------------------------
@@ -155,17 +155,17 @@ struct Options {
 // A boolean Array among the slices, a mask of the dimensions it stands for, becomes the positions where it holds: it is
 // read, which throws TraceError inside transforms. There use where(mask, x, other). Everything else is as in view().
 /// The part of x.
-Array get(const Array& x, const Slices& slices, const Options& options = {});
+Array get(const Array& x, const DimSlices& slices, const Options& options = {});
 // x with the part changed; v is broadcast to it and must fit into x's dtype. Where positions repeat, set keeps the last
 // and apply calls f once; the others combine all updates.
-Array set(const Array& x, const Slices& slices, const Operand& v, Mode mode = Mode::fill);
-Array add(const Array& x, const Slices& slices, const Operand& v, Mode mode = Mode::fill);
-Array subtract(const Array& x, const Slices& slices, const Operand& v, Mode mode = Mode::fill);
-Array multiply(const Array& x, const Slices& slices, const Operand& v, Mode mode = Mode::fill);
-Array divide(const Array& x, const Slices& slices, const Operand& v, Mode mode = Mode::fill);
-Array power(const Array& x, const Slices& slices, const Operand& v, Mode mode = Mode::fill);
-Array min(const Array& x, const Slices& slices, const Operand& v, Mode mode = Mode::fill);
-Array max(const Array& x, const Slices& slices, const Operand& v, Mode mode = Mode::fill);
-Array apply(const Array& x, const Slices& slices, const std::function<Array(const Array&)>& f,
+Array set(const Array& x, const DimSlices& slices, const Operand& v, Mode mode = Mode::fill);
+Array add(const Array& x, const DimSlices& slices, const Operand& v, Mode mode = Mode::fill);
+Array subtract(const Array& x, const DimSlices& slices, const Operand& v, Mode mode = Mode::fill);
+Array multiply(const Array& x, const DimSlices& slices, const Operand& v, Mode mode = Mode::fill);
+Array divide(const Array& x, const DimSlices& slices, const Operand& v, Mode mode = Mode::fill);
+Array power(const Array& x, const DimSlices& slices, const Operand& v, Mode mode = Mode::fill);
+Array min(const Array& x, const DimSlices& slices, const Operand& v, Mode mode = Mode::fill);
+Array max(const Array& x, const DimSlices& slices, const Operand& v, Mode mode = Mode::fill);
+Array apply(const Array& x, const DimSlices& slices, const std::function<Array(const Array&)>& f,
             Mode mode = Mode::fill);
 }  // namespace bora::indexed

@@ -86,8 +86,8 @@ Array cumlogsumexp(const Array& x, std::int64_t axis = 0, bool reverse = false);
 Arrays sort(const Arrays& operands, std::int64_t dimension = -1, std::int64_t num_keys = 1);
 /// The k largest (smallest) along a dimension, in order, and their i32 positions. Exact: JAX's hints for the speed of
 /// an approximation have no use here.
-TopK approx_max_k(const Array& x, std::int64_t k, std::int64_t reduction_dimension = -1);
-TopK approx_min_k(const Array& x, std::int64_t k, std::int64_t reduction_dimension = -1);
+TopKResult approx_max_k(const Array& x, std::int64_t k, std::int64_t reduction_dimension = -1);
+TopKResult approx_min_k(const Array& x, std::int64_t k, std::int64_t reduction_dimension = -1);
 
 // ---- products and convolutions --------------------------------------------------------------------------------------
 /// a [b.., m, k] times b [b.., k, n], with equal batch dimensions.

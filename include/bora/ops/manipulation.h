@@ -110,17 +110,17 @@ Array dstack(const Arrays& xs);
 Array column_stack(const Arrays& xs);
 /// Blocks in rows: those of a row are joined along the last dimension, the rows along the one before it.
 Array block(const std::vector<Arrays>& rows);
-/// x in `parts` equal parts. (A Dim, so that beside `using random::split` split(k, n) is the split of keys.)
-Arrays split(const Array& x, Dim parts, std::int64_t axis = 0);
+/// x in `parts` equal parts. (A DimSize, so that beside `using random::split` split(k, n) is the split of keys.)
+Arrays split(const Array& x, DimSize parts, std::int64_t axis = 0);
 /// x in parts along axis: n parts of which the first are one larger if the size is no multiple of n; or cut at
 /// positions (NumPy's slices: negative from the end, cut off outside).
-Arrays array_split(const Array& x, Dim parts, std::int64_t axis = 0);
+Arrays array_split(const Array& x, DimSize parts, std::int64_t axis = 0);
 Arrays array_split(const Array& x, const Dims& positions, std::int64_t axis = 0);
 /// Equal parts along the second dimension (vectors: the first), the first and the third. Throws ShapeError if the size
 /// is no multiple.
-Arrays hsplit(const Array& x, Dim parts);
-Arrays vsplit(const Array& x, Dim parts);
-Arrays dsplit(const Array& x, Dim parts);
+Arrays hsplit(const Array& x, DimSize parts);
+Arrays vsplit(const Array& x, DimSize parts);
+Arrays dsplit(const Array& x, DimSize parts);
 /// x's elements along axis, without the dimension.
 Arrays unstack(const Array& x, std::int64_t axis = 0);
 /// x and then values along axis; without an axis both raveled.

@@ -29,21 +29,21 @@ __attribute__((unavailable("write range(0, stop), or range(start, none) for an o
 range(std::optional<std::int64_t> one);
 
 /// The index of one dimension. An integer drops it (negative: from the end). An integer Array gathers.
-struct Slice {
+struct DimSlice {
   enum class Kind : std::uint8_t { number, all, newaxis, ellipsis, range, array };
   Kind kind;
   std::int64_t number = 0;
   Range range = {};
   Array array = {};  // plain members: for a variant g++ 12 warns in users' code of uninitialized use
   template <std::integral T>
-  requires(!std::same_as<T, bool>) Slice(T i) : kind(Kind::number), number(static_cast<std::int64_t>(i)) {}
-  Slice(All) : kind(Kind::all) {}
-  Slice(NewAxis) : kind(Kind::newaxis) {}
-  Slice(Ellipsis) : kind(Kind::ellipsis) {}
-  Slice(Range r) : kind(Kind::range), range(r) {}
-  Slice(const Array& a) : kind(Kind::array), array(a) {}
+  requires(!std::same_as<T, bool>) DimSlice(T i) : kind(Kind::number), number(static_cast<std::int64_t>(i)) {}
+  DimSlice(All) : kind(Kind::all) {}
+  DimSlice(NewAxis) : kind(Kind::newaxis) {}
+  DimSlice(Ellipsis) : kind(Kind::ellipsis) {}
+  DimSlice(Range r) : kind(Kind::range), range(r) {}
+  DimSlice(const Array& a) : kind(Kind::array), array(a) {}
   template <class A>
-  requires detail::becomes_array<A> Slice(const A& a) : Slice(Array(a)) {}
+  requires detail::becomes_array<A> DimSlice(const A& a) : DimSlice(Array(a)) {}
 };
-using Slices = std::vector<Slice>;
+using DimSlices = std::vector<DimSlice>;
 }  // namespace bora

@@ -7,10 +7,10 @@ namespace bora {
 Array sort(const Array& x, std::int64_t axis = -1);
 Array argsort(const Array& x, std::int64_t axis = -1);
 /// The k largest of the last dimension, descending, and their i32 positions.
-struct TopK {
+struct TopKResult {
   Array values, indices;
 };
-TopK top_k(const Array& x, std::int64_t k);
+TopKResult top_k(const Array& x, std::int64_t k);
 /// x's elements along its last dimension by their real, then by their imaginary parts; complex.
 Array sort_complex(const Array& x);
 /// i32 positions that sort by the last key, equal ones by the key before it, ..; keys are of one shape, sorted along

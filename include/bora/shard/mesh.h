@@ -14,7 +14,7 @@ namespace transport {
 class Context;
 }
 /// The wires of an abstract mesh. Hosts hold ranks_per_host ranks each, side by side; 0: one host holds all.
-struct Links {
+struct MeshLinks {
   int ranks_per_host = 0;
   double bytes_per_s = 1.1e9, latency_s = 100e-6;  // between hosts; of a host each way
 };
@@ -32,11 +32,11 @@ class Mesh {
   /// AbstractMesh). Under UseMesh operations give Arrays with types and Specs, but without numbers: reading them throws
   /// TraceError, and nothing is computed or sent. Throws ConfigError for sizes below 1 or a rank outside of it, and if
   /// ranks_per_host does not divide the ranks.
-  static Mesh abstract(const std::vector<MeshAxis>& axes, const Links& links = {}, int rank = 0);
-  static Mesh abstract(const MeshShape& shape, const Links& links = {}, int rank = 0);
+  static Mesh abstract(const std::vector<MeshAxis>& axes, const MeshLinks& links = {}, int rank = 0);
+  static Mesh abstract(const MeshShape& shape, const MeshLinks& links = {}, int rank = 0);
 
   const MeshShape& shape() const;
-  const Links* links() const;  // null unless the mesh is abstract
+  const MeshLinks* links() const;  // null unless the mesh is abstract
   int rank() const;
   int size() const { return shape().size(); }
   /// Every rank's text, in rank order; every rank must call this. Throws ShardError on an abstract mesh, as context().

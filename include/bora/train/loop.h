@@ -11,7 +11,7 @@
 namespace bora {
 class Mesh;
 class Trainable;
-struct Batch;
+struct GlobalBatch;
 namespace io {
 struct Place;
 }  // namespace io
@@ -87,11 +87,11 @@ io::Place place_of(const Mesh&);
 /// Digest of the parameters (all ranks).
 std::string parameter_digest(tree::Node parameters, const Mesh&);
 /// A step's needs, as text: bytes of each rank by kind, rows, collectives, and the predicted peak of memory. All ranks.
-std::string plan_text(Trainable&, const Batch&, const LoopSettings&, const Mesh&,
+std::string plan_text(Trainable&, const GlobalBatch&, const LoopSettings&, const Mesh&,
                       const std::function<std::int64_t()>& process_bytes);
 /// This rank's rows of a batch of `batch` rows as part of the global one, and what it asks of all.
 enum class Request : std::uint8_t { none, save, stop };
-Batch make_batch(const data::Rows&, std::int64_t batch, const Mesh&, Request = Request::none);
+GlobalBatch make_batch(const data::Rows&, std::int64_t batch, const Mesh&, Request = Request::none);
 /// What some rank asked for, of the sum over the ranks that a step returns.
 Request request_of(float sum);
 /// Rows of a global batch that this rank reads: those of its place along the mesh axes that split the batch.

@@ -7,7 +7,7 @@
 
 namespace bora {
 class Trainable;
-struct Batch;
+struct GlobalBatch;
 struct LoopSettings;
 /// Bytes of one rank in a step, and its rows.
 struct RankNeeds {
@@ -29,10 +29,10 @@ using ProcessBytes = std::function<std::int64_t()>;
 /// what a run does before and after.
 ProcessBytes process_bytes(std::int64_t at_start);
 /// Needs of a step on this rank. The mesh may be abstract: then nothing is computed.
-RankPlan plan_rank(Trainable&, const Batch&, const LoopSettings&, const Mesh&, const ProcessBytes&);
+RankPlan plan_rank(Trainable&, const GlobalBatch&, const LoopSettings&, const Mesh&, const ProcessBytes&);
 /// Needs of a step as a text of 80 columns: those of `all` ranks in a table, by rank, and the work of rank 0. Above 8
 /// ranks, equal ones share a line.
-std::string plan_text(Trainable&, const Batch&, const LoopSettings&, const MeshShape&,
+std::string plan_text(Trainable&, const GlobalBatch&, const LoopSettings&, const MeshShape&,
                       const std::vector<RankNeeds>& all, const RankPlan& of_rank_0);
 
 /// Ranks of an abstract mesh whose blocks have the same sizes.
@@ -42,7 +42,7 @@ struct RankClass {
   Work work = {};
 };
 /// All ranks of an abstract mesh, rank 0's class first. `plan` is called inside UseMesh, for one rank of each class.
-std::vector<RankClass> plan_classes(const MeshShape&, const Links&,
+std::vector<RankClass> plan_classes(const MeshShape&, const MeshLinks&,
                                     const std::function<RankPlan(const Mesh&)>& plan);
 
 /// Seconds of a step's kernels in this process, each of its threads with a core of its own, measured now. work: of
@@ -56,7 +56,7 @@ double core_share(double seconds);
 struct SentBytes {
   std::int64_t all = 0, wired = 0;
 };
-SentBytes bytes_sent(const Work& work, const MeshShape&, const Links&, int rank);
+SentBytes bytes_sent(const Work& work, const MeshShape&, const MeshLinks&, int rank);
 
 /// A host as predictions see it, and how its job chooses algorithms. What is 0 is as measured on this machine with all
 /// cores busy; those of a rank are taken to add up.
@@ -96,7 +96,7 @@ struct Prediction {
   std::int64_t replicas = 1;
   double penalty = 0;            // of local steps, as a share of the loss: published for every = 30, not measured here
   double hours_to_failure = 0, lost_share = 0;  // of the job; of its time, for work done again
-  std::string text(const Links&, const HostModel&) const;
+  std::string text(const MeshLinks&, const HostModel&) const;
   std::string json(const std::vector<RankClass>&) const;
 };
 /// The same step partitioned with another wire of gradients: which of its sums are gradients only a partition tells.
@@ -108,7 +108,7 @@ struct OtherWire {
 /// of starts and waits. wires: to compare with. parameters: of the model, for the penalty; checkpoint_every: steps, for
 /// what a failure costs.
 Prediction predict(const std::vector<RankClass>& classes, const std::vector<OtherWire>& wires, const MeshShape&,
-                   const Links&, const HostModel&, const MeshAxes& batch_axes, std::int64_t parameters,
+                   const MeshLinks&, const HostModel&, const MeshAxes& batch_axes, std::int64_t parameters,
                    std::int64_t tokens, std::int64_t checkpoint_every);
 /// Meetings of replicas on ranks of the mesh axis `replica` (local.h), as if nothing hid them.
 struct MeetingPrediction {
@@ -117,7 +117,7 @@ struct MeetingPrediction {
   double alone = 1;        // the share of compute without meetings
 };
 /// classes: of the replicas' step, without meetings; replicas: how many the ranks of the axis hold; wire: of a meeting.
-MeetingPrediction predict_meetings(const std::vector<RankClass>& classes, const MeshShape&, const Links&,
+MeetingPrediction predict_meetings(const std::vector<RankClass>& classes, const MeshShape&, const MeshLinks&,
                                    const HostModel&, const AxisName& replica, std::int64_t replicas,
                                    const Wire& wire);
 /// The share by which M replicas with a sum every 30 steps raise the loss of a model of so many parameters. Source: a

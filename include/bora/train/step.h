@@ -26,7 +26,7 @@
 
 namespace bora {
 /// A model to train on examples: any tree of named arrays with the axis batch.
-template <class Params, class Example = training::Example> struct Task {
+template <class Params, class Example = training::Example> struct TrainTask {
   std::function<Params(const Array& key)> init;  // in the dtypes of stored parameters
   /// The sum of weight * loss over the targets, an f32 scalar. key: for dropout; none in evaluation.
   std::function<NamedArray(const Params&, const Example&, const std::optional<Array>& key)> loss;
@@ -90,7 +90,7 @@ template <class T> T joined(T t, const T& others) {
 inline Array parameter_key(const Array& key) { return random::split<2>(key)[0]; }
 /// Parameters from parameter_key, the optimizer's first state, step 0.
 template <class Params, class Example>
-TrainState<Params> first_state(const Task<Params, Example>& task, const StepOptions& options, const Array& key) {
+TrainState<Params> first_state(const TrainTask<Params, Example>& task, const StepOptions& options, const Array& key) {
   auto keys = random::split<2>(key);
   auto params = task.init(keys[0]);
   auto mine = trained(params, options);
@@ -132,7 +132,7 @@ template <class Example> Example part_of_batch(const Example& e, std::int64_t i)
 /// the loss times its loss scale, if it has one; the report is of the loss. base: the leaves that s.params lacks, which
 /// are not trained.
 template <class Params, class Example>
-std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, const StepOptions& options,
+std::pair<TrainState<Params>, Report> step(const TrainTask<Params, Example>& task, const StepOptions& options,
                                            const TrainState<Params>& s, const Params& base, const Example& example) {
   using Sum = std::pair<NamedArray, Params>;  // loss and its gradient
   auto weights = sum_of(task.weights, example, options.virtual_ranks);
@@ -208,7 +208,7 @@ std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, co
   return {next, {loss.array().astype(f32), optim::global_norm(gradients), options.learning_rate(s.step)}};
 }
 template <class Params, class Example>
-std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, const StepOptions& options,
+std::pair<TrainState<Params>, Report> step(const TrainTask<Params, Example>& task, const StepOptions& options,
                                            const TrainState<Params>& s, const Example& example) {
   return step(task, options, s, s.params, example);
 }

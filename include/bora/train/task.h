@@ -8,8 +8,8 @@
 namespace bora {
 namespace training {
 /// The same task for a model whose type is known at run time only; it holds a Params.
-template <class Params> Task<tree::Any> erased(Task<Params> task) {
-  Task<tree::Any> t{
+template <class Params> TrainTask<tree::Any> erased(TrainTask<Params> task) {
+  TrainTask<tree::Any> t{
       .init = [f = std::move(task.init)](const Array& key) { return tree::Any(f(key), tree::unsaved); },
       .loss = [f = std::move(task.loss)](const tree::Any& p, const Example& e, const std::optional<Array>& key) {
         return f(p.get<Params>(), e, key);
@@ -32,8 +32,8 @@ Array key_of_each(const Array& key, const Axis& replica);
 Example of_each(Example, const Axis& replica);
 }  // namespace training
 /// The task with its state: of one model or, with options.replicas, of models that make local steps.
-std::unique_ptr<Trainable> trainable(Task<tree::Any> task, StepOptions options);
-template <class Params> std::unique_ptr<Trainable> trainable(Task<Params> task, StepOptions options) {
+std::unique_ptr<Trainable> trainable(TrainTask<tree::Any> task, StepOptions options);
+template <class Params> std::unique_ptr<Trainable> trainable(TrainTask<Params> task, StepOptions options) {
   return trainable(training::erased(std::move(task)), std::move(options));
 }
 }  // namespace bora

@@ -6,7 +6,7 @@
 #include "bora/tree/node.h"
 
 namespace bora {
-struct Batch;
+struct GlobalBatch;
 class Trainable {
  public:
   virtual ~Trainable() = default;
@@ -16,16 +16,16 @@ class Trainable {
   virtual bool trains(const std::string& path) const = 0;  // a parameter of the state, which has a gradient
   virtual tree::Node base() = 0;        // the others, which no checkpoint holds: of a model that adapters stand beside
   virtual tree::Node optimizer_state() = 0;
-  virtual Array step(const Batch&) = 0;      // one update; f32: loss, gradient norm, learning rate, sums of notes
-  virtual Array evaluate(const Batch&) = 0;  // f32 [2]: sum of losses, number of tokens
-  virtual ProgramPtr step_program(const Batch&) = 0;  // of step(), staged
-  virtual Arrays step_arguments(const Batch&) = 0;
+  virtual Array step(const GlobalBatch&) = 0;      // one update; f32: loss, gradient norm, learning rate, sums of notes
+  virtual Array evaluate(const GlobalBatch&) = 0;  // f32 [2]: sum of losses, number of tokens
+  virtual ProgramPtr step_program(const GlobalBatch&) = 0;  // of step(), staged
+  virtual Arrays step_arguments(const GlobalBatch&) = 0;
   /// Programs that step() runs beside that, or instead, at meetings of replicas, with their arguments, the state first:
   /// those that need the most memory.
-  virtual std::vector<std::pair<ProgramPtr, Arrays>> meeting_programs(const Batch&) { return {}; }
+  virtual std::vector<std::pair<ProgramPtr, Arrays>> meeting_programs(const GlobalBatch&) { return {}; }
   /// The program that evaluate() runs, with its arguments, where it may need more memory than step(): rows that a step
   /// takes in parts are evaluated at once.
-  virtual std::optional<std::pair<ProgramPtr, Arrays>> evaluation_program(const Batch&) { return none; }
+  virtual std::optional<std::pair<ProgramPtr, Arrays>> evaluation_program(const GlobalBatch&) { return none; }
   /// The axes of the arrays that step() lays out by the current mapping, parameters too; known once it is staged.
   virtual std::vector<std::vector<Axis>> activations() const { return {}; }
   /// Numbers of the meeting of replicas whose result the last step() found: "round", "outer_gradient_norm" and, if

@@ -1,6 +1,6 @@
 // tree.h -- a plain aggregate is a tree of Arrays; nothing is registered and no field can be forgotten.
 //   1. a module is an aggregate: no base class, no private, const or reference member, at most 64 fields; or a class
-//      that lists its members: `using members = bora::Members<&Counter::n_>;`
+//      that lists its members: `using members = bora::MemberList<&Counter::n_>;`
 //   2. a field is a leaf (Array), a tree (struct or container: children.h) or a static value;
 //   3. statics are part of jit's key and never change under a transform; an empty Array is no leaf, as if the field
 //      were absent;

@@ -66,8 +66,8 @@ struct Plan {
     check<ConfigError>(!json || !json->empty(), "--json: no file given; leave it out, or name one");
   }
   bool predicts() const { return link || cores > 0 || gflops > 0 || memory > 0 || json; }
-  Links links(std::int64_t ranks) const {
-    auto l = link ? read_link(*link) : Links{};
+  MeshLinks links(std::int64_t ranks) const {
+    auto l = link ? read_link(*link) : MeshLinks{};
     check<ConfigError>(ranks_per_host == 0 || ranks % ranks_per_host == 0, "--ranks-per-host: ", ranks,
                        " ranks cannot be spread over hosts of ", ranks_per_host);
     // A link is between hosts: with one, and nothing said of hosts, each rank is one.

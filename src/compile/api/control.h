@@ -27,7 +27,7 @@ struct Call {
   Pushed jvp(const Arrays&, const Arrays& tangents) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
-  static Samples<Call> samples();
+  static SamplesOf<Call> samples();
 };
 /// body: (consts, carry, x) -> (carry, y). Inputs: consts, carry, xs with a leading dimension of `length`.
 struct Scan {
@@ -43,7 +43,7 @@ struct Scan {
   Pushed jvp(const Arrays&, const Arrays& tangents) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
-  static Samples<Scan> samples();
+  static SamplesOf<Scan> samples();
 };
 /// Inputs: predicate (bool scalar), operands. Both branches give the same types.
 struct Cond {
@@ -56,7 +56,7 @@ struct Cond {
   Pushed jvp(const Arrays&, const Arrays& tangents) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
-  static Samples<Cond> samples();
+  static SamplesOf<Cond> samples();
 };
 /// Inputs: consts of the condition, consts of the body, carry. No reverse mode, but a forward one.
 struct While {
@@ -73,7 +73,7 @@ struct While {
   Pushed jvp(const Arrays&, const Arrays& tangents) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
-  static Samples<While> samples();
+  static SamplesOf<While> samples();
 };
 /// f with the user's own backward pass: program(x) = f; fwd(x) -> (out, residuals); bwd(residuals, ct) -> gradients of
 /// the first `differentiable` inputs; cotangents and gradients of floating values only. program and fwd have the same
@@ -88,7 +88,7 @@ struct CustomVjp {
   Linearized linearize(const Arrays&, const Mask& needs) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
-  static Samples<CustomVjp> samples();
+  static SamplesOf<CustomVjp> samples();
 };
 /// The solution x of A x = b by the user's functions: solve(consts, b), with matvec(consts, x) = A x; the transposed
 /// ones solve with A's transpose and apply it, for derivatives; null: there are none. All have the same inputs: consts,
@@ -104,7 +104,7 @@ struct LinearSolve {
   Pushed jvp(const Arrays&, const Arrays& tangents) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
-  static Samples<LinearSolve> samples();
+  static SamplesOf<LinearSolve> samples();
 };
 /// The x that solves an equation, as `program` finds it; rule(x, inputs, tangents of the floating ones) gives its
 /// tangent, linear in the tangents.
@@ -118,7 +118,7 @@ struct Root {
   Pushed jvp(const Arrays&, const Arrays& tangents) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
-  static Samples<Root> samples();
+  static SamplesOf<Root> samples();
 };
 /// Calls the function for p's type if p is a loop or a branch: what an Executable runs as a step of its own, unlike
 /// calls, which are inlined. Else returns false.

@@ -71,7 +71,7 @@ class Stage final : public Interpreter {
   Program program_;
   std::vector<std::string> scopes_;  // by variable
   std::vector<int> captured_;
-  std::unordered_map<const Value*, int> lifted_;
+  std::unordered_map<const ArrayValue*, int> lifted_;
 };
 /// Runs a Program again under the current interpreter. see: is shown the value of every variable.
 Arrays interpret(const Program&, const Arrays& in, const std::function<void(int, const Array&)>& see = {});

@@ -4,9 +4,9 @@
 
 namespace bora {
 namespace {
-struct Variable final : Value {
+struct Variable final : ArrayValue {
   int number;
-  Variable(const Type& t, std::uint64_t o, int n) : Value(t, o), number(n) {}
+  Variable(const Type& t, std::uint64_t o, int n) : ArrayValue(t, o), number(n) {}
 };
 }  // namespace
 

@@ -53,7 +53,7 @@ struct Runner {
     for (auto& x : b) base(x.slot) = s.at(x.place);
   }
 
-  std::pair<Inputs, Outputs> views(const EvalStep& x) const {
+  std::pair<InputViews, OutputViews> views(const EvalStep& x) const {
     auto* in = s.inputs.data() + x.first_in;
     auto* out = s.outputs.data() + x.first_out;
     for (std::size_t i = 0; i < x.in.size(); ++i) in[i].data = s.at(x.in[i]);

@@ -136,7 +136,7 @@ std::vector<Mapped> Cond::batch(const std::vector<Mapped>& in, const BatchRules&
   for (std::size_t k = 0; k < a.size(); ++k) r.push_back({select(spread_over(x[0], a[k]), a[k], b[k]), 0});
   return r;
 }
-Samples<Cond> Cond::samples() {
+SamplesOf<Cond> Cond::samples() {
   Type t{{2, 3}, f64};
   auto a = stage([](const Arrays&x) { return Arrays{exp(x[0])}; }, {t}).program,
        b = stage([](const Arrays&x) { return Arrays{x[0] * x[0]}; }, {t}).program;
@@ -220,7 +220,7 @@ std::vector<Mapped> While::batch(const std::vector<Mapped>& in, const BatchRules
   append(again, x);
   return results({any_lane, step, cond_consts, cond_consts + body_consts, true}, again);
 }
-Samples<While> While::samples() {
+SamplesOf<While> While::samples() {
   Type i{{}, i32}, t{{3}, f64};
   auto c = stage([](const Arrays& a) { return Arrays{a[0] < 4}; }, {i, t}).program;
   auto b = stage([](const Arrays& a) { return Arrays{a[0] + 1, a[1] * 1.5 + 0.25}; }, {i, t}).program;

@@ -203,8 +203,8 @@ static ProgramPtr sample_program() {
              {{{3, 3}, f64}, {{3, 3}, f64}})
       .program;
 }
-Samples<Call> Call::samples() {
-  Samples<Call> r;
+SamplesOf<Call> Call::samples() {
+  SamplesOf<Call> r;
   for (auto keep : {Saveable::nothing, Saveable::dots, Saveable::everything})
     r.push_back({{sample_program(), keep}, {random_values({3, 3}, -1, 1, 1), random_values({3, 3}, -1, 1, 2)}});
   return r;
@@ -243,7 +243,7 @@ std::vector<Mapped> CustomVjp::batch(const std::vector<Mapped>& in, const BatchR
   for (auto& y : call(q, x)) r.push_back({y, 0});
   return r;
 }
-Samples<CustomVjp> CustomVjp::samples() {
+SamplesOf<CustomVjp> CustomVjp::samples() {
   Type t{{2, 3}, f64};
   auto f = stage([](const Arrays& a) { return Arrays{exp(a[0])}; }, {t}).program;
   auto fwd = stage(

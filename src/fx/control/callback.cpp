@@ -70,7 +70,7 @@ struct PureCallback {
       r.push_back({y, y.type(), Spec::replicated(static_cast<std::size_t>(y.ndim()))});
     return r;
   }
-  static Samples<PureCallback> samples() {
+  static SamplesOf<PureCallback> samples() {
     static const PureCallback p{HostFunction([](const Arrays& a) { return Arrays{values({2}, {1, 2}, i32), a[0]}; }),
                                 {{{2}, i32}, {{2, 3}, i32}}};
     return {{p, {random_values({2, 3}, -4, 4, 1, i32)}}};
@@ -113,7 +113,7 @@ struct IoCallback {
                    k < out.size() ? all : MeshAxes{}});
     return r;
   }
-  static Samples<IoCallback> samples() {
+  static SamplesOf<IoCallback> samples() {
     static const IoCallback p{HostFunction([](const Arrays& a) { return a; }), {{{2, 3}, i32}}, false};
     return {{p, {random_values({2, 3}, -4, 4, 1, i32)}}};
   }

@@ -79,7 +79,7 @@ struct Observe {
     for (std::size_t k = 0; k < half; ++k) out[k].local = y[k];
     return out;
   }
-  static Samples<Observe> samples() {
+  static SamplesOf<Observe> samples() {
     static const Observe silent{Eye([](const Arrays&) {})};
     return {{silent, {random_values({2, 3}, -1, 1, 1), random_values({2, 3}, -1, 1, 2)}}};
   }
@@ -124,7 +124,7 @@ struct Check {
     auto y = call_one(*this, a);
     return {{{y, y.type(), Spec{}}}};
   }
-  static Samples<Check> samples() {  // no element: laws try the opposite condition too
+  static SamplesOf<Check> samples() {  // no element: laws try the opposite condition too
     return {{{"is {}", 0}, {values({0}, {}, boolean), random_values({2, 3}, -1, 1, 1)}}};
   }
 };

@@ -54,7 +54,7 @@ struct KeepCarry {
   static constexpr bool view = true;
   Type infer(const Types& in) const { return in[0]; }
   Array vjp(const Vjp& v) const { return v.ct[0]; }
-  Factors factors(const Types& in) const { return elementwise_factors(in, {0}); }
+  DimFactors factors(const Types& in) const { return elementwise_factors(in, {0}); }
   KeepCarry lift(std::int64_t) const { return {}; }
 };
 /// Makes the body return the carries that the backward pass reads as ys, so that they are stacked like other residuals.
@@ -266,7 +266,7 @@ std::vector<Mapped> Scan::batch(const std::vector<Mapped>& in, const BatchRules&
   for (std::size_t k = 0; k < y.size(); ++k) r.push_back({y[k], b.out[k] ? (k < K ? 0 : 1) : -1});
   return r;
 }
-Samples<Scan> Scan::samples() {
+SamplesOf<Scan> Scan::samples() {
   Type t{{3}, f64}, w{{3, 3}, f64};
   auto body = stage(
                   [](const Arrays& a) {
@@ -275,7 +275,7 @@ Samples<Scan> Scan::samples() {
                   },
                   {w, t, t})
                   .program;
-  Samples<Scan> r;
+  SamplesOf<Scan> r;
   for (bool reverse : {false, true})
     r.push_back({{body, 1, 1, 4, reverse},
                  {random_values({3, 3}, -1, 1, 1), random_values({3}, -1, 1, 2), random_values({4, 3}, -1, 1, 3)}});

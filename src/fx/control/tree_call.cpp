@@ -4,8 +4,8 @@
 namespace bora::fx {
 namespace {
 /// Its owner is an interpreter that never exists: any use but as a leaf of a structure is an error.
-struct Abstract final : Value {
-  explicit Abstract(const Type& t) : Value(t, ~std::uint64_t{0}) {}
+struct Abstract final : ArrayValue {
+  explicit Abstract(const Type& t) : ArrayValue(t, ~std::uint64_t{0}) {}
   Array concrete() const override {
     fail<TraceError>("this Array of type ", type, " has a shape and a dtype but no numbers: it comes from eval_shape");
   }

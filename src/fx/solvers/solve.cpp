@@ -223,7 +223,7 @@ std::vector<Mapped> LinearSolve::batch(const std::vector<Mapped>& in, const Batc
                                            all_mapped(transpose_matvec, c), consts}),
                      in, c);
 }
-Samples<LinearSolve> LinearSolve::samples() {  // A = diag(d), so that the solution is plain
+SamplesOf<LinearSolve> LinearSolve::samples() {  // A = diag(d), so that the solution is plain
   Type t{{3}, f64};
   auto apply = stage([](const Arrays& a) { return Arrays{(a[0] + 3) * a[1]}; }, {t, t}).program;
   auto solve = stage([](const Arrays& a) { return Arrays{a[1] / (a[0] + 3)}; }, {t, t}).program;
@@ -255,7 +255,7 @@ Pushed Root::jvp(const Arrays& in, const Arrays& t) const {
 std::vector<Mapped> Root::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
   return call_mapped(primitive(Root{all_mapped(program, c), all_mapped(rule, c)}), in, c);
 }
-Samples<Root> Root::samples() {  // the square root of 2 + a: x^2 = 2 + a
+SamplesOf<Root> Root::samples() {  // the square root of 2 + a: x^2 = 2 + a
   Type t{{3}, f64};
   auto program = stage([](const Arrays& a) { return Arrays{sqrt(a[0] + 2)}; }, {t}).program;
   auto rule = stage([](const Arrays& a) { return Arrays{a[2] / (a[0] * 2)}; }, {t, t, t}).program;

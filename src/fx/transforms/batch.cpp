@@ -9,10 +9,10 @@
 
 namespace bora::fx {
 namespace {
-struct BatchValue final : Value {
+struct BatchValue final : ArrayValue {
   Array inner;
   std::int64_t axis;
-  BatchValue(Array a, std::int64_t ax, std::uint64_t o) : Value(a.type(), o), inner(std::move(a)), axis(ax) {
+  BatchValue(Array a, std::int64_t ax, std::uint64_t o) : ArrayValue(a.type(), o), inner(std::move(a)), axis(ax) {
     type.shape.erase(static_cast<std::size_t>(axis));
   }
   Array concrete() const override {

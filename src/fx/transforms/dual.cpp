@@ -8,9 +8,9 @@
 
 namespace bora::fx {
 namespace {
-struct DualValue final : Value {
+struct DualValue final : ArrayValue {
   Array primal, tangent;
-  DualValue(Array p, Array t, std::uint64_t o) : Value(p.type(), o), primal(std::move(p)), tangent(std::move(t)) {}
+  DualValue(Array p, Array t, std::uint64_t o) : ArrayValue(p.type(), o), primal(std::move(p)), tangent(std::move(t)) {}
   Array concrete() const override {
     auto* dual = current();
     while (dual && dual->id != owner) dual = dual->parent;

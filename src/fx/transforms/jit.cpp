@@ -287,7 +287,7 @@ void take_leaves(tree::Node argument, bool given_up, Arrays& in, Mask& donated) 
 Arrays lend_leaves(tree::Node t) {
   Arrays owners, lent;
   tree::append_leaves(t, owners);
-  for (auto& a : owners) lent.emplace_back(std::shared_ptr<const Value>(std::shared_ptr<void>(), a.get()));
+  for (auto& a : owners) lent.emplace_back(std::shared_ptr<const ArrayValue>(std::shared_ptr<void>(), a.get()));
   tree::replace(t, std::move(lent));
   return owners;
 }

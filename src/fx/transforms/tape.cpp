@@ -9,10 +9,10 @@
 
 namespace bora::fx {
 namespace {
-struct TapeValue final : Value {
+struct TapeValue final : ArrayValue {
   Array primal;
   int number;
-  TapeValue(Array p, std::uint64_t o, int n) : Value(p.type(), o), primal(std::move(p)), number(n) {}
+  TapeValue(Array p, std::uint64_t o, int n) : ArrayValue(p.type(), o), primal(std::move(p)), number(n) {}
   /// A number that is read carries no derivative: the reader must mark it as a constant.
   Array concrete() const override {
     auto* tape = current();

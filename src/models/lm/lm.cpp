@@ -96,7 +96,7 @@ class AnyScorer final : public Scorer {
 };
 }  // namespace
 
-Task<Any> task(const AnyModelPtr& model, const ModelOptions& options) {
+TrainTask<Any> task(const AnyModelPtr& model, const ModelOptions& options) {
   auto layers = how_of(*model, options);
   auto loss = [=, policy = options.policy](const LossSettings& how, bool training) {
     return [=](const Any& m, const Example& rows, const std::optional<Array>& key) {
@@ -115,7 +115,7 @@ Task<Any> task(const AnyModelPtr& model, const ModelOptions& options) {
       return model->loss(computing, e, key, layers, of_tokens);
     };
   };
-  Task<Any> t{.init = [model, policy = options.policy](
+  TrainTask<Any> t{.init = [model, policy = options.policy](
                           const Array& key) { return policy.cast_to_parameter(model->init(key)); },
               .loss = loss(options.loss, true),
               .weights = [how = options.loss.normalize](const Example& e) { return loss_divisor(e, how); }};

@@ -58,8 +58,8 @@ std::shared_ptr<const std::string> collective_words(const Primitive& p, Dtype);
 CollectiveCall collective_call(const Primitive& p, const Type& in, const Type& out);
 /// Starts p (traits.collective) on this rank's mesh; words: its collective_words. in, out and scratch must stay until
 /// wait() has returned.
-StartedCollective start_collective(const Primitive& p, const std::shared_ptr<const std::string>& words, Inputs in,
-                                   Outputs out, void* scratch);
+StartedCollective start_collective(const Primitive& p, const std::shared_ptr<const std::string>& words, InputViews in,
+                                   OutputViews out, void* scratch);
 
 /// Size of the vmap with this axis_name or, inside shard_map, of a mesh axis; the product for several (defined with
 /// Batch, in fx). ShardError if it is unbound or named twice.

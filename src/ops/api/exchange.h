@@ -39,7 +39,7 @@ struct Exchange {
   static constexpr std::string_view name = "exchange";
   static constexpr bool collective = true;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Exchange lift(std::int64_t) const;
   // As a collective (collectives.cpp).
   std::size_t scratch_bytes(const Types& in, const Types& out) const;

@@ -15,9 +15,9 @@ struct Constant {
   static constexpr std::string_view name = "constant";
   static constexpr bool moves = true, recomputed = true;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
-  Factors factors(const Types&) const;
-  static Samples<Constant> samples();
+  void eval(InputViews, OutputViews) const;
+  DimFactors factors(const Types&) const;
+  static SamplesOf<Constant> samples();
 };
 std::optional<double> constant_value(const Primitive&);  // if it is a real constant
 /// Input dimension i becomes output dimension dims[i] (increasing); sizes 1 are stretched.
@@ -28,34 +28,34 @@ struct BroadcastInDim {
   static constexpr bool moves = true, recomputed = true;
   static constexpr auto loop = LoopRole::broadcast;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Array vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   BroadcastInDim resized(const Types& in, const Types& out) const;
   BroadcastInDim lift(std::int64_t n) const;
-  static Samples<BroadcastInDim> samples();
+  static SamplesOf<BroadcastInDim> samples();
 };
 struct Reshape {
   Shape shape;
   static constexpr std::string_view name = "reshape";
   static constexpr bool sized = true, view = true, recomputed = true, keeps_scope = true, linear = true;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Array vjp(const Vjp&) const;
   Reshape lift(std::int64_t n) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
-  static Samples<Reshape> samples();
+  static SamplesOf<Reshape> samples();
 };
 struct Transpose {
   Dims perm;  // output dimension d is input dimension perm[d]
   static constexpr std::string_view name = "transpose";
   static constexpr bool moves = true, keeps_scope = true;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Array vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   Transpose lift(std::int64_t n) const;
-  static Samples<Transpose> samples();
+  static SamplesOf<Transpose> samples();
 };
 /// The elements of dims in reverse order.
 struct Rev {
@@ -63,14 +63,14 @@ struct Rev {
   static constexpr std::string_view name = "rev";
   static constexpr bool any_dtype = true, takes_symbolic = true;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Array vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   Rev lift(std::int64_t n) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
   Move along(const Type&, std::int64_t dim) const;  // what it does along dim
   std::optional<Rev> without(const Type&, const Dims& dims) const;  // the rest, if any
-  static Samples<Rev> samples();
+  static SamplesOf<Rev> samples();
 };
 struct Iota {
   Shape shape;
@@ -80,8 +80,8 @@ struct Iota {
   static constexpr bool sized = true, moves = true, recomputed = true;
   static constexpr auto loop = LoopRole::iota;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
-  static Samples<Iota> samples();
+  void eval(InputViews, OutputViews) const;
+  static SamplesOf<Iota> samples();
 };
 struct Cast {
   Dtype dtype;
@@ -89,11 +89,11 @@ struct Cast {
   static constexpr bool moves = true, keeps_scope = true;
   static constexpr auto loop = LoopRole::cast;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Array vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   Cast lift(std::int64_t) const;
-  static Samples<Cast> samples();
+  static SamplesOf<Cast> samples();
 };
 struct Bitcast {
   Dtype dtype;
@@ -101,22 +101,22 @@ struct Bitcast {
   static constexpr bool any_dtype = true;
   static constexpr auto loop = LoopRole::bitcast;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Array vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   Bitcast lift(std::int64_t) const;
-  static Samples<Bitcast> samples();
+  static SamplesOf<Bitcast> samples();
 };
 /// x, with its derivative defined as zero.
 struct StopGradient {
   static constexpr std::string_view name = "stop_gradient";
   static constexpr bool view = true, flat = true;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Array vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   StopGradient lift(std::int64_t) const;
-  static Samples<StopGradient> samples();
+  static SamplesOf<StopGradient> samples();
 };
 /// x under a name that a checkpoint policy may keep.
 struct Name {
@@ -124,11 +124,11 @@ struct Name {
   static constexpr std::string_view name = "name";
   static constexpr bool view = true;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Array vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   Name lift(std::int64_t) const;
-  static Samples<Name> samples();
+  static SamplesOf<Name> samples();
 };
 /// The name that p gives its operand for checkpoint policies; null if p is no Name.
 const std::string* checkpoint_name_of(const Primitive& p);
@@ -138,11 +138,11 @@ struct OptimizationBarrier {
   static constexpr std::string_view name = "optimization_barrier";
   static constexpr bool barrier = true;
   Types infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Arrays vjp(const Vjp&) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
-  static Samples<OptimizationBarrier> samples();
+  static SamplesOf<OptimizationBarrier> samples();
 };
 /// x[start, limit) with steps.
 struct StaticSlice {
@@ -150,15 +150,15 @@ struct StaticSlice {
   static constexpr std::string_view name = "slice";
   static constexpr bool sized = true, moves = true, takes_symbolic = true;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Array vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   StaticSlice resized(const Types& in, const Types& out) const;
   StaticSlice lift(std::int64_t n) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
   Move along(const Type&, std::int64_t dim) const;  // what it does along dim
   std::optional<StaticSlice> without(const Type&, const Dims& dims) const;  // the rest, if any
-  static Samples<StaticSlice> samples();
+  static SamplesOf<StaticSlice> samples();
 };
 /// lo and hi elements of `value` around each dimension (negative: cut), `interior` between neighbours.
 struct Pad {
@@ -167,26 +167,26 @@ struct Pad {
   static constexpr std::string_view name = "pad";
   static constexpr bool moves = true, takes_symbolic = true;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Array vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   Pad lift(std::int64_t n) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
   Move along(const Type&, std::int64_t dim) const;  // what it does along dim
   std::optional<Pad> without(const Type&, const Dims& dims) const;  // the rest, if any
-  static Samples<Pad> samples();
+  static SamplesOf<Pad> samples();
 };
 struct Concatenate {
   std::int64_t axis;
   static constexpr std::string_view name = "concatenate";
   static constexpr bool moves = true, takes_symbolic = true;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Arrays vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   Concatenate lift(std::int64_t n) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
-  static Samples<Concatenate> samples();
+  static SamplesOf<Concatenate> samples();
 };
 /// Reduction over dims (sorted), which disappear. Columns of this many elements and more, up to 8 of them side by side,
 /// are reduced as rows are: their sums have a row's order.
@@ -197,11 +197,11 @@ struct Reduce {
   static constexpr std::string_view name = "reduce";
   static constexpr auto loop = LoopRole::reduce;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Array vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   Reduce lift(std::int64_t) const;
-  static Samples<Reduce> samples();
+  static SamplesOf<Reduce> samples();
 };
 /// Output: batch dimensions, free dimensions of a, free dimensions of b, each in order of the operand. Accumulates in
 /// f32 (f64, integers: their own dtype) and rounds once.
@@ -211,13 +211,13 @@ struct DotGeneral {
   static constexpr bool by_bits = true;
   static constexpr std::string_view memory = "products";
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Cost cost(const Types& in, const Types& out) const;
   Arrays vjp(const Vjp&) const;
   bool saved(Saveable, const std::vector<std::string>& names) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
-  static Samples<DotGeneral> samples();
+  static SamplesOf<DotGeneral> samples();
   Dims free_a(std::int64_t ndim) const;
   Dims free_b(std::int64_t ndim) const;
 };
@@ -236,13 +236,13 @@ struct Attention {
   bool window = false;
   static constexpr std::string_view name = "attention";
   Types infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Cost cost(const Types& in, const Types& out) const;
   Arrays vjp(const Vjp&) const;
   bool saved(Saveable, const std::vector<std::string>& names) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
-  static Samples<Attention> samples();
+  static SamplesOf<Attention> samples();
 };
 /// q, k, v, d_out, lse, delta [B.., K, G, S], then the further inputs of Attention -> dq, dk, dv and, if wanted, dbias.
 /// The weights are exp(score - lse); d (score) = weight * (d (weight) - delta).
@@ -252,13 +252,13 @@ struct AttentionGrad {
   static constexpr std::string_view name = "attention_grad";
   static constexpr bool takes_symbolic = true;
   Types infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Cost cost(const Types& in, const Types& out) const;
   Arrays vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
-  static Samples<AttentionGrad> samples();
+  static SamplesOf<AttentionGrad> samples();
 };
 /// x with `indices` in place of dimension axis. The first `batch` dimensions of x and of indices go together (batch <=
 /// axis): x [b.., p.., n, q..], indices i32 [b.., k..] -> [b.., p.., k.., q..]. Indices are already counted from the
@@ -270,13 +270,13 @@ struct Take {
   static constexpr std::string_view name = "take";
   static constexpr bool any_dtype = true;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Arrays vjp(const Vjp&) const;
   Pushed jvp(const Arrays&, const Arrays& tangents) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
-  static Samples<Take> samples();
+  static SamplesOf<Take> samples();
 };
 /// Inputs x, indices, updates (of the type that Take{axis, .., batch_dims} gives): x with updates combined at the
 /// indices. Updates whose index is outside are dropped.
@@ -287,13 +287,13 @@ struct Scatter {
   static constexpr std::string_view name = "scatter";
   static constexpr int in_place = 0;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Arrays vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
   std::optional<std::vector<Sharded>> by_owners(const std::vector<Sharded>&, ShardRules&) const;
-  static Samples<Scatter> samples();
+  static SamplesOf<Scatter> samples();
 };
 /// The window of `window_sizes` of x that begins at i32 scalars (inputs 1, 2, ..; one a dimension), clamped to lie
 /// inside.
@@ -302,12 +302,12 @@ struct DynamicSlice {
   static constexpr std::string_view name = "dynamic_slice";
   static constexpr bool moves = true;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Arrays vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   DynamicSlice resized(const Types& in, const Types& out) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
-  static Samples<DynamicSlice> samples();
+  static SamplesOf<DynamicSlice> samples();
 };
 /// Inputs x, update, i32 scalars: x with the window that begins there (clamped) replaced by update.
 struct DynamicUpdateSlice {
@@ -315,11 +315,11 @@ struct DynamicUpdateSlice {
   static constexpr bool any_dtype = true;
   static constexpr int in_place = 0;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Arrays vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
-  static Samples<DynamicUpdateSlice> samples();
+  static SamplesOf<DynamicUpdateSlice> samples();
 };
 /// The block [start, start + sizes) of a draw of `shape` from the stream of a key. Inputs: keys [b...], then for a
 /// block one i32 start a dimension. Output: [b..., sizes...] of dtype u8, u32 or i64 (8, 32, 64 random bits). `spec`:
@@ -333,10 +333,10 @@ struct RandomBits {
   static constexpr bool enters_shard = true, sized = true, random = true;
   static constexpr auto loop = LoopRole::random;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   RandomBits lift(std::int64_t) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
-  static Samples<RandomBits> samples();
+  static SamplesOf<RandomBits> samples();
 };
 }  // namespace bora::ops
 

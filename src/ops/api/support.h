@@ -47,7 +47,7 @@ std::uint64_t bits_of(Scalar value, Dtype dtype);
 inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Every input and the output have the same dimensions. `linear`, `joint`: see Factors.
-inline Factors elementwise_factors(const Types& in, std::vector<std::size_t> linear = {}, bool joint = false) {
+inline DimFactors elementwise_factors(const Types& in, std::vector<std::size_t> linear = {}, bool joint = false) {
   Dims d = range_of(in.empty() ? 0 : in[0].ndim());
   return {std::vector<Dims>(in.size(), d), {d}, std::move(linear), joint};
 }

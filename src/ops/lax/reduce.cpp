@@ -111,14 +111,14 @@ Arrays sort(const Arrays& operands, std::int64_t dimension, std::int64_t num_key
   return r;
 }
 namespace {
-TopK largest(std::string_view what, const Array& x, std::int64_t k, std::int64_t dimension) {
+TopKResult largest(std::string_view what, const Array& x, std::int64_t k, std::int64_t dimension) {
   auto axis = normalize_axis(what, dimension, x.ndim());
   auto r = top_k(moveaxis(x, axis, -1), k);
   return {moveaxis(r.values, -1, axis), moveaxis(r.indices, -1, axis)};
 }
 }  // namespace
-TopK approx_max_k(const Array& x, std::int64_t k, std::int64_t d) { return largest("approx_max_k", x, k, d); }
-TopK approx_min_k(const Array& x, std::int64_t k, std::int64_t d) {
+TopKResult approx_max_k(const Array& x, std::int64_t k, std::int64_t d) { return largest("approx_max_k", x, k, d); }
+TopKResult approx_min_k(const Array& x, std::int64_t k, std::int64_t d) {
   check<DtypeError>(is_float(x.dtype()), "approx_min_k: takes fractions, got ", x.type());
   auto r = largest("approx_min_k", -x, k, d);
   return {-r.values, r.indices};

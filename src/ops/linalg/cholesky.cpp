@@ -36,7 +36,7 @@ struct Cholesky {
     check_square(name, in[0]);
     return in[0];
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     auto n = rows(in[0].type);
     if (n <= kSmallSize && !is_complex(in[0].type.dtype))
       return each_small(in[0].type, [&]<class T, class V>(T, V, Index first) {
@@ -65,7 +65,7 @@ struct Cholesky {
     auto s = adjoint(after_l(adjoint(after_l(half))));
     return of_lower_half(conj(s + adjoint(s)));
   }
-  static Samples<Cholesky> samples() {
+  static SamplesOf<Cholesky> samples() {
     auto a = array({{4., 1.}, {1., 3.}}, f64), turn = array({{0., -0.5}, {0.5, 0.}}, f64);
     return {{Cholesky{}, {a}}, {Cholesky{}, {complex(a, turn)}}};
   }

@@ -19,7 +19,7 @@ struct Eig {
     auto d = complex_of(in[0].dtype);
     return {{with(in[0], {rows(in[0])}).shape, d}, {in[0].shape, d}};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     each_of_numbers(in[0].type, [&](auto zero, Index k) {
       using T = decltype(zero);
       using Wide = std::conditional_t<kComplex<T>, Complex, double>;
@@ -61,7 +61,7 @@ struct Eig {
     auto g = conj(matmul(linalg::solve(xh, inner), xh));
     return is_complex(v.in[0].dtype()) ? g : real(g);
   }
-  static Samples<Eig> samples() {
+  static SamplesOf<Eig> samples() {
     return {{Eig{}, {array({{4., 1., 0.}, {0.5, -1., 2.}, {1., -0.5, 0.3}}, f64)}}, {Eig{}, {zeros({2, 0, 0}, f64)}}};
   }
 };

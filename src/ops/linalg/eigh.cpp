@@ -53,7 +53,7 @@ struct Eigh {
     values.dtype = real_dtype(values.dtype);
     return {values, in[0]};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     each_of_numbers(in[0].type, [&](auto zero, Index i) {
       using T = decltype(zero);
       using Wide = std::conditional_t<kComplex<T>, Complex, double>;
@@ -83,7 +83,7 @@ struct Eigh {
     auto g = matmul(matmul(x, inner), adjoint(x));
     return of_lower_half(conj(g + adjoint(g)));
   }
-  static Samples<Eigh> samples() {
+  static SamplesOf<Eigh> samples() {
     return {{Eigh{}, {array({{4., 1.}, {1., 3.}}, f64)}}, {Eigh{}, {zeros({2, 0, 0}, f64)}}};
   }
 };

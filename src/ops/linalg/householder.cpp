@@ -46,7 +46,7 @@ struct QrRaw {
     check_numbers(name, in[0]);
     return {in[0], with(in[0], {std::min(rows(in[0]), columns(in[0]))})};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     each_of_numbers(in[0].type, [&](auto zero, Index i) {
       using T = decltype(zero);
       auto a = matrix<T>(in[0], i);
@@ -56,7 +56,7 @@ struct QrRaw {
       copy<T>(packed.block, matrix<T>(out[0], i));
     });
   }
-  static Samples<QrRaw> samples() {
+  static SamplesOf<QrRaw> samples() {
     auto tall = array({{4., 1.}, {1., 3.}, {0., 2.}}, f64);
     return {{QrRaw{}, {tall}}, {QrRaw{}, {t(tall)}}, {QrRaw{}, {complex(tall, 0.5)}}};
   }
@@ -69,7 +69,7 @@ struct Hessenberg {
     check_square(name, in[0]);
     return {in[0], in[0]};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     each_of_numbers(in[0].type, [&](auto zero, Index i) {
       using T = decltype(zero);
       const auto n = rows(in[0].type);
@@ -80,7 +80,7 @@ struct Hessenberg {
       form.q.matrix(matrix<T>(out[1], i));
     });
   }
-  static Samples<Hessenberg> samples() {
+  static SamplesOf<Hessenberg> samples() {
     auto a = array({{4., 1., 0.}, {0.5, -1., 2.}, {1., -0.5, 0.3}}, f64);
     return {{Hessenberg{}, {a}}, {Hessenberg{}, {complex(a, 0.5)}}, {Hessenberg{}, {zeros({2, 0, 0}, f64)}}};
   }

@@ -31,7 +31,7 @@ struct Lu {
     pivots.dtype = permutation.dtype = i32;
     return {in[0], pivots, permutation};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     auto m = rows(in[0].type), k = std::min(m, columns(in[0].type));
     if (in[0].type.size() == 0)
       for (Index i = 0; i < out[2].type.size(); ++i) out[2].as<std::int32_t>()[i] = static_cast<std::int32_t>(i % m);
@@ -72,7 +72,7 @@ struct Lu {
     auto back = broadcast_to(expand_dims(argsort(v.out[2]), -1), g.shape());
     return take_along_axis(g, back, -2);
   }
-  static Samples<Lu> samples() {
+  static SamplesOf<Lu> samples() {
     auto wide = array({{0.2, 1., 3.}, {4., 1., -1.}}, f64), tall = array({{0.2, 1.}, {4., 1.}, {-2., 3.}}, f64);
     return {{Lu{}, {wide}}, {Lu{}, {tall}}, {Lu{}, {array({{1., 2.}, {3., 5.}}, f64)}}};
   }

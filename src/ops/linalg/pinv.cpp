@@ -30,7 +30,7 @@ struct Pinv {
     auto left = matmul(ct, matmul(p, pt)), right = matmul(matmul(pt, p), ct);
     return conj(left - matmul(a, matmul(p, left)) + right - matmul(matmul(right, p), a) - matmul(pt, matmul(g, pt)));
   }
-  static Samples<Pinv> samples() {
+  static SamplesOf<Pinv> samples() {
     auto tall = array({{4., 1.}, {1., 3.}, {0., 2.}}, f64);
     return {{{1e-12}, {tall}}, {{1e-12}, {t(tall)}},
             {{1e-12}, {complex(tall, array({{1., 0.5}, {-2., 1.}, {0.3, 0.}}, f64))}}};

@@ -17,7 +17,7 @@ struct Qr {
     auto m = rows(in[0]), n = columns(in[0]), k = std::min(m, n);
     return {with(in[0], {m, k}), with(in[0], {k, n})};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     each_of_numbers(in[0].type, [&](auto zero, Index i) {
       using T = decltype(zero);
       auto a = matrix<T>(in[0], i);
@@ -52,7 +52,7 @@ struct Qr {
     auto g = t(linalg::triangular_solve(conj(square), t(dq + matmul(q, mirrored)), {.lower = false}));
     return conj(n > k ? concatenate({g, right}, -1) : g);
   }
-  static Samples<Qr> samples() {
+  static SamplesOf<Qr> samples() {
     auto tall = array({{4., 1.}, {1., 3.}, {0., 2.}}, f64);
     return {{Qr{}, {tall}}, {Qr{}, {t(tall)}}, {Qr{}, {array({{4., 1.}, {1., 3.}}, f64)}},
             {Qr{}, {complex(tall, array({{1., 0.5}, {-2., 1.}, {0.3, 0.}}, f64))}}};

@@ -43,7 +43,7 @@ struct Schur {
     Type t{in[0].shape, complex ? complex_of(in[0].dtype) : in[0].dtype};
     return {t, t};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     each_general(in[0], [&](auto a, Index k) {
       bool found = false;
       if constexpr (std::is_same_v<typename decltype(a)::Scalar, double>) {
@@ -63,7 +63,7 @@ struct Schur {
       put(out[0], k, a), put(out[1], k, a);
     });
   }
-  static Samples<Schur> samples() {
+  static SamplesOf<Schur> samples() {
     auto a = array({{4., 1., 0.}, {0.5, -1., 2.}, {1., -0.5, 0.3}}, f64);
     return {{{false}, {a}}, {{true}, {a}}, {{true}, {zeros({2, 0, 0}, f64)}}};
   }
@@ -82,7 +82,7 @@ struct Sylvester {
                       "; q is [.., rows of a, columns of b], all of one dtype and with the same batches");
     return in[2];
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     each_general(in[2], [&](auto q, Index k) {
       using M = decltype(q);
       auto read = [&](const InputView& x) {
@@ -121,7 +121,7 @@ struct Sylvester {
     auto g = call_one(*this, {t(v.in[0]), t(v.in[1]), v.ct[0]});
     return {-matmul(g, t(v.out[0])), -matmul(t(v.out[0]), g), g};
   }
-  static Samples<Sylvester> samples() {
+  static SamplesOf<Sylvester> samples() {
     auto a = array({{4., 1.}, {0.5, 3.}}, f64), b = array({{2., 0.3, 0.}, {-1., 1., 0.2}, {0.1, 0., 5.}}, f64);
     return {{Sylvester{}, {a, b, array({{1., 2., 3.}, {-1., 0.5, 4.}}, f64)}}};
   }
@@ -135,7 +135,7 @@ struct Sqrtm {
     check_square(name, in[0]);
     return {in[0].shape, complex_of(in[0].dtype)};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     each_general(in[0], [&](auto a, Index k) {
       auto s = triangle_of(a);
       if (!s.found) return put(out[0], k, MatrixXcd::Constant(a.rows(), a.cols(), kNanOf<double>).eval());
@@ -158,7 +158,7 @@ struct Sqrtm {
     auto g = linalg::solve_sylvester(x, x, v.ct[0]);
     return is_complex(v.in[0].dtype()) ? g : real(g);
   }
-  static Samples<Sqrtm> samples() {
+  static SamplesOf<Sqrtm> samples() {
     return {{Sqrtm{}, {array({{4., 1., 0.}, {0.5, 3., 2.}, {1., -0.5, 5.}}, f64)}},
             {Sqrtm{}, {zeros({2, 0, 0}, f64)}}};
   }

@@ -50,8 +50,8 @@ struct Solve {
     check_system(name, in);
     return in[1];
   }
-  Factors factors(const Types& in) const { return system_factors(in); }
-  void eval(Inputs in, Outputs out) const {
+  DimFactors factors(const Types& in) const { return system_factors(in); }
+  void eval(InputViews in, OutputViews out) const {
     auto n = rows(in[0].type), columns_of_b = columns(in[1].type);
     auto small = n <= kSmallSize && columns_of_b <= kSmallSize && !is_complex(in[0].type.dtype);
     if (small && out[0].type.size() > 0)
@@ -85,7 +85,7 @@ struct Solve {
     if (!v.needs[0]) return {Array(), gb};
     return {-(transposed ? matmul(v.out[0], t(gb)) : matmul(gb, t(v.out[0]))), gb};
   }
-  static Samples<Solve> samples() {
+  static SamplesOf<Solve> samples() {
     auto a = array({{2., 0.5}, {-0.3, 3.}}, f64), b = array({{1.}, {2.}}, f64);
     return {{{false}, {a, b}}, {{true}, {a, b}}};
   }

@@ -53,7 +53,7 @@ struct Svd {
     values.dtype = real_dtype(values.dtype);
     return {with(in[0], {m, k}), values, with(in[0], {k, n})};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     each_of_numbers(in[0].type, [&](auto zero, Index i) {
       using T = decltype(zero);
       using Wide = std::conditional_t<kComplex<T>, Complex, double>;
@@ -107,7 +107,7 @@ struct Svd {
     }
     return conj(matmul(matmul(u, inner.astype(u.dtype())), vt) + outside);
   }
-  static Samples<Svd> samples() {
+  static SamplesOf<Svd> samples() {
     auto tall = array({{4., 1.}, {1., 3.}, {0., 2.}}, f64);
     return {{Svd{}, {tall}}, {Svd{}, {t(tall)}}, {Svd{}, {zeros({0, 3}, f64)}}};
   }

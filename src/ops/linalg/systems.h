@@ -25,7 +25,7 @@ template <class F> Array each_system(std::string_view what, const Array& a, cons
   return solve(wide(a), wide(b));
 }
 /// Of a x = b: each column of b is a system of its own. Every rank that has some of them factors a.
-inline Factors system_factors(const Types& in) {
+inline DimFactors system_factors(const Types& in) {
   auto f = batch_factors(in, {in[1]}, in[0].shape.size() - 2);
   f.in[1].back() = f.out[0].back() = in[1].ndim();
   f.linear = {1};

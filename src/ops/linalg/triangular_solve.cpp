@@ -35,8 +35,8 @@ struct TriangularSolve {
     check_system(name, in);
     return in[1];
   }
-  Factors factors(const Types& in) const { return system_factors(in); }
-  void eval(Inputs in, Outputs out) const {
+  DimFactors factors(const Types& in) const { return system_factors(in); }
+  void eval(InputViews in, OutputViews out) const {
     auto n = rows(in[0].type), k = columns(in[1].type);
     auto small = n <= kSmallSize && k <= kSmallSize && !is_complex(in[0].type.dtype);
     if (small && out[0].type.size() > 0)
@@ -63,7 +63,7 @@ struct TriangularSolve {
     auto ga = -(transposed ? matmul(v.out[0], t(gb)) : matmul(gb, t(v.out[0])));
     return {lower ? tril(ga) : triu(ga), gb};
   }
-  static Samples<TriangularSolve> samples() {
+  static SamplesOf<TriangularSolve> samples() {
     auto a = array({{2., 0.5}, {0.3, 3.}}, f64), b = array({{1.}, {2.}}, f64);
     return {{{true, false}, {a, b}}, {{true, true}, {a, b}}, {{false, false}, {a, b}}, {{false, true}, {a, b}}};
   }

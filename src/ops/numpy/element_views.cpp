@@ -14,7 +14,7 @@ Array elements_at(std::string_view what, const Array& x, const Array& positions)
 }
 }  // namespace
 
-Array strided_view(const Array& x, const Slices& slices) { return view_of(x, slices); }
+Array strided_view(const Array& x, const DimSlices& slices) { return view_of(x, slices); }
 Array strided_view(const Array& x, const Shape& shape, const Dims& strides, std::int64_t offset) {
   check<ShapeError>(shape.size() == strides.size(), "strided_view: a shape of ", shape.size(), " dimensions and ",
                     strides.size(), " strides");
@@ -63,7 +63,7 @@ Array filter(const Array& x, const Array& condition, const SizeOptions& options)
   return extract(condition, x, options);
 }
 
-MaskedView::MaskedView(const Array& x, const Array& mask) : At(x, Slices()) {
+MaskedView::MaskedView(const Array& x, const Array& mask) : At(x, DimSlices()) {
   check<DtypeError>(mask.dtype() == boolean, "masked_view: the mask is boolean, not ", mask.dtype());
   mask_ = broadcast_to(mask, x.shape());
 }

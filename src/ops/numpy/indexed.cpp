@@ -10,14 +10,14 @@
 namespace bora::indexed {
 using namespace ops;
 namespace {
-using Item = bora::Slice;
+using Item = DimSlice;
 using Kind = Item::Kind;
 struct Prepared {
-  Slices slices;
+  DimSlices slices;
   Dims dims;  // of x: one for each slice; -1: none
 };
 /// Masks become positions; negative positions are counted from the front.
-Prepared prepare(std::string_view what, const Array& x, const Slices& slices, Mode mode) {
+Prepared prepare(std::string_view what, const Array& x, const DimSlices& slices, Mode mode) {
   std::int64_t used = 0;
   for (auto& s : slices) {
     if (s.kind == Kind::array && s.array.dtype() == boolean) used += s.array.ndim();
@@ -56,7 +56,7 @@ Prepared prepare(std::string_view what, const Array& x, const Slices& slices, Mo
 }
 }  // namespace
 
-Array get(const Array& x, const Slices& slices, const Options& o) {
+Array get(const Array& x, const DimSlices& slices, const Options& o) {
   auto p = prepare("indexed::get", x, slices, o.mode);
   if (o.mode != Mode::fill) return view_of(x, p.slices);
   // One more element behind each indexed dimension, which positions outside read.
@@ -86,7 +86,7 @@ Array value_of(std::string_view what, const Array& x, const Operand& v) {
   return constant(v.number(), x.dtype());
 }
 /// Negative positions that are still negative would be counted from the end again.
-At part_of(std::string_view what, const Array& x, const Slices& slices, Mode mode) {
+At part_of(std::string_view what, const Array& x, const DimSlices& slices, Mode mode) {
   auto p = prepare(what, x, slices, mode);
   if (mode == Mode::fill)
     for (std::size_t k = 0; k < p.slices.size(); ++k)
@@ -99,25 +99,25 @@ At part_of(std::string_view what, const Array& x, const Slices& slices, Mode mod
 }
 }  // namespace
 
-Array set(const Array& x, const Slices& s, const Operand& v, Mode mode) {
+Array set(const Array& x, const DimSlices& s, const Operand& v, Mode mode) {
   return part_of("indexed::set", x, s, mode).set(value_of("indexed::set", x, v));
 }
-Array add(const Array& x, const Slices& s, const Operand& v, Mode mode) {
+Array add(const Array& x, const DimSlices& s, const Operand& v, Mode mode) {
   return part_of("indexed::add", x, s, mode).add(value_of("indexed::add", x, v));
 }
-Array subtract(const Array& x, const Slices& s, const Operand& v, Mode mode) {
+Array subtract(const Array& x, const DimSlices& s, const Operand& v, Mode mode) {
   return part_of("indexed::subtract", x, s, mode).add(-value_of("indexed::subtract", x, v));
 }
-Array multiply(const Array& x, const Slices& s, const Operand& v, Mode mode) {
+Array multiply(const Array& x, const DimSlices& s, const Operand& v, Mode mode) {
   return part_of("indexed::multiply", x, s, mode).multiply(value_of("indexed::multiply", x, v));
 }
-Array divide(const Array& x, const Slices& s, const Operand& v, Mode mode) {
+Array divide(const Array& x, const DimSlices& s, const Operand& v, Mode mode) {
   auto what = "indexed::divide";
   auto u = value_of(what, x, v);
   check<DtypeError>(is_inexact(x.dtype()), what, ": the quotients of ", x.dtype(), " are fractions; use astype()");
   return x / part_of(what, ones_like(x), s, mode).multiply(u);
 }
-Array power(const Array& x, const Slices& s, const Operand& v, Mode mode) {
+Array power(const Array& x, const DimSlices& s, const Operand& v, Mode mode) {
   auto what = "indexed::power";
   if (!v.is_array() && v.number().integral()) {  // a whole number: any sign of x, exact derivatives
     auto n = v.number();
@@ -128,13 +128,13 @@ Array power(const Array& x, const Slices& s, const Operand& v, Mode mode) {
   auto one = is_inexact(x.dtype()) && is_integer(u.dtype()) ? full_of({x.shape(), u.dtype()}, 1) : ones_like(x);
   return bora::power(x, part_of(what, one, s, mode).multiply(u));
 }
-Array min(const Array& x, const Slices& s, const Operand& v, Mode mode) {
+Array min(const Array& x, const DimSlices& s, const Operand& v, Mode mode) {
   return part_of("indexed::min", x, s, mode).min(value_of("indexed::min", x, v));
 }
-Array max(const Array& x, const Slices& s, const Operand& v, Mode mode) {
+Array max(const Array& x, const DimSlices& s, const Operand& v, Mode mode) {
   return part_of("indexed::max", x, s, mode).max(value_of("indexed::max", x, v));
 }
-Array apply(const Array& x, const Slices& s, const std::function<Array(const Array&)>& f, Mode mode) {
+Array apply(const Array& x, const DimSlices& s, const std::function<Array(const Array&)>& f, Mode mode) {
   auto part = part_of("indexed::apply", x, s, mode);
   auto p = prepare("indexed::apply", x, s, mode);
   auto old = view_of(x, p.slices);

@@ -45,7 +45,7 @@ Array block(const std::vector<Arrays>& rows) {
                                       n - 1));
   return concatenate(each("block", joined_rows, [](const Array& x) { return x; }), n - 2);
 }
-Arrays array_split(const Array& x, Dim parts, std::int64_t axis) {
+Arrays array_split(const Array& x, DimSize parts, std::int64_t axis) {
   axis = normalize_axis("array_split", axis, x.ndim());
   check<ValueError>(parts.n > 0, "array_split: parts = ", parts.n, " must be positive");
   auto size = x.shape(axis) / parts.n, larger = x.shape(axis) % parts.n;
@@ -72,7 +72,7 @@ Arrays array_split(const Array& x, const Dims& positions, std::int64_t axis) {
   return r;
 }
 namespace {
-Arrays equal_parts(std::string_view what, const Array& x, Dim parts, std::int64_t axis) {
+Arrays equal_parts(std::string_view what, const Array& x, DimSize parts, std::int64_t axis) {
   check<ShapeError>(axis < x.ndim(), what, ": ", x.type(), " has no dimension ", axis);
   check<ShapeError>(parts.n > 0 && x.shape(axis) % parts.n == 0, what, ": dimension ", axis, " of ", x.shape(),
                     " does not split into ", parts.n, " equal parts; array_split makes unequal ones");
@@ -80,12 +80,12 @@ Arrays equal_parts(std::string_view what, const Array& x, Dim parts, std::int64_
 }
 }  // namespace
 
-Arrays hsplit(const Array& x, Dim parts) { return equal_parts("hsplit", x, parts, x.ndim() == 1 ? 0 : 1); }
-Arrays vsplit(const Array& x, Dim parts) {
+Arrays hsplit(const Array& x, DimSize parts) { return equal_parts("hsplit", x, parts, x.ndim() == 1 ? 0 : 1); }
+Arrays vsplit(const Array& x, DimSize parts) {
   check<ShapeError>(x.ndim() >= 2, "vsplit: needs at least two dimensions, got ", x.type());
   return equal_parts("vsplit", x, parts, 0);
 }
-Arrays dsplit(const Array& x, Dim parts) { return equal_parts("dsplit", x, parts, 2); }
+Arrays dsplit(const Array& x, DimSize parts) { return equal_parts("dsplit", x, parts, 2); }
 Arrays unstack(const Array& x, std::int64_t axis) {
   axis = normalize_axis("unstack", axis, x.ndim());
   Arrays r;

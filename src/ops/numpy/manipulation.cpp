@@ -76,7 +76,7 @@ Array stack(const Arrays& xs, std::int64_t axis) {
   }
   return concatenate(rows, axis);
 }
-Arrays split(const Array& x, Dim number, std::int64_t axis) {
+Arrays split(const Array& x, DimSize number, std::int64_t axis) {
   auto parts = number.n;
   axis = normalize_axis("split", axis, x.ndim());
   auto n = x.shape(axis);

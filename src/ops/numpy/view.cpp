@@ -32,11 +32,11 @@ Item resolve(const Range& r, std::int64_t dim, std::int64_t n, std::string_view 
   auto pace = step > 0 ? step : -step;
   return {Item::Kind::range, dim, start, std::max<std::int64_t>(0, (distance + pace - 1) / pace), step};
 }
-std::vector<Item> resolve(std::string_view what, const Array& x, const Slices& slices) {
+std::vector<Item> resolve(std::string_view what, const Array& x, const DimSlices& slices) {
   std::int64_t used = 0, ellipses = 0;
   for (auto& s : slices) {
-    ellipses += s.kind == Slice::Kind::ellipsis;
-    used += s.kind != Slice::Kind::ellipsis && s.kind != Slice::Kind::newaxis;
+    ellipses += s.kind == DimSlice::Kind::ellipsis;
+    used += s.kind != DimSlice::Kind::ellipsis && s.kind != DimSlice::Kind::newaxis;
   }
   check<IndexError>(used <= x.ndim(), what, ": ", used, " slices for an array with ", x.ndim(), " dimension",
                     x.ndim() == 1 ? "" : "s", ", ", x.type());
@@ -48,16 +48,16 @@ std::vector<Item> resolve(std::string_view what, const Array& x, const Slices& s
     ++dim;
   };
   for (auto& slice : slices) {
-    if (slice.kind == Slice::Kind::ellipsis) {
+    if (slice.kind == DimSlice::Kind::ellipsis) {
       for (auto missing = x.ndim() - used; missing > 0; --missing) whole();
-    } else if (slice.kind == Slice::Kind::newaxis) {
+    } else if (slice.kind == DimSlice::Kind::newaxis) {
       items.push_back({Item::Kind::fresh});
-    } else if (slice.kind == Slice::Kind::all) {
+    } else if (slice.kind == DimSlice::Kind::all) {
       whole();
-    } else if (slice.kind == Slice::Kind::range) {
+    } else if (slice.kind == DimSlice::Kind::range) {
       items.push_back(resolve(slice.range, dim, x.shape(dim), what));
       ++dim;
-    } else if (slice.kind == Slice::Kind::number) {
+    } else if (slice.kind == DimSlice::Kind::number) {
       auto n = x.shape(dim), i = slice.number;
       check<IndexError>(-n <= i && i < n, what, ": index ", i, " is outside of dimension ", dim, ", which has ", n,
                         " elements");
@@ -218,7 +218,7 @@ Shape shape_of_view(const Box& b, const Gathering& g) {
   for (auto d = at(g.place); d < rest.size(); ++d) s.push_back(b.shape[at(rest[d])]);
   return s;
 }
-Array update(const Array& x, const Slices& slices, const Array& mask, Array v, const Update& way,
+Array update(const Array& x, const DimSlices& slices, const Array& mask, Array v, const Update& way,
              std::string_view what) {
   if (mask.defined()) what = "masked_view";
   check<DtypeError>(ops::promoted(what, x.dtype(), v.dtype()) == x.dtype(), what, ": an update of ", v.dtype(),
@@ -239,7 +239,7 @@ Array update(const Array& x, const Slices& slices, const Array& mask, Array v, c
 }
 }  // namespace
 
-Array view_of(const Array& x, const Slices& slices) {
+Array view_of(const Array& x, const DimSlices& slices) {
   auto items = resolve("view", x, slices);
   auto g = gathering_of("view", items);
   auto y = read(x, box_of(x, items));

@@ -81,7 +81,7 @@ std::vector<Mapped> lifted(const PrimitivePtr& p, const std::vector<Mapped>& in,
 struct Prepared {
   kernels::AttentionCall call{};
   std::vector<Dims> offsets;
-  Prepared(const Attention& p, Inputs in, std::size_t n) {
+  Prepared(const Attention& p, InputViews in, std::size_t n) {
     AttentionSizes s(in[0].type, in[1].type, in[2].type);
     auto far = s.S + s.T;
     auto reach = [&](const std::optional<std::int64_t>& r) { return std::clamp(r.value_or(far), -far, far); };
@@ -153,7 +153,7 @@ Types Attention::infer(const Types& in) const {
   return {{AttentionSizes::with(s.batch, {s.S, s.K, s.G, s.E}), in[0].dtype},
           {AttentionSizes::with(s.batch, {s.K, s.G, s.S}), real_accumulator(in[0].dtype)}};
 }
-void Attention::eval(Inputs in, Outputs out) const {
+void Attention::eval(InputViews in, OutputViews out) const {
   Prepared p(*this, in, 3);
   kernels::attention(p.call, out[0].data, out[1].data);
 }
@@ -172,7 +172,7 @@ Arrays Attention::vjp(const Vjp& v) const {
   if (g.size() > 3) r[x.bias] = g[3];
   return r;
 }
-Factors Attention::factors(const Types& in) const {
+DimFactors Attention::factors(const Types& in) const {
   AttentionLabels l(*this, in[0].ndim() - 4);
   return {input_labels(*this, in, {l.q(), l.kv(), l.kv()}), {l.q(), l.rows()}};
 }
@@ -192,16 +192,16 @@ Types AttentionGrad::infer(const Types& in) const {
   if (bias) r.push_back(in[Extras(of, 6).bias]);
   return r;
 }
-void AttentionGrad::eval(Inputs in, Outputs out) const {
+void AttentionGrad::eval(InputViews in, OutputViews out) const {
   Prepared p(of, in, 6);
   kernels::AttentionGradient g{in[3].data, in[4].data, in[5].data, out[0].data, out[1].data, out[2].data};
   if (bias) g.dbias = out[3].data, g.bias_size = out[3].type.size();
   kernels::attention_gradient(p.call, g);
 }
 Cost AttentionGrad::cost(const Types& in, const Types& out) const { return cost_of(of, in, out, bias ? 7 : 5); }
-Factors AttentionGrad::factors(const Types& in) const {
+DimFactors AttentionGrad::factors(const Types& in) const {
   AttentionLabels l(of, in[0].ndim() - 4);
-  Factors f{input_labels(of, in, {l.q(), l.kv(), l.kv(), l.q(), l.rows(), l.rows()}), {l.q(), l.kv(), l.kv()}};
+  DimFactors f{input_labels(of, in, {l.q(), l.kv(), l.kv(), l.q(), l.rows(), l.rows()}), {l.q(), l.kv(), l.kv()}};
   if (bias) f.out.push_back(f.in[Extras(of, 6).bias]);
   return f;
 }
@@ -250,13 +250,13 @@ std::vector<Case> cases() {
 }
 }  // namespace
 
-Samples<Attention> Attention::samples() {
-  Samples<Attention> r;
+SamplesOf<Attention> Attention::samples() {
+  SamplesOf<Attention> r;
   for (auto& c : cases()) r.push_back({c.p, c.in});
   return r;
 }
-Samples<AttentionGrad> AttentionGrad::samples() {
-  Samples<AttentionGrad> r;
+SamplesOf<AttentionGrad> AttentionGrad::samples() {
+  SamplesOf<AttentionGrad> r;
   for (auto& c : cases()) {
     auto out = c.p.infer(types_of(c.in));
     Arrays in{c.in[0],

@@ -19,7 +19,7 @@ template <class F> struct ByInteger {
       check<DtypeError>(t == in[0] && is_integer(t.dtype), name, ": takes integers of one type, got ", t);
     return in.at(0);
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     dispatch_real(out[0].type.dtype, name, [&](auto zero) {
       using T = decltype(zero);
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
@@ -32,9 +32,9 @@ template <class F> struct ByInteger {
     });
   }
   Arrays vjp(const Vjp& v) const { return Arrays(v.in.size()); }
-  Factors factors(const Types& in) const { return elementwise_factors(in); }
+  DimFactors factors(const Types& in) const { return elementwise_factors(in); }
   ByInteger lift(std::int64_t) const { return {}; }
-  static Samples<ByInteger> samples() {
+  static SamplesOf<ByInteger> samples() {
     Arrays in{random_values({2, 3}, -99, 99, 1, i32)};
     if (F::two) in.push_back(random_values({2, 3}, 0, 40, 2, i32));
     return {{{}, in}};
@@ -133,17 +133,17 @@ struct ReducePrecision {
                       " bits of mantissa; 1 to 11 and 0 to 52 are allowed");
     return in[0];
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     if (out[0].type.dtype == f32) run<float>(in, out);
     else run<double>(in, out);
   }
   Array vjp(const Vjp& v) const { return call_one(*this, {v.ct[0]}); }
-  Factors factors(const Types& in) const { return elementwise_factors(in); }
+  DimFactors factors(const Types& in) const { return elementwise_factors(in); }
   ReducePrecision lift(std::int64_t) const { return *this; }
-  static Samples<ReducePrecision> samples() { return {{{11, 52}, {random_values({2, 3}, -1, 1, 1)}}}; }
+  static SamplesOf<ReducePrecision> samples() { return {{{11, 52}, {random_values({2, 3}, -1, 1, 1)}}}; }
 
  private:
-  template <class T> void run(Inputs in, Outputs out) const {
+  template <class T> void run(InputViews in, OutputViews out) const {
     parallel_for(out[0].type.size(), grain_for(3), [&](std::int64_t begin, std::int64_t end) {
       auto* x = in[0].as<T>();
       auto* y = out[0].as<T>();

@@ -21,14 +21,14 @@ template <class F> struct ByElement {
                         ": operands must have one type of f32 or f64, got ", in[0], " and ", t);
     return in[0];
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     if (out[0].type.dtype == f32) run<float>(in, out);
     else run<double>(in, out);
   }
   Arrays vjp(const Vjp& v) const { return F::vjp(v); }
-  Factors factors(const Types& in) const { return elementwise_factors(in); }
+  DimFactors factors(const Types& in) const { return elementwise_factors(in); }
   ByElement lift(std::int64_t) const { return *this; }
-  static Samples<ByElement> samples() {
+  static SamplesOf<ByElement> samples() {
     Arrays in;
     for (std::size_t i = 0; i < arity; ++i) {
       auto seed = static_cast<int>(i) + 1;
@@ -38,7 +38,7 @@ template <class F> struct ByElement {
   }
 
  private:
-  template <class T> static void run(Inputs in, Outputs out) {
+  template <class T> static void run(InputViews in, OutputViews out) {
     parallel_for(out[0].type.size(), grain_for(F::nanoseconds), [&](std::int64_t begin, std::int64_t end) {
       auto* y = out[0].as<T>();
       for (auto i = begin; i < end; ++i)

@@ -24,7 +24,7 @@ const kernels::LoopKernel& cast_kernel(Dtype from, Dtype to) {
                {.kind = Kind::store, .dtype = to, .in = {1, -1, -1, -1}, .imm = 1}};
   return keep_kernel(slot, loop);
 }
-void cast_real(Dtype from, Inputs in, const OutputView& out, std::int64_t n) {
+void cast_real(Dtype from, InputViews in, const OutputView& out, std::int64_t n) {
   auto to = out.type.dtype;
   if (is_stored_only(from) || is_stored_only(to)) kernels::cast_stored(from, to, in[0].data, out.data, n);
   else run_flat(cast_kernel(from, to), n, in, out);
@@ -38,7 +38,7 @@ Type Cast::infer(const Types& in) const {
                     dtype, " would lose the imaginary parts; use real(x) or abs(x)");
   return {in[0].shape, dtype};
 }
-void Cast::eval(Inputs in, Outputs out) const {
+void Cast::eval(InputViews in, OutputViews out) const {
   auto from = in[0].type.dtype;
   if (auto n = out[0].type.size(); n == 0) return;
   else if (from == dtype) kernels::copy_bytes(out[0].data, in[0].data, out[0].type.nbytes());
@@ -60,14 +60,14 @@ Array Cast::vjp(const Vjp& v) const {
   return rounded_sum(real(v.ct[0]), from);
 }
 /// Pending sums pass only through exact casts: others would round before the addition.
-Factors Cast::factors(const Types& in) const {
+DimFactors Cast::factors(const Types& in) const {
   auto from = real_dtype(in[0].dtype), to = real_dtype(dtype);
   bool exact = is_inexact(in[0].dtype) && is_inexact(dtype) && (from == to || dtype_size(to) > dtype_size(from));
   return elementwise_factors(in, exact ? std::vector<std::size_t>{0} : std::vector<std::size_t>{});
 }
 Cast Cast::lift(std::int64_t) const { return *this; }
 /// Samples with derivatives stay f64: finite differences of rounded numbers are useless.
-Samples<Cast> Cast::samples() {
+SamplesOf<Cast> Cast::samples() {
   return {{{f64}, {random_values({2, 3}, -4, 4, 1)}},
           {{i32}, {random_values({2, 3}, -4, 4, 2)}},
           {{f64}, {random_values({2, 3}, -4, 4, 3, i32)}},
@@ -84,13 +84,13 @@ Type Bitcast::infer(const Types& in) const {
                     dtype == boolean ? "; compare with 0" : ": their sizes differ");
   return {in[0].shape, dtype};
 }
-void Bitcast::eval(Inputs in, Outputs out) const {
+void Bitcast::eval(InputViews in, OutputViews out) const {
   kernels::copy_bytes(out[0].data, in[0].data, out[0].type.nbytes());
 }
 Array Bitcast::vjp(const Vjp&) const { return {}; }
-Factors Bitcast::factors(const Types& in) const { return elementwise_factors(in); }
+DimFactors Bitcast::factors(const Types& in) const { return elementwise_factors(in); }
 Bitcast Bitcast::lift(std::int64_t) const { return *this; }
-Samples<Bitcast> Bitcast::samples() {
+SamplesOf<Bitcast> Bitcast::samples() {
   return {{{i32}, {random_values({2, 3}, -4, 4, 1, f32)}}, {{u32}, {random_values({2, 3}, -4, 4, 2, i32)}}};
 }
 }  // namespace bora::ops

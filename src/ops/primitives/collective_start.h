@@ -9,7 +9,7 @@ struct Start {
   MeshAxes axes;
   CollectiveCall call;
   const InputView& in;
-  Inputs all;
+  InputViews all;
   const OutputView& out;
   std::byte* scratch;
   std::size_t size;  // of an element, bytes
@@ -26,5 +26,5 @@ struct Start {
 };
 
 /// p's eval: started and waited for.
-void run_collective(const Primitive& p, Inputs in, Outputs out);
+void run_collective(const Primitive& p, InputViews in, OutputViews out);
 }  // namespace bora::ops

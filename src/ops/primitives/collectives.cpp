@@ -57,7 +57,7 @@ struct AllReduce {
   static constexpr std::string_view name = "all_reduce";
   static constexpr bool collective = true;
   Type infer(const Types& in) const { return in[0]; }
-  void eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
+  void eval(InputViews in, OutputViews out) const { run_collective(PrimitiveOf(*this), in, out); }
   Array vjp(const Vjp& v) const {
     check<TraceError>(kind == Reduction::sum, "pmax and pmin cannot be differentiated");
     return all_reduce(v.ct[0], axes, kind, of, wire);
@@ -99,7 +99,7 @@ struct AllGather {
     s.at(at(dim)) = total(sizes);
     return with_shape(in[0], s);
   }
-  void eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
+  void eval(InputViews in, OutputViews out) const { run_collective(PrimitiveOf(*this), in, out); }
   Array vjp(const Vjp& v) const { return reduce_scatter(v.ct[0], axes, dim, sizes, of); }
   AllGather lift(std::int64_t) const { return {axes, dim + 1, sizes, of}; }
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
@@ -142,7 +142,7 @@ struct ReduceScatter {
     n = sizes.at(my_part(name, axes));
     return with_shape(in[0], s);
   }
-  void eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
+  void eval(InputViews in, OutputViews out) const { run_collective(PrimitiveOf(*this), in, out); }
   Array vjp(const Vjp& v) const { return all_gather(v.ct[0], axes, dim, sizes, of); }
   ReduceScatter lift(std::int64_t) const { return {axes, dim + 1, sizes, of, wire}; }
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
@@ -188,7 +188,7 @@ struct AllToAll {
                                                 : total(concat_sizes);
     return with_shape(in[0], s);
   }
-  void eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
+  void eval(InputViews in, OutputViews out) const { run_collective(PrimitiveOf(*this), in, out); }
   Array vjp(const Vjp& v) const {
     return all_to_all(v.ct[0], axes, concat_dim, split_dim, concat_sizes, split_sizes, of);
   }
@@ -241,7 +241,7 @@ struct Permute {
   static constexpr std::string_view name = "ppermute";
   static constexpr bool collective = true, linear = true;
   Type infer(const Types& in) const { return in[0]; }
-  void eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
+  void eval(InputViews in, OutputViews out) const { run_collective(PrimitiveOf(*this), in, out); }
   Array vjp(const Vjp& v) const {
     auto back = pairs;
     for (auto& p : back) std::swap(p.first, p.second);
@@ -272,7 +272,7 @@ struct AxisIndex {
   static constexpr std::string_view name = "axis_index";
   static constexpr bool opaque = true;
   Type infer(const Types&) const { return {{}, Dtype::i32}; }
-  void eval(Inputs, Outputs out) const { *out[0].as<std::int32_t>() = static_cast<std::int32_t>(my_part(name, axes)); }
+  void eval(InputViews, OutputViews out) const { *out[0].as<int>() = static_cast<int>(my_part(name, axes)); }
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules& b) const {
     only(name, axes, b);
     return {{iota({b.size}, 0), 0}};
@@ -285,7 +285,7 @@ struct BlockStart {
   static constexpr std::string_view name = "block_start";
   static constexpr bool opaque = true;
   Type infer(const Types&) const { return {{}, Dtype::i32}; }
-  void eval(Inputs, Outputs out) const {
+  void eval(InputViews, OutputViews out) const {
     auto& m = this_mesh(name);
     auto own = m.block_of_rank(n, axes, here().rank);
     auto begin = (next ? own.end : own.begin) - m.block_of_rank(n, within, here().rank).begin;
@@ -307,7 +307,7 @@ template <class R, class F> R as_collective(const Primitive& p, R otherwise, F f
 }
 }  // namespace
 
-void run_collective(const Primitive& p, Inputs in, Outputs out) {
+void run_collective(const Primitive& p, InputViews in, OutputViews out) {
   Types ti, to;
   for (auto& i : in) ti.push_back(i.type);
   for (auto& o : out) to.push_back(o.type);
@@ -354,8 +354,8 @@ CollectiveCall collective_call(const Primitive& p, const Type& in, const Type& o
   check<ShardError>(known, p.name(), " is not a collective that can be started");
   return c;
 }
-StartedCollective start_collective(const Primitive& p, const std::shared_ptr<const std::string>& words, Inputs in,
-                                   Outputs out, void* scratch) {
+StartedCollective start_collective(const Primitive& p, const std::shared_ptr<const std::string>& words, InputViews in,
+                                   OutputViews out, void* scratch) {
   auto* c = here().communicator;
   check<ShardError>(c != nullptr, p.name(),
                     ": no mesh is active; collectives run inside of shard_map on a mesh, or under vmap(axis_name)");

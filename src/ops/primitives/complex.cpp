@@ -45,15 +45,15 @@ struct Angle {
 template <class F> struct PartOf {
   static constexpr std::string_view name = F::name;
   Type infer(const Types& in) const { return check_complex(name, in); }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     kernels::take_part(F::part, in[0].type.dtype, in[0].data, out[0].data, out[0].type.size());
   }
   Array vjp(const Vjp& v) const { return F::dx(v.in[0], v.out[0], v.ct[0]); }
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     return elementwise_factors(in, F::linear ? std::vector<std::size_t>{0} : std::vector<std::size_t>{});
   }
   PartOf lift(std::int64_t) const { return {}; }
-  static Samples<PartOf> samples() { return {{{}, complex_samples()[0]}}; }
+  static SamplesOf<PartOf> samples() { return {{{}, complex_samples()[0]}}; }
 };
 struct Conj {
   static constexpr std::string_view name = "conj";
@@ -61,13 +61,13 @@ struct Conj {
     check_complex("conj", in);
     return in[0];
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     kernels::conjugate(in[0].type.dtype, in[0].data, out[0].data, out[0].type.size());
   }
   Array vjp(const Vjp& v) const { return conj(v.ct[0]); }
-  Factors factors(const Types& in) const { return elementwise_factors(in, {0}); }
+  DimFactors factors(const Types& in) const { return elementwise_factors(in, {0}); }
   Conj lift(std::int64_t) const { return {}; }
-  static Samples<Conj> samples() { return {{{}, complex_samples()[0]}}; }
+  static SamplesOf<Conj> samples() { return {{{}, complex_samples()[0]}}; }
 };
 /// re + i im.
 struct JoinedParts {
@@ -79,15 +79,15 @@ struct JoinedParts {
                       "complex: takes two Arrays of f32 or of f64, got ", re, " and ", im);
     return {re.shape, complex_dtype(re.dtype)};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     kernels::join_parts(out[0].type.dtype, in[0].data, in[1].data, out[0].data, out[0].type.size());
   }
   Arrays vjp(const Vjp& v) const {
     return {v.needs[0] ? real(v.ct[0]) : Array{}, v.needs[1] ? -imag(v.ct[0]) : Array{}};
   }
-  Factors factors(const Types& in) const { return elementwise_factors(in, {0, 1}, true); }
+  DimFactors factors(const Types& in) const { return elementwise_factors(in, {0, 1}, true); }
   JoinedParts lift(std::int64_t) const { return {}; }
-  static Samples<JoinedParts> samples() {
+  static SamplesOf<JoinedParts> samples() {
     return {{{}, {random_values({2, 3}, -1, 1, 1), random_values({2, 3}, -1, 1, 2)}}};
   }
 };

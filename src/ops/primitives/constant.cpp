@@ -68,11 +68,11 @@ Type Constant::infer(const Types& in) const {
   check<DtypeError>(dtype != Dtype::key, "constant: a random key is not a number; use random::key(seed)");
   return {{}, dtype};
 }
-void Constant::eval(Inputs, Outputs out) const {
+void Constant::eval(InputViews, OutputViews out) const {
   write_number(value, dtype, out[0].data);
 }
-Factors Constant::factors(const Types&) const { return {{}, {{}}}; }
-Samples<Constant> Constant::samples() {
+DimFactors Constant::factors(const Types&) const { return {{}, {{}}}; }
+SamplesOf<Constant> Constant::samples() {
   return {{{2.5, f64}, {}},
           {{-3, i32}, {}},
           {{true, boolean}, {}},

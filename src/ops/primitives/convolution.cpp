@@ -118,7 +118,7 @@ Dims pixel_strides(const Image& x) {
 }
 }  // namespace
 
-void Convolve::eval(Inputs in, Outputs out) const {
+void Convolve::eval(InputViews in, OutputViews out) const {
   if (out[0].type.size() == 0) return;
   const auto n = places().ndim();
   const auto size = dtype_size(out[0].type.dtype);
@@ -193,7 +193,7 @@ Arrays Convolve::vjp(const Vjp& v) const {
   r[1] = turned ? filter(back, v.ct[0], v.in[0]) : filter(places(), v.in[0], v.ct[0]);
   return r;
 }
-Factors Convolve::factors(const Types& in) const {
+DimFactors Convolve::factors(const Types& in) const {
   const auto n = places().ndim(), batch = in[0].ndim() - 1 - n;
   Dims none(at(n), kNone), lx = range_of(batch), stack = range_of(stacks);
   const auto from = groups == 1 ? batch : kNone, to = groups == 1 ? batch + 1 : kNone;
@@ -223,7 +223,7 @@ Cost Convolve::cost(const Types& in, const Types& out) const {
   c.flops = 2 * static_cast<double>(out[0].size() / pixels) * taps * static_cast<double>(each);
   return c;
 }
-Samples<Convolve> Convolve::samples() {
+SamplesOf<Convolve> Convolve::samples() {
   auto x = [](const Shape& s, int seed) { return random_values(s, -1, 1, seed); };
   return {{{{1, 1}, {1, 1}, {1, 0}, {1, 1}, {1, 1}, 1, 0, false}, {x({2, 4, 3, 2}, 1), x({3, 2, 2, 4}, 2)}},
           {{{2, 1}, {1, -1}, {0, 2}, {1, 2}, {1, 1}, 1, 0, false}, {x({2, 5, 4, 2}, 3), x({3, 2, 2, 3}, 4)}},
@@ -253,7 +253,7 @@ Type ConvolveFilter::infer(const Types& in) const {
   check<ShapeError>(fits, "conv_filter: x ", x, " does not fit the results ", y, " of windows ", taps);
   return with_shape(x, Shape(joined(joined(image.stack, taps), {image.channels / groups, result.channels})));
 }
-void ConvolveFilter::eval(Inputs in, Outputs out) const {
+void ConvolveFilter::eval(InputViews in, OutputViews out) const {
   if (out[0].type.size() == 0) return;
   const auto n = places().ndim();
   const auto size = dtype_size(out[0].type.dtype);
@@ -290,7 +290,7 @@ Arrays ConvolveFilter::vjp(const Vjp& v) const {
   if (v.needs[1]) r[1] = call_one(forward(), {v.in[0], v.ct[0]});
   return r;
 }
-Factors ConvolveFilter::factors(const Types& in) const {
+DimFactors ConvolveFilter::factors(const Types& in) const {
   const auto n = places().ndim(), batch = in[0].ndim() - 1 - n;
   Dims none(at(n), kNone), l = joined(range_of(batch), none);
   const auto from = groups == 1 ? batch : kNone, to = groups == 1 ? batch + 1 : kNone;
@@ -309,7 +309,7 @@ Cost ConvolveFilter::cost(const Types& in, const Types& out) const {
             static_cast<double>(out[0].size() / std::max<Index>(1, extent_of(sizes_from(out[0].shape, 0, stacks))));
   return c;
 }
-Samples<ConvolveFilter> ConvolveFilter::samples() {
+SamplesOf<ConvolveFilter> ConvolveFilter::samples() {
   auto x = [](const Shape& s, int seed) { return random_values(s, -1, 1, seed); };
   return {{{{1, 1}, {1, 1}, {1, 0}, {1, 1}, {1, 1}, {3, 2}, 1, 0}, {x({2, 4, 3, 2}, 1), x({2, 4, 3, 4}, 2)}},
           {{{2}, {1}, {0}, {2}, {1}, {2}, 2, 0}, {x({3, 6, 4}, 3), x({3, 3, 6}, 4)}},

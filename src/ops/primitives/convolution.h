@@ -30,14 +30,14 @@ struct Convolve {
   WindowPlaces places() const { return {stride, lo, hi, dilation, input_dilation}; }
   bool saved(Saveable keep, const std::vector<std::string>&) const;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Arrays vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   Convolve lift(std::int64_t) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   Cost cost(const Types&, const Types&) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
-  static Samples<Convolve> samples();
+  static SamplesOf<Convolve> samples();
 };
 /// w[s.., u.., i, o] = sum over b, p of x[s.., b.., place of u.., i] y[s.., b.., p.., o], for windows of `taps` taps.
 struct ConvolveFilter {
@@ -49,13 +49,13 @@ struct ConvolveFilter {
   Convolve forward() const { return {stride, lo, hi, dilation, input_dilation, groups, stacks, false}; }
   bool saved(Saveable keep, const std::vector<std::string>&) const;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   Arrays vjp(const Vjp&) const;
-  Factors factors(const Types&) const;
+  DimFactors factors(const Types&) const;
   ConvolveFilter lift(std::int64_t) const;
   Cost cost(const Types&, const Types&) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
-  static Samples<ConvolveFilter> samples();
+  static SamplesOf<ConvolveFilter> samples();
 };
 }  // namespace bora::ops
 

@@ -69,9 +69,9 @@ struct Custom {
     }
     return g;
   }
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     if (op().elementwise) return elementwise_factors(in);
-    Factors f;
+    DimFactors f;
     for (auto& t : in) f.in.push_back(Dims(t.shape.size(), kNone));
     f.out.push_back(Dims(infer(in).shape.size(), kNone));
     return f;
@@ -87,7 +87,7 @@ struct Custom {
     check<ShapeError>(!parts.empty(), title(), ": vmap over an axis of size 0");
     return {{stack(parts, 0), 0}};
   }
-  static Samples<Custom> samples() {
+  static SamplesOf<Custom> samples() {
     auto make = [](std::string name, CustomOp op) {
       return Custom{Handle(std::make_shared<const Definition>(Definition{std::move(name), std::move(op)}))};
     };

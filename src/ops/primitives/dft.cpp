@@ -33,7 +33,7 @@ struct Dft {
     if (kind == DftKind::to_real) out.dtype = real_dtype(x.dtype);
     return out;
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     if (out[0].type.size() == 0) return;
     auto [outer, size, inner] = around(in[0].type.shape, axis);
     auto d = complex_dtype(in[0].type.dtype);
@@ -73,7 +73,7 @@ struct Dft {
     auto w = where(k == 0 || k * 2 == n, 1., full({n / 2 + 1}, factor, real_dtype(x.dtype())));
     return x * broadcast_in_dim(w, x.shape(), {axis});
   }
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     auto l = range_of(in[0].ndim());
     l[at(axis)] = kNone;
     return {{l}, {l}, {0}};
@@ -93,7 +93,7 @@ struct Dft {
     return {5 * size * std::log2(static_cast<double>(std::max<std::int64_t>(n, 2))),
             static_cast<double>(in[0].nbytes() + out[0].nbytes())};
   }
-  static Samples<Dft> samples() {
+  static SamplesOf<Dft> samples() {
     auto x = [](const Shape& s, int seed) { return random_values(s, -1, 1, seed, complex128); };
     return {{{DftKind::complex, 1, 6, 1}, {x({2, 6}, 1)}},
             {{DftKind::inverse, 0, 5, 0.2}, {x({5, 3}, 2)}},

@@ -162,7 +162,7 @@ std::optional<kernels::Gemm> as_gemm(const DotGeneral& p, const Types& in) {
   if (!c.a.moved.empty() || !c.b.moved.empty() || c.outer.size() != 0) return std::nullopt;
   return c.gemm;
 }
-void DotGeneral::eval(Inputs in, Outputs out) const {
+void DotGeneral::eval(InputViews in, OutputViews out) const {
   if (out[0].type.size() == 0) return;
   auto c = calls_of(*this, in[0].type, in[1].type);
   std::shared_ptr<void> copy_a, copy_b;
@@ -226,7 +226,7 @@ Arrays DotGeneral::vjp(const Vjp& v) const {
           v.needs[1] ? operand_gradient(v.ct[0], false, v.in[1], v.in[0], batch_b, batch_a, contract_b, contract_a)
                      : Array{}};
 }
-Factors DotGeneral::factors(const Types& in) const {
+DimFactors DotGeneral::factors(const Types& in) const {
   auto na = in[0].ndim(), nb = in[1].ndim();
   Dims a = range_of(na), b(at(nb)), fresh = range_of(nb, na), fb = free_b(nb);
   for (std::size_t i = 0; i < batch_b.size(); ++i) b[at(batch_b[i])] = batch_a[i];
@@ -250,7 +250,7 @@ std::vector<Mapped> DotGeneral::batch(const std::vector<Mapped>& in, const Batch
   }
   return {{call_one(d, {in[0].value, in[1].value}), axis}};
 }
-Samples<DotGeneral> DotGeneral::samples() {
+SamplesOf<DotGeneral> DotGeneral::samples() {
   return {{{{}, {}, {1}, {0}}, {random_values({2, 3}, -1, 1, 1), random_values({3, 4}, -1, 1, 2)}},
           {{{1}, {0}, {0, 3}, {2, 1}}, {random_values({3, 2, 2, 4}, -1, 1, 3), random_values({2, 4, 3, 2}, -1, 1, 4)}},
           {{{0}, {0}, {2}, {2}}, {random_values({2, 3, 2}, -1, 1, 5), random_values({2, 2, 2}, -1, 1, 6)}},

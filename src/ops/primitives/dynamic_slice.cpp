@@ -12,7 +12,7 @@
 namespace bora::ops {
 namespace {
 /// Elements from the beginning of x to the beginning of the window.
-std::int64_t window_offset(Inputs starts, const Shape& x, const Shape& window) {
+std::int64_t window_offset(InputViews starts, const Shape& x, const Shape& window) {
   auto strides = strides_of(x);
   std::int64_t offset = 0;
   for (std::size_t d = 0; d < x.size(); ++d)
@@ -48,7 +48,7 @@ Type DynamicSlice::infer(const Types& in) const {
   check_window("dynamic_slice", in, window_sizes, 1);
   return with_shape(in[0], window_sizes);
 }
-void DynamicSlice::eval(Inputs in, Outputs out) const {
+void DynamicSlice::eval(InputViews in, OutputViews out) const {
   const auto& x = in[0].type.shape;
   if (out[0].type.size() == 0) return;
   auto size = dtype_size(out[0].type.dtype);
@@ -62,9 +62,9 @@ Arrays DynamicSlice::vjp(const Vjp& v) const {
   r[0] = call_one(DynamicUpdateSlice{}, a);
   return r;
 }
-Factors DynamicSlice::factors(const Types& in) const {
+DimFactors DynamicSlice::factors(const Types& in) const {
   auto l = window_labels(in[0].shape, window_sizes);
-  Factors f{std::vector<Dims>(in.size()), {l}, {0}};
+  DimFactors f{std::vector<Dims>(in.size()), {l}, {0}};
   f.in[0] = l;
   return f;
 }
@@ -92,7 +92,7 @@ std::vector<Mapped> DynamicSlice::batch(const std::vector<Mapped>& in, const Bat
   sizes.insert(at(m), b.size);
   return {{call_one(DynamicSlice{sizes}, a), m}};
 }
-Samples<DynamicSlice> DynamicSlice::samples() {
+SamplesOf<DynamicSlice> DynamicSlice::samples() {
   auto s = [](int v) { return values({}, {static_cast<double>(v)}, i32); };
   return {{{{2, 3}}, {random_values({4, 3}, -1, 1, 1), s(1), s(0)}},
           {{{2, 2}}, {random_values({3, 4}, -1, 1, 2), s(9), s(1)}},
@@ -106,7 +106,7 @@ Type DynamicUpdateSlice::infer(const Types& in) const {
   check_window("dynamic_update_slice", in, in[1].shape, 2);
   return in[0];
 }
-void DynamicUpdateSlice::eval(Inputs in, Outputs out) const {
+void DynamicUpdateSlice::eval(InputViews in, OutputViews out) const {
   const auto &x = in[0].type.shape, &window = in[1].type.shape;
   if (out[0].type.size() == 0) return;
   auto size = dtype_size(out[0].type.dtype);
@@ -126,9 +126,9 @@ Arrays DynamicUpdateSlice::vjp(const Vjp& v) const {
   if (v.needs[1]) r[1] = call_one(DynamicSlice{v.in[1].shape()}, with_starts({v.ct[0]}));
   return r;
 }
-Factors DynamicUpdateSlice::factors(const Types& in) const {
+DimFactors DynamicUpdateSlice::factors(const Types& in) const {
   auto l = window_labels(in[0].shape, in[1].shape);
-  Factors f{std::vector<Dims>(in.size()), {l}, {}};
+  DimFactors f{std::vector<Dims>(in.size()), {l}, {}};
   f.in[0] = f.in[1] = l;
   if (in[0].dtype != boolean && is_numeric(in[0].dtype)) {
     f.linear = {0, 1};
@@ -162,7 +162,7 @@ std::vector<Mapped> DynamicUpdateSlice::batch(const std::vector<Mapped>& in, con
   a.insert(a.begin() + 2 + m, zero_start());
   return {{call_one(DynamicUpdateSlice{}, a), m}};
 }
-Samples<DynamicUpdateSlice> DynamicUpdateSlice::samples() {
+SamplesOf<DynamicUpdateSlice> DynamicUpdateSlice::samples() {
   auto s = [](int v) { return values({}, {static_cast<double>(v)}, i32); };
   return {{{}, {random_values({4, 3}, -1, 1, 1), random_values({2, 3}, -1, 1, 2), s(1), s(0)}},
           {{}, {random_values({3, 3}, -1, 1, 3), random_values({1, 2}, -1, 1, 4), s(7), s(1)}},

@@ -35,7 +35,7 @@ Type infer_elementwise(kernels::OpId op, std::string_view name, const Types& in)
   return {in[0].shape, is_complex(in.back().dtype) ? kernels::complex_result(op, d) : e.result(d)};
 }
 
-void run_flat(const kernels::LoopKernel& k, std::int64_t n, Inputs in, const OutputView& out) {
+void run_flat(const kernels::LoopKernel& k, std::int64_t n, InputViews in, const OutputView& out) {
   static thread_local kernels::LoopArgs args;  // large: zeroed once, then only the entries in use are written
   args.ndim = 1;
   args.extent[0] = n;
@@ -65,7 +65,7 @@ namespace {
 Dtype stored_as(Dtype d) { return d == Dtype::key ? i64 : d; }
 }  // namespace
 
-void OneOpKernels::run(kernels::OpId op, Inputs in, Outputs out) {
+void OneOpKernels::run(kernels::OpId op, InputViews in, OutputViews out) {
   auto n = out[0].type.size();
   if (n == 0) return;
   if (auto d = in.back().type.dtype; is_complex(d)) {
@@ -76,7 +76,7 @@ void OneOpKernels::run(kernels::OpId op, Inputs in, Outputs out) {
   auto* k = made_[static_cast<std::size_t>(in.back().type.dtype)].load(std::memory_order_acquire);
   run_flat(k ? *k : make(op, in, out[0]), n, in, out[0]);
 }
-const kernels::LoopKernel& OneOpKernels::make(kernels::OpId op, Inputs in, const OutputView& out) {
+const kernels::LoopKernel& OneOpKernels::make(kernels::OpId op, InputViews in, const OutputView& out) {
   using Kind = kernels::Instr::Kind;
   kernels::Loop loop;
   kernels::Instr compute{.kind = Kind::op, .dtype = stored_as(out.type.dtype), .op = op};
@@ -94,7 +94,7 @@ const kernels::LoopKernel& OneOpKernels::make(kernels::OpId op, Inputs in, const
   return keep_kernel(made_[static_cast<std::size_t>(in.back().type.dtype)], loop);
 }
 
-Array at_once(kernels::OpId op, OneOpKernels& kernels, Inputs in) {
+Array at_once(kernels::OpId op, OneOpKernels& kernels, InputViews in) {
   if (stops_at_nan()) return {};
   auto& type = in[0].type;
   Dtype d[kernels::kMaxInputs];

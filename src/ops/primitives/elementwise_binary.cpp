@@ -41,7 +41,7 @@ struct Div : Defaults {
 }  // namespace
 
 /// Whole numbers are cut off, which a sum of parts is not.
-template <> Factors Elementwise<Div>::factors(const Types& in) const {
+template <> DimFactors Elementwise<Div>::factors(const Types& in) const {
   return elementwise_factors(in, is_inexact(in[0].dtype) ? std::vector<std::size_t>{0} : std::vector<std::size_t>{});
 }
 namespace {

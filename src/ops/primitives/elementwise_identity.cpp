@@ -13,26 +13,26 @@ void copy_bytes(const InputView& in, const OutputView& out) {
 }  // namespace
 
 Type StopGradient::infer(const Types& in) const { return in[0]; }
-void StopGradient::eval(Inputs in, Outputs out) const { copy_bytes(in[0], out[0]); }
+void StopGradient::eval(InputViews in, OutputViews out) const { copy_bytes(in[0], out[0]); }
 Array StopGradient::vjp(const Vjp&) const { return {}; }
-Factors StopGradient::factors(const Types& in) const { return elementwise_factors(in, {0}); }
+DimFactors StopGradient::factors(const Types& in) const { return elementwise_factors(in, {0}); }
 StopGradient StopGradient::lift(std::int64_t) const { return *this; }
 /// Integers: the derivative is defined as zero, which finite differences would contradict.
-Samples<StopGradient> StopGradient::samples() { return {{{}, {random_values({2, 3}, -4, 4, 1, i32)}}}; }
+SamplesOf<StopGradient> StopGradient::samples() { return {{{}, {random_values({2, 3}, -4, 4, 1, i32)}}}; }
 
 const std::string* checkpoint_name_of(const Primitive& p) {
   auto* name = as<Name>(p);
   return name ? &name->label : nullptr;
 }
 Type Name::infer(const Types& in) const { return in[0]; }
-void Name::eval(Inputs in, Outputs out) const { copy_bytes(in[0], out[0]); }
+void Name::eval(InputViews in, OutputViews out) const { copy_bytes(in[0], out[0]); }
 Array Name::vjp(const Vjp& v) const { return v.ct[0]; }
-Factors Name::factors(const Types& in) const { return elementwise_factors(in, {0}); }
+DimFactors Name::factors(const Types& in) const { return elementwise_factors(in, {0}); }
 Name Name::lift(std::int64_t) const { return *this; }
-Samples<Name> Name::samples() { return {{{"x"}, {random_values({2, 3}, -4, 4, 1)}}}; }
+SamplesOf<Name> Name::samples() { return {{{"x"}, {random_values({2, 3}, -4, 4, 1)}}}; }
 
 Types OptimizationBarrier::infer(const Types& in) const { return in; }
-void OptimizationBarrier::eval(Inputs in, Outputs out) const {
+void OptimizationBarrier::eval(InputViews in, OutputViews out) const {
   for (std::size_t i = 0; i < in.size(); ++i) copy_bytes(in[i], out[i]);
 }
 Arrays OptimizationBarrier::vjp(const Vjp& v) const { return v.ct; }
@@ -53,7 +53,7 @@ std::optional<std::vector<Sharded>> OptimizationBarrier::shard(const std::vector
   for (std::size_t i = 0; i < in.size(); ++i) out[i].local = x[i];
   return out;
 }
-Samples<OptimizationBarrier> OptimizationBarrier::samples() {
+SamplesOf<OptimizationBarrier> OptimizationBarrier::samples() {
   return {{{}, {random_values({2, 3}, -4, 4, 1), random_values({4}, -4, 4, 2)}}};
 }
 }  // namespace bora::ops

@@ -19,13 +19,13 @@ const kernels::LoopKernel& keep_kernel(KernelSlot&, const kernels::Loop&);
 /// Loops of one operation, made once for each dtype of the last operand.
 class OneOpKernels {
  public:
-  void run(kernels::OpId, Inputs in, Outputs out);
+  void run(kernels::OpId, InputViews in, OutputViews out);
  private:
-  const kernels::LoopKernel& make(kernels::OpId, Inputs in, const OutputView& out);
+  const kernels::LoopKernel& make(kernels::OpId, InputViews in, const OutputView& out);
   std::array<KernelSlot, kDtypes> made_{};
 };
 /// Runs a loop over `n` elements of contiguous memory.
-void run_flat(const kernels::LoopKernel&, std::int64_t n, Inputs in, const OutputView& out);
+void run_flat(const kernels::LoopKernel&, std::int64_t n, InputViews in, const OutputView& out);
 
 enum class LinearIn : std::uint8_t { nothing, first, each, all, branches };  // branches: select's two values together
 
@@ -53,7 +53,7 @@ template <class F> struct Elementwise {
   }
   kernels::OpId element() const { return op(); }
   Type infer(const Types& in) const { return infer_elementwise(op(), name, in); }
-  void eval(Inputs in, Outputs out) const { kernels().run(op(), in, out); }
+  void eval(InputViews in, OutputViews out) const { kernels().run(op(), in, out); }
   Arrays vjp(const Vjp& v) const {
     if constexpr (requires(A x) { F::dx(x, x, x); }) return {F::dx(v.in[0], v.out[0], v.ct[0])};
     else if constexpr (requires(A x) { F::da(x, x, x, x); })
@@ -62,7 +62,7 @@ template <class F> struct Elementwise {
     else if constexpr (requires { F::vjp(v); }) return F::vjp(v);
     else return Arrays(v.in.size());  // a step function
   }
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     switch (F::linear) {
       case LinearIn::first: return elementwise_factors(in, {0});
       case LinearIn::each: return elementwise_factors(in, {0, 1});
@@ -73,9 +73,9 @@ template <class F> struct Elementwise {
     return elementwise_factors(in);
   }
   Elementwise lift(std::int64_t) const { return *this; }
-  static Samples<Elementwise> samples() {
+  static SamplesOf<Elementwise> samples() {
     if constexpr (requires { F::samples(); }) {
-      Samples<Elementwise> r;
+      SamplesOf<Elementwise> r;
       for (auto& in : F::samples()) r.push_back({Elementwise{}, in});
       return r;
     } else {
@@ -93,10 +93,10 @@ template <class F> const PrimitivePtr& the() {
   return p;
 }
 /// The result of an operation on buffers of one type; empty for other operands, which call() handles or rejects.
-Array at_once(kernels::OpId, OneOpKernels&, Inputs);
+Array at_once(kernels::OpId, OneOpKernels&, InputViews);
 template <class F, class... X> Array apply(const X&... x) {
   if (evaluates() && (is_buffer(x) && ...)) {
-    const InputView in[] = {{x.type(), static_cast<const Buffer*>(x.get())->data}...};
+    const InputView in[] = {{x.type(), static_cast<const ArrayBuffer*>(x.get())->data}...};
     if (Array y = at_once(Elementwise<F>::op(), Elementwise<F>::kernels(), in); y.defined()) return y;
   }
   return call(the<F>(), {x...}).front();

@@ -173,7 +173,7 @@ Type Exchange::infer(const Types& in) const {
   out.shape[at(dim)] = x.rows(x.me);
   return out;
 }
-void Exchange::eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
+void Exchange::eval(InputViews in, OutputViews out) const { run_collective(PrimitiveOf(*this), in, out); }
 Exchange Exchange::lift(std::int64_t n) const {
   auto r = *this;
   ++r.dim;

@@ -55,7 +55,7 @@ Type MergeSorted::infer(const Types& in) const {
     check<ShapeError>(t.shape == want, "merge_sorted: this rank's block of ", of, " is ", want, ", got ", t);
   return in.back();
 }
-void MergeSorted::eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
+void MergeSorted::eval(InputViews in, OutputViews out) const { run_collective(PrimitiveOf(*this), in, out); }
 MergeSorted MergeSorted::lift(std::int64_t size) const { return {axes, n, prepend(size, of)}; }
 namespace {
 /// Bytes of a block of each operand in the scratch memory: all of them lie as their elements need it.

@@ -14,7 +14,7 @@ struct MergeSorted {
   static constexpr std::string_view name = "merge_sorted";
   static constexpr bool collective = true;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   MergeSorted lift(std::int64_t) const;
   // As a collective (collectives.cpp).
   bool packs_operand(const Types&) const { return true; }

@@ -134,7 +134,7 @@ Type TakeFromOwners::infer(const Types& in) const {
   check_indexing(name, in.at(0), in.at(1), axis, batch_dims);
   return with_shape(in[0], taken_shape(in[0].shape, in[1].shape, axis, batch_dims));
 }
-void TakeFromOwners::eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
+void TakeFromOwners::eval(InputViews in, OutputViews out) const { run_collective(PrimitiveOf(*this), in, out); }
 TakeFromOwners TakeFromOwners::lift(std::int64_t size) const {
   return {axes, axis + 1, fill, batch_dims + 1, n, prepend(size, of)};
 }
@@ -166,7 +166,7 @@ Type ScatterToOwners::infer(const Types& in) const {
   check<ShapeError>(in[0] == want, "scatter_to_owners: updates must be ", want, ", got ", in[0]);
   return in[2];
 }
-void ScatterToOwners::eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
+void ScatterToOwners::eval(InputViews in, OutputViews out) const { run_collective(PrimitiveOf(*this), in, out); }
 ScatterToOwners ScatterToOwners::lift(std::int64_t size) const {
   return {mode, axes, axis + 1, batch_dims + 1, n, prepend(size, of)};
 }

@@ -16,7 +16,7 @@ struct TakeFromOwners {
   static constexpr std::string_view name = "take_from_owners";
   static constexpr bool collective = true;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   TakeFromOwners lift(std::int64_t) const;
   // As a collective (collectives.cpp).
   bool packs_operand(const Types&) const { return true; }
@@ -35,7 +35,7 @@ struct ScatterToOwners {
   static constexpr std::string_view name = "scatter_to_owners";
   static constexpr bool collective = true;
   Type infer(const Types&) const;
-  void eval(Inputs, Outputs) const;
+  void eval(InputViews, OutputViews) const;
   ScatterToOwners lift(std::int64_t) const;
   bool packs_operand(const Types&) const { return true; }
   void call(CollectiveCall&, const Type& in, const Type& out) const;

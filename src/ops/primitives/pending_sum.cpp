@@ -32,7 +32,7 @@ struct TermsOfSum {
     return {shape, in[0].dtype};
   }
   /// A complete value is the first term, the others are 0.
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     std::size_t outer = 1;
     for (std::size_t d = 0; d < static_cast<std::size_t>(dim); ++d)
       outer *= static_cast<std::size_t>(in[0].type.shape[d]);
@@ -66,7 +66,7 @@ struct TermsOfSum {
     else y.local = expand_dims(x.local, dim);
     return {y};
   }
-  static Samples<TermsOfSum> samples() {
+  static SamplesOf<TermsOfSum> samples() {
     return {{{3, {}, 0}, {random_values({3, 2}, -1, 1, 1)}}, {{1, {}, 1}, {random_values({4, 3}, -1, 1, 2)}}};
   }
 };
@@ -81,7 +81,7 @@ struct RoundedSum {
                       "; both must be floating-point dtypes");
     return {in[0].shape, dtype};
   }
-  void eval(Inputs in, Outputs out) const { Cast{dtype}.eval(in, out); }
+  void eval(InputViews in, OutputViews out) const { Cast{dtype}.eval(in, out); }
   Array vjp(const Vjp& v) const { return v.ct[0].astype(v.in[0].dtype()); }
   RoundedSum lift(std::int64_t) const { return *this; }
   std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
@@ -90,7 +90,7 @@ struct RoundedSum {
     y.type.dtype = dtype;
     return {y};
   }
-  static Samples<RoundedSum> samples() { return {{{f64}, {random_values({3, 2}, -1, 1, 1)}}}; }
+  static SamplesOf<RoundedSum> samples() { return {{{f64}, {random_values({3, 2}, -1, 1, 1)}}}; }
 };
 }  // namespace
 }  // namespace ops

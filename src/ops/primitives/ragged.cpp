@@ -100,7 +100,7 @@ struct RaggedDot {
     check_groups(s, in.at(2), in.at(3));
     return {s.with(true, {s.M, columns(w)}), x.dtype};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     RaggedSizes s(in[0].type, rows);
     auto& w = in[1].type;
     auto call = s.call(in[0], in[2], in[3], columns(w), w.shape[at(s.lead)]);
@@ -113,7 +113,7 @@ struct RaggedDot {
     return keep == Saveable::dots || keep == Saveable::dots_no_batch || keep == Saveable::everything;
   }
   Arrays vjp(const Vjp& v) const;
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     RaggedLabels l(in[0].ndim() - 2 - rows, rows);
     return {{l.of_rows({kNone, l.k}), l.of_stack(transposed ? Dims{kNone, l.n, l.k} : Dims{kNone, l.k, l.n}),
              l.of_rows({kNone}), l.b},
@@ -128,7 +128,7 @@ struct RaggedDot {
     auto y = call_one(RaggedDot{rows + 1, transposed}, {placed(in[0]), in[1].value, placed(in[2]), in[3].value});
     return {{y, lead}};
   }
-  static Samples<RaggedDot> samples();
+  static SamplesOf<RaggedDot> samples();
 };
 /// Inputs x [B.., R.., M, K], y [B.., R.., M, N], sizes and first group as RaggedDot's -> [B.., groups, K, N]: for each
 /// group the sum of outer products of its rows.
@@ -145,7 +145,7 @@ struct RaggedOuter {
     check_groups(s, in.at(2), in.at(3));
     return {s.with(false, {groups, s.K, other.K}), x.dtype};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     RaggedSizes s(in[0].type, rows);
     kernels::ragged_outer(s.call(in[0], in[2], in[3], in[1].type.shape.back(), groups), in[1].data, out[0].data);
   }
@@ -160,14 +160,14 @@ struct RaggedOuter {
             v.needs[1] ? call_one(RaggedDot{rows, false}, {v.in[0], v.ct[0], v.in[2], v.in[3]}) : Array{}, Array{},
             Array{}};
   }
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     RaggedLabels l(in[0].ndim() - 2 - rows, rows);
     return {{l.of_rows({kNone, l.k}), l.of_rows({kNone, l.n}), l.of_rows({kNone}), l.b},
             {l.of_stack({kNone, l.k, l.n})},
             {0, 1}};
   }
   RaggedOuter lift(std::int64_t) const { return *this; }
-  static Samples<RaggedOuter> samples() {
+  static SamplesOf<RaggedOuter> samples() {
     auto some = [](const Shape& s, int seed) { return random_values(s, -1, 1, seed); };
     return {{{0, 3}, {some({5, 2}, 1), some({5, 3}, 2), values({3}, {2, 0, 3}, i32), values({}, {0}, i32)}},
             {{1, 2},
@@ -185,7 +185,7 @@ Arrays RaggedDot::vjp(const Vjp& v) const {
   }
   return {dx, dw, Array{}, Array{}};
 }
-Samples<RaggedDot> RaggedDot::samples() {
+SamplesOf<RaggedDot> RaggedDot::samples() {
   auto some = [](const Shape& s, int seed) { return random_values(s, -1, 1, seed); };
   return {{{0, false}, {some({5, 2}, 1), some({3, 2, 3}, 2), values({3}, {2, 0, 2}, i32), values({}, {0}, i32)}},
           {{0, true}, {some({4, 2}, 3), some({2, 3, 2}, 4), values({3}, {1, 2, 1}, i32), values({}, {1}, i32)}},

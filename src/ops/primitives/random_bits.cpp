@@ -34,7 +34,7 @@ kernels::LoopKernelPtr bits_kernel(Dtype dtype) {
 }
 }  // namespace
 
-void RandomBits::eval(Inputs in, Outputs out) const {
+void RandomBits::eval(InputViews in, OutputViews out) const {
   auto keys = in[0].type.size();
   if (out[0].type.size() == 0) return;
   auto counter = strides_of(shape);
@@ -96,7 +96,7 @@ std::optional<std::vector<Sharded>> RandomBits::shard(const std::vector<Sharded>
     a.push_back(tail[d].empty() ? constant(0, i32) : block_start(shape[d], tail[d]));
   return {{{call_one(RandomBits{shape, dtype, {}, s.local_shape(shape, tail)}, a), out, full}}};
 }
-Samples<RandomBits> RandomBits::samples() {
+SamplesOf<RandomBits> RandomBits::samples() {
   const std::uint32_t words[] = {7, 9, 13, 21};
   auto one = from_bytes({{}, Dtype::key}, words), two = from_bytes({{2}, Dtype::key}, words);
   return {{{{2, 3}, u32, {}, {2, 3}}, {one}},

@@ -84,7 +84,7 @@ std::vector<Dims> reduction_steps(const Type& x, const Dims& dims) {
   }
   return r.size() > 1 ? r : std::vector<Dims>{dims};
 }
-void Reduce::eval(Inputs in, Outputs out) const {
+void Reduce::eval(InputViews in, OutputViews out) const {
   if (auto steps = reduction_steps(in[0].type, dims); steps.size() > 1) {
     Types types{in[0].type};
     const void* from = in[0].data;
@@ -145,7 +145,7 @@ Array Reduce::vjp(const Vjp& v) const {
   }
   return g.astype(x.dtype());
 }
-Factors Reduce::factors(const Types& in) const {
+DimFactors Reduce::factors(const Types& in) const {
   auto l = range_of(in[0].ndim());
   auto kept = others(in[0].ndim(), dims);
   switch (kind) {
@@ -161,7 +161,7 @@ Factors Reduce::factors(const Types& in) const {
   return {{l}, {kept}};
 }
 Reduce Reduce::lift(std::int64_t) const { return {kind, shifted(dims)}; }
-Samples<Reduce> Reduce::samples() {
+SamplesOf<Reduce> Reduce::samples() {
   auto flags = values({2, 3}, {1, 0, 1, 1, 1, 1}, boolean);
   return {{{Reduction::sum, {0, 2}}, {random_values({2, 3, 4}, -1, 1, 1)}},
           {{Reduction::sum, {1}}, {random_values({2, 0}, -1, 1, 2)}},
@@ -190,11 +190,11 @@ struct ArgReduce {
                       in[0], "; take abs() or real() of them");
     return {pick(in[0].shape, others(in[0].ndim(), {axis})), i32};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     auto a = around(in[0].type.shape, axis);
     kernels::arg_reduce(max, in[0].type.dtype, in[0].data, out[0].as<std::int32_t>(), a.outer, a.n, a.inner);
   }
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     auto l = range_of(in[0].ndim());
     l[at(axis)] = kNone;
     return {{l}, {others(in[0].ndim(), {axis})}};
@@ -225,7 +225,7 @@ struct ArgReduce {
     spec.erase(at(axis));
     return std::vector<Sharded>{{y, infer({x.type}), spec}};
   }
-  static Samples<ArgReduce> samples() {
+  static SamplesOf<ArgReduce> samples() {
     return {{{true, 1}, {random_values({3, 4}, -1, 1, 1)}},
             {{false, 0}, {random_values({3, 4}, -1, 1, 2)}},
             {{true, 0}, {values({4}, {1, 3, 3, 2}, i32)}}};
@@ -241,12 +241,12 @@ struct Cumsum {
     check<DtypeError>(is_numeric(in.at(0).dtype) && in[0].dtype != boolean, "cumsum: not defined for ", in[0].dtype);
     return in[0];
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     auto a = around(in[0].type.shape, axis);
     kernels::cumsum(in[0].type.dtype, in[0].data, out[0].data, a.outer, a.n, a.inner, reverse);
   }
   Array vjp(const Vjp& v) const { return call_one(Cumsum{axis, !reverse}, {v.ct[0]}); }
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     auto l = range_of(in[0].ndim());
     l[at(axis)] = kNone;
     return {{l}, {l}, {0}};
@@ -278,7 +278,7 @@ struct Cumsum {
     x.local = y.astype(x.type.dtype);
     return std::vector<Sharded>{x};
   }
-  static Samples<Cumsum> samples() {
+  static SamplesOf<Cumsum> samples() {
     return {{{1, false}, {random_values({2, 4}, -1, 1, 1)}},
             {{0, true}, {random_values({3, 2}, -1, 1, 2)}},
             {{0, false}, {random_values({0, 2}, -1, 1, 3)}},

@@ -52,7 +52,7 @@ struct Running {
     return in[0];
   }
   Arrays expand(const Arrays& in) const { return {composed(kind, in[0], axis, reverse, in[0].shape(axis))}; }
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     auto l = range_of(in[0].ndim());
     l[at(axis)] = kNone;
     return {{l}, {l}};
@@ -94,7 +94,7 @@ struct Running {
     x.local = select(first, local, combined(kind, stretched(before, others(x.type.ndim(), {axis})), local));
     return std::vector<Sharded>{x};
   }
-  static Samples<Running> samples() {
+  static SamplesOf<Running> samples() {
     auto x = random_values({3, 5}, 0.5, 1.5, 1);
     return {{{RunningKind::prod, 1, false}, {x}},
             {{RunningKind::prod, 0, true}, {random_values({4}, -2, 2, 2, complex128)}},

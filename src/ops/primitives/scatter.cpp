@@ -59,7 +59,7 @@ Type Scatter::infer(const Types& in) const {
                     ": not defined for ", in[0].dtype);
   return in[0];
 }
-void Scatter::eval(Inputs in, Outputs out) const {
+void Scatter::eval(InputViews in, OutputViews out) const {
   auto d = index_dims(in[0].type, in[1].type, axis, batch_dims);
   auto dtype = out[0].type.dtype;
   auto size = static_cast<std::int64_t>(dtype_size(dtype)), part = d.outer * d.n * d.inner * size,
@@ -111,13 +111,13 @@ Arrays Scatter::vjp(const Vjp& v) const {
   return {dx, {}, du};
 }
 /// Sums may be split over the updates; modes that depend on order or on all updates at once need them whole.
-Factors Scatter::factors(const Types& in) const {
+DimFactors Scatter::factors(const Types& in) const {
   auto l = index_labels(in, axis, batch_dims);
   if (mode == ScatterMode::add) return {{l.x, l.indices, l.taken}, {l.x}, {0, 2}, true};
   for (auto* labels : {&l.indices, &l.taken})
     for (auto& d : *labels)
       if (d >= in[0].ndim()) d = kNone;
-  Factors f{{l.x, l.indices, l.taken}, {l.x}};
+  DimFactors f{{l.x, l.indices, l.taken}, {l.x}};
   if (mode == ScatterMode::set && in[0].dtype != boolean && is_numeric(in[0].dtype)) {
     f.linear = {0, 2};
     f.joint = true;
@@ -183,7 +183,7 @@ std::optional<std::vector<Sharded>> Scatter::shard(const std::vector<Sharded>& i
   auto local = i.local - block_start(in[0].type.shape[at(axis)], own->axes);
   return {{{call_one(*this, {x.local, local, u.local}), in[0].type, target, over}}};
 }
-Samples<Scatter> Scatter::samples() {
+SamplesOf<Scatter> Scatter::samples() {
   auto x = random_values({2, 4, 2}, -1, 1, 1), u = random_values({2, 3, 2}, -1, 1, 2);
   auto i = values({3}, {3, 0, 3}, i32), outside = values({3}, {-1, 2, 4}, i32);
   return {{{ScatterMode::add, 1}, {x, i, u}},

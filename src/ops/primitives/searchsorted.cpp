@@ -25,7 +25,7 @@ struct Searchsorted {
                       " dimensions");
     return {x.shape, i32};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     const auto &a = in[0].type, &x = in[1].type;
     kernels::searchsorted(a.dtype, in[0].data, in[1].data, out[0].as<std::int32_t>(), product(a.shape, 0, batch_dims),
                           a.shape.back(), product(x.shape, batch_dims, x.ndim()), right);
@@ -37,7 +37,7 @@ struct Searchsorted {
   }
   Arrays vjp(const Vjp&) const { return {Array{}, Array{}}; }
   /// Elements of all blocks add up.
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     auto elements = joined(range_of(batch_dims), range_of(in[1].ndim() - batch_dims, batch_dims + 1));
     return {{range_of(batch_dims + 1), elements}, {elements}};
   }
@@ -56,7 +56,7 @@ struct Searchsorted {
     if (in[0].axis < 0 && batch_dims == 0) return {{call_one(*this, {in[0].value, in[1].value}), in[1].axis}};
     return {{call_one(Searchsorted{right, batch_dims + 1}, {b.front(in[0]), b.front(in[1])}), 0}};
   }
-  static Samples<Searchsorted> samples() {
+  static SamplesOf<Searchsorted> samples() {
     auto sorted = [](Shape s, std::initializer_list<double> v) { return values(s, v, f64); };
     return {{{false, 0}, {sorted({4}, {-0.5, 0.1, 0.1, 0.7}), random_values({2, 3}, -1, 1, 1)}},
             {{true, 0}, {values({3}, {1, 1, 4}, i32), values({4}, {0, 1, 4, 5}, i32)}},

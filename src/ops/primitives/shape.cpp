@@ -36,7 +36,7 @@ Type BroadcastInDim::infer(const Types& in) const {
   (void)volume(shape);  // throws for more elements than there can be, also while staging
   return with_shape(in[0], shape);
 }
-void BroadcastInDim::eval(Inputs in, Outputs out) const {
+void BroadcastInDim::eval(InputViews in, OutputViews out) const {
   auto from = strides_of(in[0].type.shape);
   Dims strides(shape.size(), 0);
   for (std::size_t i = 0; i < dims.size(); ++i)
@@ -58,14 +58,14 @@ Array BroadcastInDim::vjp(const Vjp& v) const {
   }
   return reshape(sum(v.ct[0], reduced), x);
 }
-Factors BroadcastInDim::factors(const Types& in) const {
-  Factors f{{{}}, {range_of(static_cast<std::int64_t>(shape.size()))}, {0}};
+DimFactors BroadcastInDim::factors(const Types& in) const {
+  DimFactors f{{{}}, {range_of(static_cast<std::int64_t>(shape.size()))}, {0}};
   for (std::size_t i = 0; i < dims.size(); ++i) f.in[0].push_back(stretched(*this, in[0].shape, i) ? kNone : dims[i]);
   return f;
 }
 BroadcastInDim BroadcastInDim::resized(const Types&, const Types& out) const { return {out[0].shape, dims}; }
 BroadcastInDim BroadcastInDim::lift(std::int64_t n) const { return {prepend(n, shape), prepend(0, shifted(dims))}; }
-Samples<BroadcastInDim> BroadcastInDim::samples() {
+SamplesOf<BroadcastInDim> BroadcastInDim::samples() {
   return {{{{2, 3, 4}, {0, 2}}, {random_values({2, 4}, -1, 1, 1)}},
           {{{3, 4}, {0, 1}}, {random_values({1, 4}, -1, 1, 2)}},
           {{{2, 0, 3}, {2}}, {random_values({3}, -1, 1, 3)}},
@@ -79,7 +79,7 @@ Type Reshape::infer(const Types& in) const {
                     "; give sizes with the same product (one of them may be -1)");
   return with_shape(in[0], shape);
 }
-void Reshape::eval(Inputs in, Outputs out) const {
+void Reshape::eval(InputViews in, OutputViews out) const {
   kernels::copy_bytes(out[0].data, in[0].data, out[0].type.nbytes());
 }
 Array Reshape::vjp(const Vjp& v) const { return reshape(v.ct[0], v.in[0].shape()); }
@@ -162,7 +162,7 @@ std::optional<std::vector<Sharded>> Reshape::shard(const std::vector<Sharded>& i
   for (auto u = uneven.rbegin(); u != uneven.rend(); ++u) y.local = regrouped(y, *u, s);
   return {{{call_one(Reshape{s.local_shape(shape, to)}, {y.local}), {shape, x.type.dtype}, to, y.partial}}};
 }
-Samples<Reshape> Reshape::samples() {
+SamplesOf<Reshape> Reshape::samples() {
   return {{{{3, 4}}, {random_values({12}, -1, 1, 1)}},   {{{2, 6}}, {random_values({2, 3, 2}, -1, 1, 2)}},
           {{{8}}, {random_values({4, 2}, -1, 1, 3)}},    {{{1, 4, 1}}, {random_values({4, 1}, -1, 1, 4)}},
           {{{0, 2}}, {random_values({3, 0}, -1, 1, 5)}}, {{{}}, {random_values({1, 1}, -1, 1, 6)}}};
@@ -173,15 +173,15 @@ Type Transpose::infer(const Types& in) const {
   checked_permutation("transpose", perm, in.at(0).ndim());
   return with_shape(in[0], pick(in[0].shape, perm));
 }
-void Transpose::eval(Inputs in, Outputs out) const {
+void Transpose::eval(InputViews in, OutputViews out) const {
   const auto& shape = out[0].type.shape;
   kernels::copy(out[0].data, strides_of(shape), in[0].data, pick(strides_of(in[0].type.shape), perm), shape.dims(),
                 dtype_size(out[0].type.dtype));
 }
 Array Transpose::vjp(const Vjp& v) const { return transpose(v.ct[0], inverse(perm)); }
-Factors Transpose::factors(const Types& in) const { return {{range_of(in[0].ndim())}, {perm}, {0}}; }
+DimFactors Transpose::factors(const Types& in) const { return {{range_of(in[0].ndim())}, {perm}, {0}}; }
 Transpose Transpose::lift(std::int64_t) const { return {prepend(0, shifted(perm))}; }
-Samples<Transpose> Transpose::samples() {
+SamplesOf<Transpose> Transpose::samples() {
   return {{{{2, 0, 1}}, {random_values({2, 3, 4}, -1, 1, 1)}},
           {{{1, 0}}, {random_values({0, 3}, -1, 1, 2)}},
           {{{}}, {random_values({}, -1, 1, 3)}}};
@@ -189,7 +189,7 @@ Samples<Transpose> Transpose::samples() {
 
 // ---- rev ------------------------------------------------------------------------------------------------------------
 Type Rev::infer(const Types& in) const { return in.at(0); }
-void Rev::eval(Inputs in, Outputs out) const {
+void Rev::eval(InputViews in, OutputViews out) const {
   const auto& shape = out[0].type.shape;
   if (volume(shape) == 0) return;
   auto strides = strides_of(shape), from = strides;
@@ -203,13 +203,13 @@ void Rev::eval(Inputs in, Outputs out) const {
                 from, shape.dims(), size);
 }
 Array Rev::vjp(const Vjp& v) const { return call_one(*this, {v.ct[0]}); }
-Factors Rev::factors(const Types& in) const {
+DimFactors Rev::factors(const Types& in) const {
   auto l = range_of(in[0].ndim());
   for (auto d : dims) l[at(d)] = kNone;
   return {{l}, {l}, {0}};
 }
 Rev Rev::lift(std::int64_t) const { return {shifted(dims)}; }
-Samples<Rev> Rev::samples() {
+SamplesOf<Rev> Rev::samples() {
   return {{{{1}}, {random_values({2, 3}, -1, 1, 1)}},
           {{{0, 2}}, {random_values({2, 2, 3}, -1, 1, 2)}},
           {{{0}}, {random_values({0, 2}, -1, 1, 3)}}};
@@ -226,7 +226,7 @@ Type Iota::infer(const Types&) const {
                     "; give a wider dtype");
   return {shape, dtype};
 }
-void Iota::eval(Inputs, Outputs out) const {
+void Iota::eval(InputViews, OutputViews out) const {
   auto a = around(shape, dim);
   dispatch_real(dtype, "iota", [&](auto t) {
     using T = decltype(t);
@@ -238,7 +238,7 @@ void Iota::eval(Inputs, Outputs out) const {
                  });
   });
 }
-Samples<Iota> Iota::samples() { return {{{{2, 3}, 1, i32}, {}}, {{{3, 2}, 0, f64}, {}}, {{{0}, 0, i32}, {}}}; }
+SamplesOf<Iota> Iota::samples() { return {{{{2, 3}, 1, i32}, {}}, {{{3, 2}, 0, f64}, {}}, {{{0}, 0, i32}, {}}}; }
 }  // namespace bora::ops
 
 namespace bora {

@@ -75,7 +75,7 @@ struct Reshard {
   std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
     return {s.reshard(in[0], constrained(spec, in[0].spec))};
   }
-  static Samples<Reshard> samples() { return {{{Spec{"data", none}, false}, {random_values({3, 2}, -1, 1, 1)}},
+  static SamplesOf<Reshard> samples() { return {{{Spec{"data", none}, false}, {random_values({3, 2}, -1, 1, 1)}},
             {{Spec{none, "data"}, true}, {random_values({3, 2}, -1, 1, 2)}}}; }
 };
 /// The operand's Spec is not known while a Program is staged (Programs are global), so the vjp names the operand
@@ -100,8 +100,8 @@ struct ReshardLike {
         if (!spec.uses(a)) spec[d].push_back(a);
     return {s.reshard(in[0], spec, complete ? MeshAxes{} : in[0].partial)};
   }
-  static Samples<ReshardLike> samples() {
-    Samples<ReshardLike> r;
+  static SamplesOf<ReshardLike> samples() {
+    SamplesOf<ReshardLike> r;
     for (bool complete : {false, true})
       r.push_back({{complete}, {random_values({3, 2}, -1, 1, 1), random_values({3, 2}, -1, 1, 2)}});
     return r;
@@ -120,7 +120,7 @@ struct GradientLike {
   std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
     return {s.reshard_over(in[0], in[1].spec, complete ? MeshAxes{} : in[0].partial, wire, over)};
   }
-  static Samples<GradientLike> samples() {  // exact: the laws compare with a sum in one process
+  static SamplesOf<GradientLike> samples() {  // exact: the laws compare with a sum in one process
     return {{{true, {}, {"data"}}, {random_values({3, 2}, -1, 1, 1), random_values({3, 2}, -1, 1, 2)}}};
   }
 };
@@ -141,7 +141,7 @@ struct ReshardParameter {
   std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
     return {s.reshard(in[0], constrained(spec, in[0].spec))};
   }
-  static Samples<ReshardParameter> samples() {  // exact, as those of GradientLike
+  static SamplesOf<ReshardParameter> samples() {  // exact, as those of GradientLike
     return {{{Spec{none, none}, {}, {"data"}}, {random_values({3, 2}, -1, 1, 1)}},
             {{Spec{"data", none}, {}, {"data"}}, {random_values({3, 2}, -1, 1, 2)}}};
   }
@@ -157,7 +157,7 @@ struct Accumulate {
     return in[0];
   }
   kernels::OpId element() const { return kernels::find_op("add"); }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     static OneOpKernels kernels;
     kernels.run(element(), in, out);
   }
@@ -178,7 +178,7 @@ struct Accumulate {
     a.local = call_one(Accumulate{}, {a.local, b.local});
     return {a};
   }
-  static Samples<Accumulate> samples() {
+  static SamplesOf<Accumulate> samples() {
     return {{{}, {random_values({2, 3}, -1, 1, 1), random_values({2, 3}, -1, 1, 2)}}};
   }
 };

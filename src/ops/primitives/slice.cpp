@@ -26,7 +26,7 @@ Type StaticSlice::infer(const Types& in) const {
   }
   return with_shape(in[0], s);
 }
-void StaticSlice::eval(Inputs in, Outputs out) const {
+void StaticSlice::eval(InputViews in, OutputViews out) const {
   auto strides = strides_of(in[0].type.shape);
   std::int64_t first = 0;
   for (std::size_t d = 0; d < strides.size(); ++d) {
@@ -55,7 +55,7 @@ bool is_whole(const StaticSlice& p, const Shape& x, std::size_t d) {
 }
 }  // namespace
 
-Factors StaticSlice::factors(const Types& in) const {
+DimFactors StaticSlice::factors(const Types& in) const {
   Dims l;
   for (std::size_t d = 0; d < start.size(); ++d)
     l.push_back(is_whole(*this, in[0].shape, d) ? static_cast<std::int64_t>(d) : kNone);
@@ -71,7 +71,7 @@ StaticSlice StaticSlice::resized(const Types& in, const Types& out) const {
 StaticSlice StaticSlice::lift(std::int64_t n) const {
   return {prepend(0, start), prepend(n, limit), prepend(1, stride)};
 }
-Samples<StaticSlice> StaticSlice::samples() {
+SamplesOf<StaticSlice> StaticSlice::samples() {
   return {{{{0, 1}, {3, 4}, {1, 2}}, {random_values({3, 5}, -1, 1, 1)}},
           {{{2}, {2}, {1}}, {random_values({4}, -1, 1, 2)}},
           {{{0, 1}, {0, 2}, {1, 1}}, {random_values({0, 3}, -1, 1, 3)}}};
@@ -111,7 +111,7 @@ static void fill_around(const OutputView& out, const Dims& where, const Dims& co
     at += where[d] * strides[d];
   }
 }
-void Pad::eval(Inputs in, Outputs out) const {
+void Pad::eval(InputViews in, OutputViews out) const {
   const auto& shape = out[0].type.shape;
   auto size = dtype_size(out[0].type.dtype);
   Bytes16 element{};
@@ -151,16 +151,16 @@ Array Pad::vjp(const Vjp& v) const {
   ct = slice(ct, start, limit, stride);
   return ct.type().shape == v.in[0].type().shape ? ct : pad(ct, back_lo, back_hi);
 }
-Factors Pad::factors(const Types& in) const {
+DimFactors Pad::factors(const Types& in) const {
   Dims l;
   for (std::size_t d = 0; d < lo.size(); ++d)
     l.push_back(lo[d] || hi[d] || interior[d] ? kNone : static_cast<std::int64_t>(d));
-  Factors f{{l}, {l}};
+  DimFactors f{{l}, {l}};
   if (value.value == 0 && value.imaginary == 0 && in[0].dtype != boolean) f.linear = {0};
   return f;
 }
 Pad Pad::lift(std::int64_t) const { return {prepend(0, lo), prepend(0, hi), prepend(0, interior), value}; }
-Samples<Pad> Pad::samples() {
+SamplesOf<Pad> Pad::samples() {
   return {{{{0, 1}, {0, 2}, {0, 1}, 0.0}, {random_values({3, 3}, -1, 1, 1)}},
           {{{1}, {0}, {0}, 7.0}, {random_values({4}, -1, 1, 2)}},
           {{{-1, 0}, {1, -2}, {0, 1}, 0.0}, {random_values({3, 3}, -1, 1, 3)}},
@@ -184,7 +184,7 @@ Type Concatenate::infer(const Types& in) const {
   }
   return t;
 }
-void Concatenate::eval(Inputs in, Outputs out) const {
+void Concatenate::eval(InputViews in, OutputViews out) const {
   const auto& shape = out[0].type.shape;
   auto strides = strides_of(shape);
   auto size = dtype_size(out[0].type.dtype);
@@ -228,17 +228,17 @@ Arrays Concatenate::vjp(const Vjp& v) const {
   }
   return r;
 }
-Factors Concatenate::factors(const Types& in) const {
+DimFactors Concatenate::factors(const Types& in) const {
   auto l = range_of(in[0].ndim());
   l[at(axis)] = kNone;
-  Factors f{std::vector<Dims>(in.size(), l), {l}, {}};
+  DimFactors f{std::vector<Dims>(in.size(), l), {l}, {}};
   if (in[0].dtype == boolean) return f;
   f.joint = true;
   for (std::size_t i = 0; i < in.size(); ++i) f.linear.push_back(i);
   return f;
 }
 Concatenate Concatenate::lift(std::int64_t) const { return {axis + 1}; }
-Samples<Concatenate> Concatenate::samples() {
+SamplesOf<Concatenate> Concatenate::samples() {
   return {{{1}, {random_values({2, 3}, -1, 1, 1), random_values({2, 1}, -1, 1, 2)}},
           {{0}, {random_values({2}, -1, 1, 3), random_values({0}, -1, 1, 4), random_values({3}, -1, 1, 5)}},
           {{1}, {random_values({2, 3}, 0, 2, 6, boolean), random_values({2, 4}, 0, 2, 7, boolean)}}};

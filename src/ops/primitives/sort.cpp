@@ -56,12 +56,12 @@ struct Argsort {
     check_rows("argsort", in.at(0));
     return {{in[0].shape, i32}};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     const auto& t = in[0].type;
     kernels::argsort(t.dtype, in[0].data, out[0].as<std::int32_t>(), product(t.shape, 0, t.ndim() - 1), t.shape.back());
   }
   Arrays vjp(const Vjp&) const { return {Array{}}; }
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     auto l = rows_labels(in[0]);
     return {{l}, {l}};
   }
@@ -73,7 +73,7 @@ struct Argsort {
     return {{{merged_rows(*x, {picked(x->local, order), positions}), {x->type.shape, i32}, x->spec}}};
   }
   Argsort lift(std::int64_t) const { return {}; }
-  static Samples<Argsort> samples() {
+  static SamplesOf<Argsort> samples() {
     return {{{}, {random_values({2, 5}, -1, 1, 1)}},
             {{}, {values({4}, {3, 1, 3, 1}, i32)}},
             {{}, {random_values({2, 0}, -1, 1, 2)}}};
@@ -87,7 +87,7 @@ struct Sort {
     check_rows("sort", in.at(0));
     return {in[0]};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     const auto& t = in[0].type;
     kernels::sort(t.dtype, in[0].data, out[0].data, product(t.shape, 0, t.ndim() - 1), t.shape.back());
   }
@@ -95,7 +95,7 @@ struct Sort {
   Arrays vjp(const Vjp& v) const {
     return {put_back(v.ct[0], zeros_split_like(v.in[0]), call_one(Argsort{}, {v.in[0]}))};
   }
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     auto l = rows_labels(in[0]);
     return {{l}, {l}};
   }
@@ -105,7 +105,7 @@ struct Sort {
     return {{{merged_rows(*x, {call_one(*this, {x->local})}), x->type, x->spec}}};
   }
   Sort lift(std::int64_t) const { return {}; }
-  static Samples<Sort> samples() {
+  static SamplesOf<Sort> samples() {
     return {{{}, {random_values({2, 5}, -1, 1, 1)}},
             {{}, {values({4}, {3, 1, 3, 1}, i32)}},
             {{}, {random_values({2, 0}, -1, 1, 2)}}};
@@ -124,7 +124,7 @@ struct Largest {
     s[s.size() - 1] = k;
     return {with_shape(in[0], s), {s, i32}};
   }
-  void eval(Inputs in, Outputs out) const {
+  void eval(InputViews in, OutputViews out) const {
     const auto& t = in[0].type;
     kernels::top_k(t.dtype, in[0].data, out[0].data, out[1].as<std::int32_t>(), product(t.shape, 0, t.ndim() - 1),
                    t.shape.back(), k);
@@ -132,7 +132,7 @@ struct Largest {
   Arrays vjp(const Vjp& v) const {
     return {v.ct[0].defined() ? put_back(v.ct[0], zeros_split_like(v.in[0]), v.out[1]) : Array{}};
   }
-  Factors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const {
     auto l = rows_labels(in[0]);
     return {{l}, {l, l}};
   }
@@ -159,7 +159,7 @@ struct Largest {
     return {{{best[0], types[0], spec}, {picked(positions, best[1]), types[1], spec}}};
   }
   Largest lift(std::int64_t) const { return {k}; }
-  static Samples<Largest> samples() {
+  static SamplesOf<Largest> samples() {
     return {{{2}, {random_values({2, 5}, -1, 1, 1)}},
             {{0}, {random_values({3}, -1, 1, 2)}},
             {{3}, {values({4}, {1, 3, 3, 2}, i32)}}};
@@ -175,7 +175,7 @@ template <class P> Array along(const Array& x, std::int64_t axis) {
 namespace bora {
 Array sort(const Array& x, std::int64_t axis) { return ops::along<ops::Sort>(x, axis); }
 Array argsort(const Array& x, std::int64_t axis) { return ops::along<ops::Argsort>(x, axis); }
-TopK top_k(const Array& x, std::int64_t k) {
+TopKResult top_k(const Array& x, std::int64_t k) {
   auto r = call(ops::Largest{k}, {x});
   return {r[0], r[1]};
 }

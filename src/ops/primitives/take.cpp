@@ -61,7 +61,7 @@ void take_elements(const T* in, const std::int32_t* indices, T* out, const Index
 }
 }  // namespace
 
-void Take::eval(Inputs in, Outputs out) const {
+void Take::eval(InputViews in, OutputViews out) const {
   auto d = index_dims(in[0].type, in[1].type, axis, batch_dims);
   auto dtype = out[0].type.dtype;
   auto missing = missing_number(dtype);
@@ -101,7 +101,7 @@ IndexLabels index_labels(const Types& in, std::int64_t axis, std::int64_t batch_
   l.x[at(axis)] = kNone;
   return l;
 }
-Factors Take::factors(const Types& in) const {
+DimFactors Take::factors(const Types& in) const {
   auto l = index_labels(in, axis, batch_dims);
   return {{l.x, l.indices}, {l.taken}, {0}};
 }
@@ -185,7 +185,7 @@ std::optional<std::vector<Sharded>> Take::shard(const std::vector<Sharded>& in, 
   y = select(broadcast_in_dim(mine, y.shape(), place), y, zeros_like(y));
   return {{{y, infer({x.type, own->indices.type}), taken_spec(table, index, axis, batch_dims), own->axes}}};
 }
-Samples<Take> Take::samples() {
+SamplesOf<Take> Take::samples() {
   auto ids = [](Shape s, std::initializer_list<double> v) { return values(s, v, i32); };
   return {{{1, true}, {random_values({2, 3, 2}, -1, 1, 1), ids({2, 2}, {0, 2, 1, 2})}},
           {{0, true}, {random_values({5, 3}, -1, 1, 2), ids({3}, {4, 0, 4})}},
