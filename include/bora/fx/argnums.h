@@ -43,7 +43,19 @@ template <class T, class F, int... Numbers> struct ByArguments {
       using X = std::conditional_t<sizeof...(Numbers) == 1, std::tuple<std::tuple_element_t<place<n>(Numbers), All>...>,
                                    std::tuple<std::tuple<std::tuple_element_t<place<n>(Numbers), All>...>>>;
       return ForeignCall<T::gives, std::tuple_element_t<0, X>, A...>::call(transformed, *this, a...);
-    } else return run(a...);
+    } else if constexpr (takes_arrays<F, A...>) return run(arrays(a)...);
+    else return of_fractions(std::index_sequence_for<A...>{}, a...);
+  }
+  /// run() with Arrays for the fractions by which f is differentiated.
+  template <std::size_t... I, class... A> auto of_fractions(std::index_sequence<I...>, const A&... a) const {
+    return run(fractions_if<chosen<sizeof...(A), I>()>(a)...);
+  }
+  template <std::size_t Count, std::size_t I> static constexpr bool chosen() {
+    return ((place<Count>(Numbers) == I) || ...);
+  }
+  template <bool yes, class X> static decltype(auto) fractions_if(const X& x) {
+    if constexpr (yes) return fractions(x);
+    else return (x);
   }
   template <class... A> auto run(const A&... a) const {
     constexpr auto n = sizeof...(A);

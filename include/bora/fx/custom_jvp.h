@@ -11,6 +11,7 @@ template <class F, class Rule> struct CustomJvp {
   Rule rule;
   template <class... A> auto operator()(const A&... a) const {
     if constexpr (foreign<A...>) return ForeignCall<Gives::value, void, A...>::call(f, *this, a...);
+    else if constexpr (takes_arrays<F, A...>) return run(arrays(a)...);
     else return run(a...);
   }
   template <class... A> auto run(const A&... a) const {

@@ -26,6 +26,8 @@ template <class F> struct ValueAndGrad {
   template <class P, class... Rest> auto operator()(const P& p, const Rest&... rest) const {
     check_trees<P, Rest...>();
     if constexpr (foreign<P, Rest...>) return ForeignCall<gives, P, P, Rest...>::call(f, *this, p, rest...);
+    else if constexpr (Number<P>) return (*this)(number(p), rest...);
+    else if constexpr (takes_arrays<F, P, Rest...>) return run(arrays(p), arrays(rest)...);
     else if constexpr (are_trees<P, Rest...>) return run(p, rest...);
   }
   template <class P, class... Rest> auto run(const P& p, const Rest&... rest) const {
@@ -106,14 +108,21 @@ template <class F, class X, class... More>
 __attribute__((unavailable("write value_and_grad(f)(x, ..); it is by the first argument"))) void
 value_and_grad(F f, const X& x, const More&... more);
 /// {f(args...), pull}: pull maps a tree like f's result (its cotangent; empty leaves are zero) to the gradient of the
-/// argument, or to a tuple of them.
+/// argument, or to a tuple of them. Fractions among the arguments are Arrays.
 template <class F, class X, class... More> auto vjp(const F& f, const X& x, const More&... more) {
-  return fx::vjp_of(f, x, more...);
+  if constexpr (fx::takes_fractions<F, X, More...>) return vjp(f, fx::fractions(x), fx::fractions(more)...);
+  else if constexpr (fx::takes_arrays<F, X, More...>) return vjp(f, fx::arrays(x), fx::arrays(more)...);
+  else return fx::vjp_of(f, x, more...);
 }
 /// {f(x), its derivative along dx}. Several arguments are tuples: jvp(f, std::tuple{m, x}, std::tuple{dm, dx}). Leaves
 /// of dx that are empty are zero.
 template <class F, class X> auto jvp(const F& f, const X& x, const X& dx) {
-  if constexpr (fx::Callable<F, X>) return fx::jvp_of<fx::result_t<F, X>>(f, std::tuple<X>{x}, std::tuple<X>{dx});
+  if constexpr (Number<X>) return jvp(f, fx::number(x), fx::number(dx));
+  else if constexpr (fx::tuple_takes_fractions<F, X>) {
+    auto with_arrays = [](const auto&... a) { return std::tuple{fx::fractions(a)...}; };
+    return jvp(f, std::apply(with_arrays, x), std::apply(with_arrays, dx));
+  } else if constexpr (fx::Callable<F, X>)
+    return fx::jvp_of<fx::result_t<F, X>>(f, std::tuple<X>{x}, std::tuple<X>{dx});
   else {
     static_assert(
         requires { std::apply(f, x); },

@@ -29,6 +29,8 @@ template <BlocksOf blocks_of, class F> struct Jacobian {
   F f;
   template <class X, class... Rest> auto operator()(const X& x, const Rest&... rest) const {
     if constexpr (foreign<X, Rest...>) return ForeignCall<gives, X, X, Rest...>::call(f, *this, x, rest...);
+    else if constexpr (Number<X>) return (*this)(number(x), rest...);
+    else if constexpr (takes_arrays<F, X, Rest...>) return run(arrays(x), arrays(rest)...);
     else return run(x, rest...);
   }
   template <class X, class... Rest> auto run(const X& x, const Rest&... rest) const {

@@ -80,22 +80,32 @@ template <class F> class Jitted {
     check_trees<std::remove_cvref_t<A>...>();
     if constexpr (foreign<std::remove_cvref_t<A>...>)
       return ForeignCall<Gives::value, void, std::remove_cvref_t<A>...>::call(f_, *this, std::forward<A>(a)...);
+    else if constexpr (takes_arrays<F, std::remove_cvref_t<A>...>) return run(forward_arrays(std::forward<A>(a))...);
     else if constexpr (are_trees<std::remove_cvref_t<A>...>) return run(std::forward<A>(a)...);
   }
   /// The Program that a call with these arguments runs.
   template <class... A> ProgramPtr program(const A&... a) const {
-    return traced<result_t<F, A...>>(a...)->program;
+    if constexpr (takes_arrays<F, A...>) return program(arrays(a)...);
+    else return traced<result_t<F, A...>>(a...)->program;
   }
   /// That Program's inputs: the arguments' leaves, then the values that f closes over.
   template <class... A> Arrays inputs(const A&... a) const {
-    auto in = pack(a...);
-    auto entry = traced<result_t<F, A...>>(a...);
-    in.insert(in.end(), entry->captures.begin(), entry->captures.end());
-    return in;
+    if constexpr (takes_arrays<F, A...>) return inputs(arrays(a)...);
+    else {
+      auto in = pack(a...);
+      auto entry = traced<result_t<F, A...>>(a...);
+      in.insert(in.end(), entry->captures.begin(), entry->captures.end());
+      return in;
+    }
   }
   /// How often f was staged (on a mesh: by this rank).
   int traces() const { return cache_->traces(); }
  private:
+  /// As arrays(x), but what has no numbers stays an rvalue if it is one, and so is donated.
+  template <class T> static decltype(auto) forward_arrays(T&& x) {
+    if constexpr (Numbers<std::remove_cvref_t<T>>::any) return arrays(x);
+    else return std::forward<T>(x);
+  }
   template <class... A> auto run(A&&... a) const {
     static_assert(Callable<F, std::remove_cvref_t<A>...>,
                   "jit: f cannot be called with these arguments; it takes them by value or const&, and may not be a "
@@ -172,9 +182,12 @@ template <class F, class... A> ProgramPtr program_of(const F& f, const A&... arg
 }
 /// f's result with shapes and dtypes only: nothing is computed, and reading a leaf throws TraceError.
 template <class F, class... A> auto eval_shape(const F& f, const A&... args) {
-  using R = fx::result_t<F, A...>;
-  std::optional<R> out;
-  (void)stage(fx::flat_fn<R>(f, out, args...), types_of(fx::pack(args...)));
-  return fx::abstract(std::move(*out));
+  if constexpr (fx::takes_arrays<F, A...>) return eval_shape(f, fx::arrays(args)...);
+  else {
+    using R = fx::result_t<F, A...>;
+    std::optional<R> out;
+    (void)stage(fx::flat_fn<R>(f, out, args...), types_of(fx::pack(args...)));
+    return fx::abstract(std::move(*out));
+  }
 }
 }  // namespace bora

@@ -40,6 +40,27 @@ template <class... A> auto alone_or_tuple(std::tuple<A...> t) {
   if constexpr (sizeof...(A) == 1) return std::get<0>(std::move(t));
   else return t;
 }
+template <class F, class... A> auto linearize_arrays(const F& f, const A&... a) {
+  static_assert(Callable<F, A...>,
+                "linearize: f cannot be called with these arguments; it takes them by value or const&");
+  check_trees<A...>();
+  if constexpr (are_trees<A...> && Callable<F, A...>) {
+    using R = result_t<F, A...>;
+    using P = Parts<F, R>;
+    std::optional<R> out;
+    auto l = linearize_flat(flat_fn<R>(f, out, a...), pack(a...));
+    auto push = [push = std::move(l.push), types = types_of(result_leaves<F>(*out, l.out)),
+                 like = abstract(P::result(*out)), args = std::tuple<A...>{abstract(a)...}](const A&... da) ->
+        typename P::Result {
+          std::tuple<A...> given{da...};
+          return tree::unflatten(
+              like, pushed(push, tangents(tree::node(args), tree::node(given), "linearize"), types));
+        };
+    R y = tree::unflatten(std::move(*out), l.out);
+    if constexpr (marked_aux<F>) return std::tuple{std::move(y.first), std::move(push), std::move(y.second)};
+    else return std::pair{std::move(y), std::move(push)};
+  }
+}
 }  // namespace fx
 
 /// f, of which vjp, jvp, linearize, jacfwd, jacrev and hessian know that it returns std::pair{result, aux}: they
@@ -47,36 +68,24 @@ template <class... A> auto alone_or_tuple(std::tuple<A...> t) {
 template <class F> auto has_aux(F f) { return fx::HasAux<F>{std::move(f)}; }
 /// {y, pull, aux} where f gives std::pair{y, aux}.
 template <class F, class X, class... More> auto vjp(const fx::HasAux<F>& f, const X& x, const More&... more) {
-  using R = fx::result_t<F, X, More...>;
-  using Y = typename fx::Parts<fx::HasAux<F>, R>::Result;
-  auto [out, pull] = fx::vjp_of(f.f, x, more...);
-  auto like = fx::abstract(out.second);
-  auto of_result = [pull = std::move(pull), none_of = tree::map([](const Array&) { return Array(); }, like)](
-                       const Y& ct) { return pull(R(ct, none_of)); };
-  return std::tuple{std::move(out.first), std::move(of_result), std::move(out.second)};
+  if constexpr (fx::takes_fractions<F, X, More...>) return vjp(f, fx::fractions(x), fx::fractions(more)...);
+  else if constexpr (fx::takes_arrays<F, X, More...>) return vjp(f, fx::arrays(x), fx::arrays(more)...);
+  else {
+    using R = fx::result_t<F, X, More...>;
+    using Y = typename fx::Parts<fx::HasAux<F>, R>::Result;
+    auto [out, pull] = fx::vjp_of(f.f, x, more...);
+    auto like = fx::abstract(out.second);
+    auto of_result = [pull = std::move(pull), none_of = tree::map([](const Array&) { return Array(); }, like)](
+                         const Y& ct) { return pull(R(ct, none_of)); };
+    return std::tuple{std::move(out.first), std::move(of_result), std::move(out.second)};
+  }
 }
 /// {f(args...), push}: push maps tangents of the arguments to the tangent of f's result, and may be called many times:
 /// f is traced once. Empty leaves of tangents are zero. f may be has_aux(..): {y, push, aux}.
 template <class F, class... A> auto linearize(const F& f, const A&... a) {
-  static_assert(fx::Callable<F, A...>,
-                "linearize: f cannot be called with these arguments; it takes them by value or const&");
-  fx::check_trees<A...>();
-  if constexpr (fx::are_trees<A...> && fx::Callable<F, A...>) {
-    using R = fx::result_t<F, A...>;
-    using P = fx::Parts<F, R>;
-    std::optional<R> out;
-    auto l = fx::linearize_flat(fx::flat_fn<R>(f, out, a...), fx::pack(a...));
-    auto push = [push = std::move(l.push), types = types_of(fx::result_leaves<F>(*out, l.out)),
-                 like = fx::abstract(P::result(*out)), args = std::tuple<A...>{fx::abstract(a)...}](const A&... da) ->
-        typename P::Result {
-          std::tuple<A...> given{da...};
-          return tree::unflatten(
-              like, fx::pushed(push, fx::tangents(tree::node(args), tree::node(given), "linearize"), types));
-        };
-    R y = tree::unflatten(std::move(*out), l.out);
-    if constexpr (fx::marked_aux<F>) return std::tuple{std::move(y.first), std::move(push), std::move(y.second)};
-    else return std::pair{std::move(y), std::move(push)};
-  }
+  if constexpr (fx::takes_fractions<F, A...>) return linearize(f, fx::fractions(a)...);
+  else if constexpr (fx::takes_arrays<F, A...>) return linearize(f, fx::arrays(a)...);
+  else return fx::linearize_arrays(f, a...);
 }
 /// {y, its derivative along dx, aux} where f gives std::pair{y, aux}; several arguments are tuples, as for any f.
 template <class F, class X> auto jvp(const fx::HasAux<F>& f, const X& x, const X& dx) {

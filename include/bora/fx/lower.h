@@ -86,10 +86,12 @@ template <class R, class... A> class Lowered {
 /// f staged for arguments like these, of which only structure, shapes, dtypes and statics matter (eval_shape's results
 /// do). Source: jax.jit(f).lower.
 template <class F, class... A> auto lower(const F& f, const A&... like) {
-  static_assert(fx::Callable<F, A...>,
+  constexpr bool numbers = fx::takes_arrays<F, A...>;
+  static_assert(numbers || fx::Callable<F, A...>,
                 "lower: f cannot be called with these arguments; it takes them by value or const&");
   fx::check_trees<A...>();
-  if constexpr (fx::are_trees<A...> && fx::Callable<F, A...>) {
+  if constexpr (numbers) return lower(f, fx::arrays(like)...);
+  else if constexpr (fx::are_trees<A...> && fx::Callable<F, A...>) {
     using R = fx::result_t<F, A...>;
     static_assert(tree::Tree<R>, "lower: f must return a tree: Arrays, or structs and containers of them");
     std::optional<R> out;

@@ -19,11 +19,12 @@ template <class F, class X> auto map(const F& f, const X& xs, const MapOptions& 
   static_assert(tree::positional<X>, "map: xs holds NamedArrays, whose axes have names: use vmap(f, Axis) or scan");
   check_trees<X>();
   if constexpr (are_trees<X> && Callable<F, X> && tree::positional<X>) {
-    using R = result_t<F, X>;
+    using R = arrays_t<result_t<F, X>>;
     static_assert(tree::Tree<R> && tree::positional<R>, "map: f must return a tree of Arrays");
     if constexpr (tree::Tree<R> && tree::positional<R>) {
       std::optional<R> out;
-      auto y = map_shell(flat_fn<R>(f, out, xs), pack(xs), labels_of(xs), options);
+      const GivesArrays<F> g{f};
+      auto y = map_shell(flat_fn<R>(g, out, xs), pack(xs), labels_of(xs), options);
       return tree::unflatten(std::move(*out), y);
     }
   }

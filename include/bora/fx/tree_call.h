@@ -3,12 +3,10 @@
 #pragma once
 #include "bora/fx/core.h"
 #include "bora/fx/foreign.h"
+#include "bora/fx/numbers.h"
 #include "bora/tree/tree.h"
 
 namespace bora::fx {
-template <class F, class... A> using result_t = std::remove_cvref_t<std::invoke_result_t<const F&, const A&...>>;
-template <class F, class... A> concept Callable = std::is_invocable_v<const F&, const A&...>;
-
 /// A compile error that names the argument of a transformed function that is no tree.
 template <std::size_t Number, class Argument> struct check_argument {
   static constexpr bool ok = tree::Tree<Argument>;

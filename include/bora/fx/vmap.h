@@ -55,6 +55,7 @@ template <class F> class Vmapped {
   template <class... A> auto operator()(const A&... a) const {
     check_trees<A...>();
     if constexpr (foreign<A...>) return ForeignCall<gives, void, A...>::call(f, *this, a...);
+    else if constexpr (takes_arrays<F, A...>) return run(arrays(a)...);
     else if constexpr (are_trees<A...>) return run(a...);
   }
  private:

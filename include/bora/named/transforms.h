@@ -57,10 +57,11 @@ template <class F> struct NamedVmapped {
   }
 };
 /// body(carry, x) over slices of xs. positions: of the axis in each leaf of xs; a leaf with -1 lacks it and reaches the
-/// body as it is. xs_labels: paths of the leaves of xs.
+/// body as it is. xs_labels: paths of the leaves of xs. weak: the leaves of init that were numbers, if there were any.
 template <class F, class C, class X> auto scan_slices(const F& body, const C& init, const X& one, const Arrays& xs,
                                                       const std::vector<std::string>& xs_labels, const Dims& positions,
-                                                      const Axis& axis, const bora::ScanOptions& options) {
+                                                      const Axis& axis, const bora::ScanOptions& options,
+                                                      const Mask& weak = {}) {
   using R = result_t<F, C, X>;
   static_assert(carries<R, C>,
                 "scan: body must return std::pair{carry, y} with the carry's type unchanged; none for no y");
@@ -88,7 +89,9 @@ template <class F, class C, class X> auto scan_slices(const F& body, const C& in
   auto labels = labels_of(init);
   for (std::size_t i = 0; i < xs.size(); ++i)
     if (positions[i] >= 0) labels.push_back(xs_labels[i]);
-  auto r = scan_shell(flat, tree::leaves(init), sliced_leaves(xs, positions), labels, o);
+  auto first = tree::leaves(init), sliced = sliced_leaves(xs, positions);
+  if (!weak.empty()) first = weak_carry(flat, std::move(first), weak, types_of_elements(sliced));
+  auto r = scan_shell(flat, first, sliced, labels, o);
   const Array *at = r.data(), *end = at + r.size();
   C carry = take_tree(init, at, end);
   auto ys = take_tree(out->second, at, end);
@@ -107,15 +110,22 @@ template <class F> struct NamedScanned {
   Axis axis;
   NamedScanOptions options;
   template <class C, class X> auto operator()(const C& init, const X& xs) const {
-    static_assert(Callable<F, C, X>,
+    if constexpr (Numbers<C>::any && Callable<F, arrays_t<C>, X>) {
+      Mask weak;
+      Numbers<C>::mark_weak(init, weak);
+      return run(GivesArrays<F>{f}, arrays(init), xs, weak);
+    } else return run(f, init, xs);
+  }
+  template <class G, class C, class X> auto run(const G& f, const C& init, const X& xs, const Mask& weak = {}) const {
+    static_assert(Callable<G, C, X>,
                   "scan: body cannot be called with (carry, x); it takes them by value or const&, and may not be a "
                   "mutable lambda");
     X one = xs;
     auto where = remove_axis(tree::node(one), axis, "scan", options.is_scanned);
-    auto run = [&](const auto& body) {
-      return scan_slices(body, init, one, tree::leaves(xs), labels_of(xs), where, axis, options);
+    auto over = [&](const auto& body) {
+      return scan_slices(body, init, one, tree::leaves(xs), labels_of(xs), where, axis, options, weak);
     };
-    return options.checkpoint ? run(bora::checkpoint(f, *options.checkpoint)) : run(f);
+    return options.checkpoint ? over(bora::checkpoint(f, *options.checkpoint)) : over(f);
   }
   template <class C, class X, class Y, class... More>
   auto operator()(const C& init, const X& x, const Y& y, const More&... more) const {
