@@ -38,6 +38,7 @@
 #include "bora/optim/optim.h"
 #include "bora/optim/overwrite.h"
 #include "bora/random/gamma_grad.h"
+#include "bora/random/habits.h"
 #include "bora/random/kde.h"
 #include "bora/random/random.h"
 #include "bora/random/sobol.h"

@@ -6,10 +6,11 @@ The hint stands within five lines of the first error, and that within the first 
 """
 import concurrent.futures, os, pathlib, shutil, subprocess, sys, tempfile
 
-FIRST, NEAR, LONGEST = 12, 6, 40
+FIRST, NEAR, LONGEST, SHORT = 12, 6, 40, 10
 HERE = pathlib.Path(__file__).resolve().parent
 HEADER = "#include <array>\n#include <cmath>\n#include <memory>\n#include <string>\n#include <vector>\n" \
-         "#include \"bora/ops/ops.h\"\n#include \"bora/random/random.h\"\n"
+         "#include \"bora/ops/ops.h\"\n#include \"bora/random/habits.h\"\n" \
+         "#include \"bora/random/random.h\"\n"
 TRANSFORMS = "#include \"bora/fx/transforms.h\"\n"
 PROGRAM = """using namespace bora;
 void test(const Array& x, const Array& y, Array z, const Array& k, const std::vector<double>& v);
@@ -78,6 +79,8 @@ def main():
         errors = [i for i, l in enumerate(lines) if "error:" in l]
         if hint == "ok":
             good = code == 0 and not lines
+        elif hint == "short":
+            good = code != 0 and len(lines) < SHORT
         else:
             good = code != 0 and errors and errors[0] < FIRST and len(lines) <= LONGEST and any(
                 hint in l for l in lines[errors[0]:errors[0] + NEAR])

@@ -17,6 +17,10 @@ struct Spellings {
   void end() const = delete;
 
   // clang-format off
+  __attribute__((unavailable("an Array never changes: write x = x + 1"))) Array operator++() const;
+  __attribute__((unavailable("an Array never changes: write x = x + 1"))) Array operator++(int) const;
+  __attribute__((unavailable("an Array never changes: write x = x - 1"))) Array operator--() const;
+  __attribute__((unavailable("an Array never changes: write x = x - 1"))) Array operator--(int) const;
   __attribute__((unavailable("write transpose(x)"))) Array T() const;
   template <class... A> __attribute__((unavailable("write transpose(x, {..})"))) Array transpose(A&&...) const;
   __attribute__((unavailable("write transpose(x, {..})"))) Array transpose(AnyIndex) const;
