@@ -156,3 +156,35 @@ TEST(Messages, StagingAgainSaysWhyAndWhatHelps) {
   });
   EXPECT_EQ(text, "");
 }
+TEST(Messages, ConvolutionsQuoteWhatWasGiven) {
+  auto x = ones({8, 3, 32, 30}), w = ones({16, 4, 5, 5});
+  EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated(x, w, {1, 1}); }),
+            "conv_general_dilated: x f32[8, 3, 32, 30] has 3 channels, and w f32[16, 4, 5, 5] takes 4");
+  EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated(x, w, {1, 1}, {.feature_group_count = 3}); }),
+            "conv_general_dilated: the 16 output channels of w f32[16, 4, 5, 5] do not split into 3 "
+            "(feature_group_count)");
+  EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated(x, w, {1, 1}, {.feature_group_count = 2}); }),
+            "conv_general_dilated: x f32[8, 3, 32, 30] has 3 channels, and w f32[16, 4, 5, 5] takes 4 in each of 2 "
+            "groups");
+  EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated(x, w, {1}); }),
+            "conv_general_dilated: window_strides has 1 numbers for 2 spatial dimensions");
+  EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated(x, w, {1, 1}, {.rhs_dilation = {0, 1}}); }),
+            "conv_general_dilated: rhs_dilation = 0 must be positive");
+  EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated(x, w, {1, 1}, {.lhs_dilation = {1}}); }),
+            "conv_general_dilated: lhs_dilation has 1 numbers for 2 spatial dimensions");
+  EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated_patches(x, {3}, {1, 1}); }),
+            "conv_general_dilated_patches: filter_shape has 1 sizes for the 2 spatial dimensions of x "
+            "f32[8, 3, 32, 30]");
+  EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated_local(x, w, {1, 1}, {3}); }),
+            "conv_general_dilated_local: filter_shape has 1 sizes for the 2 spatial dimensions of x f32[8, 3, 32, 30]");
+  EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated_local(x, w, {1, 1}, {3, 3}); }),
+            "conv_general_dilated_local: w f32[16, 4, 5, 5] has 5 places along a dimension in which x "
+            "f32[8, 3, 32, 30] has 30 windows");
+  EXPECT_EQ(error_of([&] { (void)conv_transpose(x, w, {.stride = {1}}); }),
+            "conv_transpose: stride has 1 numbers for 2 spatial dimensions");
+  auto integers = ones({8, 3, 32, 30}, i32);
+  EXPECT_EQ(error_of([&] { (void)min_pool(integers, {.window = {2, 2}, .stride = {1}}); }),
+            "min_pool: stride has 1 numbers for 2 spatial dimensions");
+  EXPECT_EQ(error_of([&] { (void)avg_pool(x, {.window = {2, 2}, .stride = {1}}); }),
+            "avg_pool: stride has 1 numbers for 2 spatial dimensions");
+}

@@ -2,6 +2,7 @@
 #include "bora/ops/contractions.h"
 #include "bora/ops/convolution.h"
 #include "ops/api/extreme.h"
+#include "ops/lax/convolved.h"
 #include "ops/numpy/support.h"
 #include "ops/primitives/elementwise_rules.h"
 #include "ops/primitives/convolution.h"
@@ -117,52 +118,6 @@ Dims filled(std::string_view what, std::string_view name, const Dims& given, std
   for (auto g : given) check<ValueError>(g > 0, what, ": ", name, " = ", g, " must be positive");
   return given;
 }
-Array convolved(std::string_view what, const Array& x, const Array& w, const ConvOptions& o) {
-  check<ShapeError>(w.ndim() >= 3 && x.ndim() >= w.ndim() - 1, what, ": x ", x.type(), " does not fit w ", w.type(),
-                    "; x is [batch.., spatial.., in], w [window.., in / groups, out]");
-  auto n = at(w.ndim() - 2);
-  auto in = x.shape(-1), each = w.shape(-2), out = w.shape(-1), groups = o.groups;
-  check<ValueError>(groups > 0 && out % groups == 0, what, ": ", out, " output channels do not split into ", groups,
-                    " groups");
-  check<ShapeError>(in == each * groups, what, ": x ", x.type(), " has ", in, " channels, and w ", w.type(), " takes ",
-                    each, " in each of ", groups, " groups");
-  auto window = w.shape().dims(), sizes = x.shape().dims();
-  window.resize(n);
-  sizes = Dims(sizes.end() - 1 - static_cast<std::ptrdiff_t>(n), sizes.end() - 1);
-  Dims one(n, 1);
-  auto apart = filled(what, "input_dilation", o.input_dilation, n, one);
-  for (std::size_t d = 0; d < n; ++d) sizes[d] = sizes[d] == 0 ? 0 : last_place(sizes[d], apart[d]) + 1;
-  Windows windows(what, x, sizes, window, filled(what, "stride", o.stride, n, one),
-                  filled(what, "dilation", o.dilation, n, one), o.padding);
-  auto ones = [](const Dims& d) { return std::all_of(d.begin(), d.end(), [](Index i) { return i == 1; }); };
-  if (groups == 1 && ones(window) && ones(windows.stride) && ones(apart) &&
-      windows.pads == Padding::Pairs(n, {0, 0}))
-    return matmul(x, reshape(w, {in, out}));
-  if (each != 1 || groups == 1) {
-    Dims lo, hi;
-    for (auto& [before, behind] : windows.pads) lo.push_back(before), hi.push_back(behind);
-    auto dtype = promote(x.dtype(), w.dtype()), computed = dtype == boolean ? i32 : dtype;
-    Convolve p{windows.stride, lo, hi, windows.dilation, apart, groups, 0, false};
-    return call_one(p, {x.astype(computed), w.astype(computed)}).astype(dtype);
-  }
-  // Each channel on its own: sums of products of slices fuse.
-  if (auto dtype = promote(x.dtype(), w.dtype()); is_narrow(dtype))
-    return convolved(what, x.astype(f32), w.astype(f32), o).astype(dtype);
-  auto weights = reshape(w, {-1, groups, out / groups});
-  Array y;
-  Index element = 0;
-  windows.each(windows.padded(x, 0, apart), [&](const Array& slice) {
-    auto shape = slice.shape().dims();
-    shape.back() = groups;
-    shape.push_back(1);
-    auto term = reshape(slice, Shape(shape)) * reshape(part(weights, 0, element, element + 1), {groups, out / groups});
-    y = element++ == 0 ? term : y + term;
-  });
-  auto shape = y.shape().dims();
-  shape.pop_back();
-  shape.back() = out;
-  return reshape(y, Shape(shape));
-}
 template <class F> Array pooled(std::string_view what, const Array& x, const PoolOptions& o, Scalar nothing, F join) {
   auto n = o.window.size();
   check<ShapeError>(n > 0 && at(x.ndim()) > n, what, ": x ", x.type(), " does not fit a window of ", n,
@@ -180,9 +135,65 @@ Scalar least(const Array& x) {
   if (info(x.dtype()).kind != Kind::integer) return 0;
   return std::numeric_limits<std::int64_t>::min() >> (64 - 8 * dtype_size(x.dtype()));
 }
+Array largest_of_windows(std::string_view what, const Array& x, const PoolOptions& o) {
+  return pooled(what, x, o, least(x), [](auto& a, auto& b) { return maximum(a, b); });
+}
+Array sum_of_windows(std::string_view what, const Array& x, const PoolOptions& o) {
+  auto sums = [&](const Array& v) { return pooled(what, v, o, 0, [](auto& a, auto& b) { return a + b; }); };
+  return is_narrow(x.dtype()) ? in_f32(x, sums) : sums(x);
+}
 }  // namespace
 
-Array conv(const Array& x, const Array& w, const ConvOptions& o) { return convolved("conv", x, w, o); }
+Array ops::convolved(const ConvWords& words, const Array& x, const Array& w, const ConvOptions& o) {
+  auto what = words.what;
+  check<ShapeError>(w.ndim() >= 3 && x.ndim() >= w.ndim() - 1, what, ": x ", words.x, " does not fit w ", words.w,
+                    "; x is [batch.., spatial.., in], w [window.., in / groups, out]");
+  auto n = at(w.ndim() - 2);
+  auto in = x.shape(-1), each = w.shape(-2), out = w.shape(-1), groups = o.groups;
+  check<ValueError>(groups > 0 && out % groups == 0, what, ": the ", out, " output channels of w ", words.w,
+                    " do not split into ", groups, " (", words.groups, ")");
+  check<ShapeError>(in == each * groups, what, ": x ", words.x, " has ", in, " channels, and w ", words.w, " takes ",
+                    each, groups == 1 ? "" : " in each of ", groups == 1 ? "" : std::to_string(groups) + " groups");
+  auto window = w.shape().dims(), sizes = x.shape().dims();
+  window.resize(n);
+  sizes = Dims(sizes.end() - 1 - static_cast<std::ptrdiff_t>(n), sizes.end() - 1);
+  Dims one(n, 1);
+  auto apart = filled(what, words.input_dilation, o.input_dilation, n, one);
+  for (std::size_t d = 0; d < n; ++d) sizes[d] = sizes[d] == 0 ? 0 : last_place(sizes[d], apart[d]) + 1;
+  Windows windows(what, x, sizes, window, filled(what, words.stride, o.stride, n, one),
+                  filled(what, words.dilation, o.dilation, n, one), o.padding);
+  auto ones = [](const Dims& d) { return std::all_of(d.begin(), d.end(), [](Index i) { return i == 1; }); };
+  if (groups == 1 && ones(window) && ones(windows.stride) && ones(apart) &&
+      windows.pads == Padding::Pairs(n, {0, 0}))
+    return matmul(x, reshape(w, {in, out}));
+  if (each != 1 || groups == 1) {
+    Dims lo, hi;
+    for (auto& [before, behind] : windows.pads) lo.push_back(before), hi.push_back(behind);
+    auto dtype = promote(x.dtype(), w.dtype()), computed = dtype == boolean ? i32 : dtype;
+    Convolve p{windows.stride, lo, hi, windows.dilation, apart, groups, 0, false};
+    return call_one(p, {x.astype(computed), w.astype(computed)}).astype(dtype);
+  }
+  // Each channel on its own: sums of products of slices fuse.
+  if (auto dtype = promote(x.dtype(), w.dtype()); is_narrow(dtype))
+    return convolved(words, x.astype(f32), w.astype(f32), o).astype(dtype);
+  auto weights = reshape(w, {-1, groups, out / groups});
+  Array y;
+  Index element = 0;
+  windows.each(windows.padded(x, 0, apart), [&](const Array& slice) {
+    auto shape = slice.shape().dims();
+    shape.back() = groups;
+    shape.push_back(1);
+    auto term = reshape(slice, Shape(shape)) * reshape(part(weights, 0, element, element + 1), {groups, out / groups});
+    y = element++ == 0 ? term : y + term;
+  });
+  auto shape = y.shape().dims();
+  shape.pop_back();
+  shape.back() = out;
+  return reshape(y, Shape(shape));
+}
+Array conv(const Array& x, const Array& w, const ConvOptions& o) {
+  return convolved({"conv", x.type(), w.type()}, x, w, o);
+}
 Array conv_transpose(const Array& x, const Array& w, const ConvOptions& o) {
   check<ValueError>(o.input_dilation.empty(), "conv_transpose: takes stride, not input_dilation");
   auto n = at(std::max<Index>(w.ndim() - 2, 0));
@@ -202,26 +213,21 @@ Array conv_transpose(const Array& x, const Array& w, const ConvOptions& o) {
     }
     inner.padding = pads;
   }
-  return convolved("conv_transpose", x, w, inner);
+  return convolved({"conv_transpose", x.type(), w.type()}, x, w, inner);
 }
-Array max_pool(const Array& x, const PoolOptions& o) {
-  return pooled("max_pool", x, o, least(x), [](auto& a, auto& b) { return maximum(a, b); });
-}
+Array max_pool(const Array& x, const PoolOptions& o) { return largest_of_windows("max_pool", x, o); }
 Array min_pool(const Array& x, const PoolOptions& o) {
-  if (is_integer(x.dtype())) return ~max_pool(~x, o);  // the order of all bits is reversed
+  if (is_integer(x.dtype())) return ~largest_of_windows("min_pool", ~x, o);  // the order of all bits is reversed
   return pooled("min_pool", x, o, greatest(x.dtype()), [](auto& a, auto& b) { return minimum(a, b); });
 }
-Array sum_pool(const Array& x, const PoolOptions& o) {
-  auto sums = [&](const Array& v) { return pooled("sum_pool", v, o, 0, [](auto& a, auto& b) { return a + b; }); };
-  return is_narrow(x.dtype()) ? in_f32(x, sums) : sums(x);
-}
+Array sum_pool(const Array& x, const PoolOptions& o) { return sum_of_windows("sum_pool", x, o); }
 Array avg_pool(const Array& x, const PoolOptions& o, bool count_padding) {
   auto floats = is_float(x.dtype()) ? x : x.astype(f32);
   double n = 1;
   for (auto w : o.window) n *= static_cast<double>(w);
   return in_f32(floats, [&](const Array& v) {
-    auto total = sum_pool(v, o);
-    return count_padding ? total / n : total / sum_pool(ones_like(v), o);
+    auto total = sum_of_windows("avg_pool", v, o);
+    return count_padding ? total / n : total / sum_of_windows("avg_pool", ones_like(v), o);
   });
 }
 }  // namespace bora
