@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <sstream>
 #include "base/api/file.h"
 #include "config/api/braces.h"
 
@@ -106,18 +107,31 @@ constexpr Elsewhere kElsewhere[] = {
     {"eval.patience", "early_stopping_patience"},
     {"log.every", "logging_steps"},
     {"trackers", "report_to wandb"}};
-/// Our key for another system's word, if these settings have it.
-std::string from_elsewhere(const std::string& word, const Schema& root) {
+struct Found {
+  std::string ours = {};
+  std::size_t distance = 0;  // from the word as it was written
+};
+/// Our key for another system's word, or for the nearest one, if these settings have it. Of short words only those
+/// themselves are meant: each is near to another.
+Found from_elsewhere(const std::string& word, const Schema& root) {
+  Found best;
   for (auto& [ours, theirs] : kElsewhere) {
-    auto all = " " + std::string(theirs) + " ";
-    if (all.find(" " + word + " ") != all.npos && find(root, std::string(ours))) return std::string(ours);
+    if (!find(root, std::string(ours))) continue;
+    std::istringstream words{std::string(theirs)};
+    for (std::string one; words >> one;) {
+      if (one == word) return {std::string(ours)};
+      if (word.size() > 64 || one.size() < 6) continue;
+      auto d = edit_distance(word, one);
+      if (d <= one.size() / 5 && (best.ours.empty() || d < best.distance)) best = {std::string(ours), d};
+    }
   }
-  return {};
+  return best;
 }
-/// Advice for an unknown key: ours for a word of another system, or the nearest key, compared as a whole or by its last
-/// word (written outside of its group); else, inside a group, the group's members.
+/// Advice for an unknown key: ours for a word of another system, or the nearest of keys and such words; a key is
+/// compared as a whole or by its last word (written outside of its group); else, inside a group, the group's members.
 std::string advice(const std::string& key, const Schema& root) {
-  if (auto ours = from_elsewhere(last_word(key), root); !ours.empty()) return "did you mean '" + ours + "'?";
+  auto elsewhere = from_elsewhere(last_word(key), root);
+  if (!elsewhere.ours.empty() && elsewhere.distance == 0) return "did you mean '" + elsewhere.ours + "'?";
   std::string best;
   auto least = static_cast<std::size_t>(-1);
   auto group_of = [](const std::string& k) { return k.substr(0, k.rfind('.') == k.npos ? 0 : k.rfind('.')); };
@@ -136,6 +150,7 @@ std::string advice(const std::string& key, const Schema& root) {
             types += (types.empty() ? "'" : ", '") + type + "'";
   if (!types.empty())
     return types.find(',') == types.npos ? "type " + types + " has it" : "types " + types + " have it";
+  if (!elsewhere.ours.empty() && 2 * elsewhere.distance < least) best = elsewhere.ours;
   if (!best.empty() && best != key) return "did you mean '" + best + "'?";
   for (auto group = group_of(key); !group.empty(); group = group_of(group))
     if (auto there = find(root, group); there && there->group) return group + " has " + members_of(*there);

@@ -104,6 +104,21 @@ TEST(Settings, OnlyWhatIsNearIsSuggested) {
                               {"model.vocab_size", "vocabulary.size"},
                               {"max_grad_norm", "optimizer.clip"}})
     EXPECT_EQ(error(theirs), "unknown key '" + theirs + "'; did you mean '" + ours + "'?");
+  // The words of other systems, misspelt.
+  for (auto [theirs, ours] : {std::pair<std::string, std::string>{"lerning_rate", "optimizer.lr"},
+                              {"optimizer.learning_rte", "optimizer.lr"},
+                              {"trainer.num_trian_steps", "steps"},
+                              {"model.hiden_size", "model.embed"},
+                              {"model.num_atention_head", "model.heads"},
+                              {"max_grad_nrom", "optimizer.clip"},
+                              {"gradient_acumulation_step", "accumulate"},
+                              {"warmup_stesp", "optimizer.schedule.warmup"},
+                              {"outputdir", "out"}})
+    EXPECT_EQ(error(theirs), "unknown key '" + theirs + "'; did you mean '" + ours + "'?");
+  // A word with a letter too few leads to the same setting, or to one that is spelled so.
+  std::string word = "learning_rate";
+  for (std::size_t i = 0; i < word.size(); ++i)
+    EXPECT_TRUE(error(word.substr(0, i) + word.substr(i + 1)).ends_with("'; did you mean 'optimizer.lr'?")) << i;
 }
 /// Every setting has a meaning, those of all types included.
 void check_meanings(const std::vector<config::Schema>& fields, const std::string& group) {
