@@ -64,12 +64,12 @@ struct Corpus {
       {"task", "what is learnt from a document"},
       {"pack", "how documents share rows"},
       {"cache", "a folder that keeps the tokens for later runs; empty: they are made anew, and kept in memory"},
-      {"hold_out", "fraction of each source's documents kept for evaluation"},
+      {"hold_out", "fraction of each source's documents kept for evaluation; 0: none is"},
       {"on_error", "a malformed record ends the run (stop), or is left out and counted (skip)"}};
 
   void check() const {
     bora::check<ConfigError>(!sources.empty(), "sources: there is none; give a list of {type, path}");
-    config::domain(hold_out > 0 && hold_out < 1, "hold_out", hold_out, "between 0 and 1");
+    config::domain(hold_out >= 0 && hold_out < 1, "hold_out", hold_out, "0 or more, and below 1");
     bora::check<ConfigError>(std::any_of(sources.begin(), sources.end(), [](auto& s) { return s->train(); }),
                              "sources: none is to train on; remove train: false from one");
     for (auto& s : sources) {
@@ -139,6 +139,9 @@ struct Corpus {
     made.identity = std::string(s.type()) + "\n" + s.field() + "\n" + task->encoding() + "\n" +
                     m.tokenizer->identity() + "\n" + config::print_value(on_error);
     return made;
+  }
+  bool holds_out() const {
+    return hold_out > 0 || std::any_of(sources.begin(), sources.end(), [](auto& s) { return !s->train(); });
   }
   /// Every 1/hold_out-th document is held out.
   std::pair<StoredDocuments, StoredDocuments> split(const std::shared_ptr<const Store>& store, const std::string& name,
@@ -213,7 +216,7 @@ struct Corpus {
         for (std::size_t f = 0; f < task->token_fields(); ++f) part.facts.tokens += train.length(i, f);
       auto rest = task->rows(held, materials);
       if (rest->size() > 0) held_out.push_back(rest), sets.push_back({rest, name, s->tags()});
-      else unseen.push_back(not_evaluated(*s, store->size(), held.size(), o.positions));
+      else if (hold_out > 0) unseen.push_back(not_evaluated(*s, store->size(), held.size(), o.positions));
       names += (names.empty() ? "" : ", ") + s->path();
       if (!s->train()) {
         bora::check<ConfigError>(rest->size() > 0, "data: ", s->path(), " has too few documents for one row of ",
@@ -229,10 +232,13 @@ struct Corpus {
       part.facts.filled = part.rows->filled();
       parts.push_back(std::move(part));
     }
-    bora::check<ConfigError>(!held_out.empty(), "data: too few documents are held out for one row of ", o.positions,
+    bora::check<ConfigError>(!held_out.empty() || !holds_out(),
+                             "data: too few documents are held out for one row of ", o.positions,
                              " (model.positions); raise data.hold_out (", hold_out, ")", or_shared(o.positions));
     for (auto& line : unseen) o.crew.say(line);
-    auto held = held_out.size() == 1 ? held_out[0] : std::make_shared<Concatenated>(std::move(held_out));
+    auto held = held_out.empty()       ? nullptr
+                : held_out.size() == 1 ? held_out[0]
+                                       : std::make_shared<Concatenated>(std::move(held_out));
     if (std::all_of(sets.begin(), sets.end(), [](auto& set) { return set.tags.empty(); })) sets.clear();
     return {TrainingRows(std::move(parts), mix(o.batch)), held, shape(o.positions), names, std::move(sets)};
   }

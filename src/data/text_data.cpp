@@ -12,11 +12,12 @@ struct TextData {
   std::string path = {};
   double hold_out = 0.05;
   static constexpr config::Meaning meanings[] = {{"path", "a text file, or a folder of text files; must be given"},
-                                                 {"hold_out", "fraction of the text kept for evaluation"}};
-  void check() const { config::domain(hold_out > 0 && hold_out < 1, "hold_out", hold_out, "between 0 and 1"); }
+                                                 {"hold_out", "fraction of the text kept for evaluation; 0: none is"}};
+  void check() const { config::domain(hold_out >= 0 && hold_out < 1, "hold_out", hold_out, "0 or more, and below 1"); }
   void check_files(std::int64_t positions) const { check_text(path, hold_out, positions + 1); }
   std::vector<std::string*> paths() { return {&path}; }
   RowShape shape(std::int64_t positions) const { return {positions}; }
+  bool holds_out() const { return hold_out > 0; }
   Datasets open(const Opening& o) const {
     std::vector<SourceFile> files;
     agree(o.crew, "data: the files", [&] { files = find_files(path); });
@@ -25,9 +26,9 @@ struct TextData {
     auto tokens = [&](const Stream& s) {
       return o.tokenizer->bytes() ? byte_tokens(s) : encoded_tokens(s, *o.tokenizer);
     };
-    auto train = windows(tokens(text.train), o.positions, true),
-         held = windows(tokens(text.held_out), o.positions, false);
-    for (auto& part : {train, held})
+    auto train = windows(tokens(text.train), o.positions, true);
+    auto held = holds_out() ? windows(tokens(text.held_out), o.positions, false) : nullptr;
+    for (auto& part : {train, holds_out() ? held : train})
       bora::check<ConfigError>(part->size() > 0, "data: ", path, " has fewer tokens than a row of ", o.positions,
                                " (model.positions) needs, in the text to train on or in the text held out");
     Part part{train, std::filesystem::path(path).filename().string(), {}};

@@ -99,6 +99,9 @@ void check_job(const Settings& s, int ranks) {
   transport::check_wire(s.wire.wire(), s.transport.algorithms.value_or(algorithms ? algorithms : ""));
   s.data->check_files(s.model->positions());
   check_rows(s);
+  check<ConfigError>(s.data->holds_out() || (!s.checkpoint.best && s.eval.patience == 0),
+                     s.checkpoint.best ? "checkpoint.best" : "eval.patience",
+                     ": nothing is held out (data.hold_out: 0), so there is no validation loss; set data.hold_out");
   check_outside_text(s, "out", s.out);
   std::error_code error;
   if (auto& trace = s.trace.path; !trace.empty()) {

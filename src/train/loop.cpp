@@ -101,10 +101,10 @@ int train(Run& run, const std::vector<LoopHookPtr>& hooks) {
   return run.leaves() ? run.leaving == Leaving::for_good ? kDrained : kNextGeneration : run.interrupted() ? 130 : 0;
 }
 /// In the order in which they run; in reverse at the end: the last checkpoint first, the plot last.
-std::vector<LoopHookPtr> all_hooks() {
+std::vector<LoopHookPtr> all_hooks(bool evaluates) {
   std::vector<LoopHookPtr> hooks;
   for (auto make : {log_hook, stop_hook, trace_hook, user_hooks, evaluation_hook, checkpoint_hook, snapshot_hook})
-    hooks.push_back(make());
+    if (evaluates || make != evaluation_hook) hooks.push_back(make());
   return hooks;
 }
 /// One line for people; the lines in bytes below it are for scripts.
@@ -121,9 +121,13 @@ void say_peak(Run& run) {
 }  // namespace training
 
 int run_training(Trainable& model, const data::Datasets& data, const LoopSettings& s, const Mesh& mesh) {
+  bool evaluates = data.held_out || !data.sets.empty();
+  check<ConfigError>(evaluates || (!s.checkpoint.best && s.eval.patience == 0),
+                     s.checkpoint.best ? "checkpoint.best" : "eval.patience", ": nothing is held out of ", data.name,
+                     ", so there is no validation loss; set data.hold_out above 0");
   training::Run run(model, data, s, mesh);
   // Made before the model is initialised: a signal meanwhile stops the run after its first step.
-  auto hooks = s.steps > 0 ? training::all_hooks() : std::vector<training::LoopHookPtr>();
+  auto hooks = s.steps > 0 ? training::all_hooks(evaluates) : std::vector<training::LoopHookPtr>();
   auto code = training::prepare(run) ? training::train(run, hooks) : 0;
   if (run.leaves()) return code;
   if (run.folder) run.folder->give_up();

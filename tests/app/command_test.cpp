@@ -86,6 +86,13 @@ TEST_F(CommandTest, TrainsWithoutAConfigurationFileAndInspectTakesTheRun) {
     EXPECT_EQ(run("inspect " + out + "/checkpoints/step-2").code, 0);
     fs::remove_all(out);
   }
+  auto r = run("train data=" + folder + "/text hold_out=0 out=" + out +
+               " steps=3 batch=2 eval_every=1 model.layers=1 model.embed=16 model.heads=2 model.positions=16");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out.find("val loss"), std::string::npos) << r.out;
+  is_bad_input("eval " + out, "eval: nothing is held out of " + folder + "/text; set data.hold_out");
+  EXPECT_EQ(run("eval " + out + " data.hold_out=0.1").code, 0);
+  fs::remove_all(out);
   ASSERT_EQ(run("train data=" + folder + "/text out=" + out + " steps=0").code, 0);
   is_bad_input("inspect " + out, out + " has no checkpoint yet");
 }

@@ -357,6 +357,17 @@ TEST_F(Corpora, ASourceWithoutARowToEvaluateIsSaid) {
     EXPECT_EQ(said.find("set data.pack=first_fit") != said.npos, can) << said;
   }
 }
+TEST_F(Corpora, NothingIsHeldOut) {
+  for (auto& s : samples()) {
+    auto none_of = s;
+    none_of.yaml.replace(none_of.yaml.find("hold_out: 0.1"), 13, "hold_out: 0");
+    auto some = open(s), all = open(none_of);
+    EXPECT_TRUE(some.held_out) << s.name;
+    EXPECT_FALSE(all.held_out) << s.name;
+    EXPECT_TRUE(all.sets.empty());
+    EXPECT_GE(all.train.size(), some.train.size()) << s.name;
+  }
+}
 TEST_F(Corpora, TokensAroundATextStandOnceAroundADocument) {
   using Ids = std::vector<std::int32_t>;
   for (std::string name : {"llama3.json", "odd.json", "t5.json", "unigram.json", "llama.model", "t5.model"}) {

@@ -193,6 +193,11 @@ TEST(Text, TwoWindowsAreEnough) {
       EXPECT_EQ(t.held_out.size(), 33);
     }
   }
+  auto whole = open_text((f.path / "t").string(), 0, 66);
+  EXPECT_EQ(whole.train.size(), 66);
+  EXPECT_EQ(whole.held_out.size(), 0);
+  EXPECT_EQ(test::error_of<ConfigError>([&] { open_text((f.path / "t").string(), 0, 67); }),
+            "data: " + (f.path / "t").string() + " has 66 bytes; a window has 67 (model.positions + 1)");
   EXPECT_EQ(test::error_of<ConfigError>([&] { open_text((f.path / "t").string(), 0.05, 34); }),
             "data: " + (f.path / "t").string() +
                 " has 66 bytes; the text to train on and the text held out (hold_out=0.05) "

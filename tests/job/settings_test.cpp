@@ -443,6 +443,17 @@ TEST(Settings, JobsAreCheckedBeforeTheyStart) {
   EXPECT_EQ(with([](Settings& t) { t.transport.heartbeat = 5; }),
             "transport.heartbeat (BORA_HEARTBEAT) 5 s, suspect 3 s and dead 10 s must increase");
   EXPECT_EQ(with([](Settings& t) { t.transport.dead = 5; }), "no error");
+  auto nothing_held = [&](const std::string& more) {
+    auto t = parse_settings("", "x", {"data=" + text, "data.hold_out=0", "out=" + s.out, "eval.every=2", more});
+    return error_of<ConfigError>([&] { check_job(t, 2); });
+  };
+  EXPECT_EQ(nothing_held("model.positions=4000"), "no error");  // one window is enough
+  EXPECT_EQ(nothing_held("checkpoint.best=true"),
+            "checkpoint.best: nothing is held out (data.hold_out: 0), so there is no validation loss; set "
+            "data.hold_out");
+  EXPECT_EQ(nothing_held("eval.patience=1"),
+            "eval.patience: nothing is held out (data.hold_out: 0), so there is no validation loss; set "
+            "data.hold_out");
   EXPECT_NE(with([](Settings& t) { t.model.as<models::Gpt2Config>()->positions = 2500; }), "no error");
   EXPECT_TRUE(with([&](Settings& t) {
                 t.out = text + "/below";

@@ -23,7 +23,7 @@ struct Opening {
   Crew crew = {};
 };
 /// Data in the settings. A type of its own is one source file: an aggregate with `paths`, `shape`, `check_files` and
-/// `open`, perhaps `cache`.
+/// `open`, perhaps `cache` and `holds_out`.
 struct Data : config::Chosen {
   static constexpr std::string_view initial = "text", named = "path";
   static const config::Forms forms;
@@ -32,6 +32,7 @@ struct Data : config::Chosen {
   /// Throws ConfigError as open would, without reading all of the data.
   virtual void check_files(std::int64_t positions) const = 0;
   virtual RowShape shape(std::int64_t positions) const = 0;
+  virtual bool holds_out() const = 0;  // rows to evaluate: else open gives none
   /// All ranks call it. Throws ConfigError, IoError; also if the ranks have different files.
   virtual Datasets open(const Opening&) const = 0;
 };
@@ -44,6 +45,10 @@ template <class T> struct DataOf final : config::Of<T, Data> {
   }
   void check_files(std::int64_t positions) const override { this->fields.check_files(positions); }
   RowShape shape(std::int64_t positions) const override { return this->fields.shape(positions); }
+  bool holds_out() const override {
+    if constexpr (requires { this->fields.holds_out(); }) return this->fields.holds_out();
+    else return true;
+  }
   Datasets open(const Opening& o) const override { return this->fields.open(o); }
 };
 /// Whether a pattern (a file, a folder or a glob) would match files of these names in a folder, which need not exist.

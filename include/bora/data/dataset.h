@@ -110,7 +110,7 @@ struct HeldOut {
 };
 struct Datasets {
   TrainingRows train;
-  std::shared_ptr<const Dataset> held_out;
+  std::shared_ptr<const Dataset> held_out;  // null: nothing is evaluated
   RowShape shape = {};
   std::string name = {};           // in messages
   std::vector<HeldOut> sets = {};  // the parts of held_out, if some source has tags

@@ -41,7 +41,8 @@ struct Text {
 /// (the line ends its document); any other file is a document, cut at paragraphs if it is long. Every 1/hold_out-th
 /// document is held out, so evaluation sees all parts of the text and no sentence of training. If that misses hold_out
 /// by more than a third, because documents are few or uneven, the text is cut further: at paragraphs, at lines, at last
-/// anywhere. Both streams have at least `window` bytes. The same files always give the same streams. Throws ConfigError
-/// if there is no such path, it cannot be read, or it holds less than two windows.
+/// anywhere. Both streams have at least `window` bytes; with hold_out = 0 that for evaluation is empty. The same files
+/// always give the same streams. Throws ConfigError if there is no such path, it cannot be read, or it holds less than
+/// two windows (one, with hold_out = 0).
 Text open_text(const std::string& path, double hold_out, std::int64_t window = 0);
 }  // namespace bora::data

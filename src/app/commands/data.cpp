@@ -95,7 +95,8 @@ struct Data {
         data.shape.inputs > 0 ? (", and of " + std::to_string(data.shape.inputs) + " for an encoder").c_str() : "");
     print_table(lines);
     std::printf("held out: %s rows; in %s steps of %lld rows: %s tokens of targets and padding\n",
-                grouped(data.held_out->size()).c_str(), grouped(s.steps).c_str(), static_cast<long long>(s.batch),
+                grouped(data.held_out ? data.held_out->size() : 0).c_str(), grouped(s.steps).c_str(),
+                static_cast<long long>(s.batch),
                 grouped(samples * data.shape.positions).c_str());
   }
   void print_examples(const Settings& s, const bora::data::Datasets& data, const text::Tokenizer& tokenizer) const {

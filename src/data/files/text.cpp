@@ -104,6 +104,8 @@ Split split_into_blocks(std::int64_t total, std::int64_t target, std::int64_t wi
 /// with four or more; if documents are few or uneven, ever smaller sections; if nothing in the text helps, blocks.
 Split split_of(const ListedFiles& source, double hold_out, std::int64_t window) {
   auto total = source.bytes;
+  auto least_section = std::clamp<std::int64_t>(total / 64, 256, std::max<std::int64_t>(4096, total / 1'000'000));
+  if (hold_out == 0) return split_at_documents(source, least_section, true, [](auto&, auto) { return false; });
   auto target = std::clamp<std::int64_t>(std::llround(hold_out * static_cast<double>(total)), window, total - window);
   auto share = static_cast<double>(target) / static_cast<double>(total);
   auto near = [&](const Split& s) {
@@ -117,7 +119,7 @@ Split split_of(const ListedFiles& source, double hold_out, std::int64_t window) 
   auto by_bytes = [&](const Split& s, std::int64_t end) {
     return share * static_cast<double>(end) - static_cast<double>(s.held) >= 0.5 * static_cast<double>(end - s.end());
   };
-  auto section = std::clamp<std::int64_t>(total / 64, 256, std::max<std::int64_t>(4096, total / 1'000'000));
+  auto section = least_section;
   auto s = split_at_documents(source, section, true, by_count);
   if (near(s) && std::count_if(s.documents.begin(), s.documents.end(), [](auto& d) { return d.held; }) >= 4) return s;
   section = std::min(section, std::max(window, target / 16));
@@ -128,7 +130,9 @@ Split split_of(const ListedFiles& source, double hold_out, std::int64_t window) 
   return split_into_blocks(total, target, window);
 }
 void check_size(const ListedFiles& s, const std::string& path, double hold_out, std::int64_t window) {
-  check<ConfigError>(s.bytes >= 2 * window, "data: ", path, " has ", s.bytes,
+  check<ConfigError>(hold_out > 0 || s.bytes >= window, "data: ", path, " has ", s.bytes,
+                     " bytes; a window has ", window, " (model.positions + 1)");
+  check<ConfigError>(hold_out == 0 || s.bytes >= 2 * window, "data: ", path, " has ", s.bytes,
                      " bytes; the text to train on and the text held out (hold_out=", hold_out, ") need a window of ",
                      window, " bytes each (model.positions + 1)");
 }

@@ -69,6 +69,8 @@ void add_bits(track::Values& to, const std::string& name, const Sums& sums) {
 /// Over at most `most` rows of each set. "eval/loss" is first.
 track::Values measured(Trainable& model, const data::Datasets& data, const LoopSettings& s, const Mesh& mesh,
                        std::int64_t most) {
+  check<ConfigError>(data.held_out || !data.sets.empty(), "eval: nothing is held out of ", data.name,
+                     "; set data.hold_out above 0, or name another text (data.path)");
   track::Values values, of_sets;
   Sums all;
   double learnt = 0;  // sets with something to learn; an empty one has no loss
