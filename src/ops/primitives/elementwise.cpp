@@ -179,7 +179,9 @@ struct Tanh : Defaults {
 struct Arctanh : Defaults {
   static constexpr std::string_view name = "arctanh";
   static constexpr double lo = -0.8, hi = 0.8;
-  static Array dx(A x, A, A ct) { return ct / fma(-x, x, ones_like(x)); }  // 1 - x^2, rounded once
+  static Array dx(A x, A, A ct) {  // 1 - x^2, rounded once. Of the NaNs -x and x a kernel may take either: x is given.
+    return ct / where(x == x, fma(-x, x, ones_like(x)), x);
+  }
 };
 struct Cbrt : Defaults {
   static constexpr std::string_view name = "cbrt";
