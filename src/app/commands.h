@@ -23,6 +23,7 @@ struct Row {
   bool launched = false;  // whether `launch --` takes its word: every rank runs it
   bool hidden = false;    // from help: started by Bora itself
   bool prints = false;    // does nothing else, so a reader that goes has read enough
+  bool own_check = false;  // run() calls check_places, and tells other pods the reason
   std::string_view name = {};
   std::unique_ptr<Command> (*make)() = nullptr;
 };
@@ -40,6 +41,15 @@ class Command {
   /// The fields by their names, as tests read them.
   virtual config::Document options() const = 0;
 };
+/// Throws ConfigError if a command would write what it reads, or what its run reads or writes.
+void check_places(const Flags&, const ConfigWords*);
+template <class T> void check_places(T fields) {
+  Flags flags;
+  fields.declare(flags);
+  const ConfigWords* config = nullptr;
+  if constexpr (requires { fields.config.load(); }) config = &fields.config;
+  check_places(flags, config);
+}
 template <class T> class CommandOf final : public Command {
  public:
   std::string_view name() const override { return T::name; }
@@ -51,7 +61,10 @@ template <class T> class CommandOf final : public Command {
   void settle() override {
     if constexpr (requires { fields_.settle(); }) fields_.settle();
   }
-  int run() const override { return fields_.run(); }
+  int run() const override {
+    if constexpr (!T::row.own_check) check_places(fields_);
+    return fields_.run();
+  }
   bool only_prints() const override { return T::row.prints; }
   config::Document options() const override { return config::write(fields_); }
 

@@ -11,6 +11,8 @@
 #include <vector>
 
 namespace bora::app {
+/// What a text of a flag names, as a place of job::Places.
+enum class Names { nothing, input, texts, output, folder, imported, ranks };
 /// One of them, and what its values must be: each function returns the flag itself.
 class Flag {
  public:
@@ -19,6 +21,7 @@ class Flag {
                               std::optional<std::string>*, std::vector<std::string>*,
                               std::function<void(const std::string&)>, std::function<void()>>;
   struct Form {
+    std::optional<Names> names = {};  // of a flag with a text
     bool required = false, not_negative = false, take_last = false, one_value = false;
     bool no_default = false, hidden = false;
     std::vector<std::string> words = {};                 // empty: any
@@ -31,6 +34,7 @@ class Flag {
   Flag& one_of(const std::vector<std::string>& words) { return form_.words = words, *this; }
   Flag& between(int least, int most) { return form_.between = {least, most}, *this; }
   Flag& not_negative() { return form_.not_negative = true, *this; }
+  Flag& names(Names what) { return form_.names = what, *this; }
   /// Given several times, the last one counts.
   Flag& take_last() { return form_.take_last = true, *this; }
   /// One value for each time it is given.

@@ -10,6 +10,7 @@
 #include "bora/data/data.h"
 #include "bora/io/checkpoint.h"
 #include "bora/job/job.h"
+#include "bora/job/places.h"
 #include "bora/job/settings.h"
 #include "bora/models/pretrained.h"
 #include "bora/optim/kind.h"
@@ -102,7 +103,7 @@ void check_job(const Settings& s, int ranks) {
   check<ConfigError>(s.data->holds_out() || (!s.checkpoint.best && s.eval.patience == 0),
                      s.checkpoint.best ? "checkpoint.best" : "eval.patience",
                      ": nothing is held out (data.hold_out: 0), so there is no validation loss; set data.hold_out");
-  check_outside_text(s, "out", s.out);
+  Places().add(s).check();
   std::error_code error;
   if (auto& trace = s.trace.path; !trace.empty()) {
     check<ConfigError>(fs::is_directory(fs::absolute(trace).parent_path(), error), "trace: no folder for ", trace);

@@ -199,9 +199,6 @@ void check_init_from(const Settings&, const text::Tokenizer&, Resume);
 /// that can be written or made. Throws ConfigError. Needs no other rank and changes nothing: a launcher calls it before
 /// it starts any.
 void check_job(const Settings&, int ranks);
-/// A run must not write into the folder of its text: the text would differ when the run continues. Throws ConfigError
-/// beginning with `what`.
-void check_outside_text(const Settings&, std::string_view what, const std::string& folder);
 /// Throws ConfigError if the rows have inputs for an encoder and the model has none, or the other way round.
 void check_rows(const Settings&);
 /// The same, and if a decoder's rows begin with another token than the model's.

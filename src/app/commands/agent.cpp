@@ -13,9 +13,10 @@ struct Agent {
   std::vector<std::string> command = {};
 
   void declare(Flags& flags) {
-    flags.add("--interface", interface_name, "network interface that ranks listen on");
-    flags.add("--reach", host, "be an agent that listens on this host (launch --hosts kubernetes)");
-    flags.add("COMMAND", command, "with --reach, in place of ssh's: it is an agent in any case");
+    flags.add("--interface", interface_name, "network interface that ranks listen on").names(Names::nothing);
+    flags.add("--reach", host, "be an agent that listens on this host (launch --hosts kubernetes)")
+        .names(Names::nothing);
+    flags.add("COMMAND", command, "with --reach, in place of ssh's: it is an agent in any case").names(Names::nothing);
   }
   int run() const {
     if (host.empty()) return launch::serve_launcher(interface_name);

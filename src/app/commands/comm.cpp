@@ -90,8 +90,8 @@ struct Comm {
 
   void declare(Flags& flags) {
     flags.add("--max-bytes", max_bytes, "largest vector; default: 16777216, or what takes a minute").no_default();
-    flags.add("--json", json, "a file for the numbers");
-    flags.add("--svg", svg, "a file for a plot");
+    flags.add("--json", json, "a file for the numbers").names(Names::output);
+    flags.add("--svg", svg, "a file for a plot").names(Names::output);
     flags.add("--explain", explain, "what each algorithm would do and cost instead, for -n ranks");
     flags.on(
         "--calibrate", [this] { transport.push_back({"calibrate", "on", "--calibrate"}); },

@@ -13,7 +13,9 @@ struct Detokenize {
   bool json = false;
 
   void declare(Flags& flags) {
-    flags.add("TOKENIZER", tokenizer, "a tokenizer's file or its folder, or bytes").required();
+    flags.add("TOKENIZER", tokenizer, "a tokenizer's file or its folder, or bytes")
+        .required()
+        .names(Names::input);
     flags.add("--json", json, "prints JSON strings, so that a text of several lines is one line");
   }
   int run() const {

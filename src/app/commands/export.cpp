@@ -14,9 +14,11 @@ struct Export {
   ExportOptions options = {};
 
   void declare(Flags& flags) {
-    flags.add("RUN", words.run, "folder of the run, or of Hugging Face's").required();
-    flags.add("DIR", options.to, "folder to write; it must be empty if it exists").required();
-    flags.add("settings", words.settings, "key=value ...");
+    flags.add("RUN", words.run, "folder of the run, or of Hugging Face's").required().names(Names::input);
+    flags.add("DIR", options.to, "folder to write; it must be empty if it exists")
+        .required()
+        .names(Names::folder);
+    flags.add("settings", words.settings, "key=value ...").names(Names::nothing);
     flags
         .add("--format", options.format,
              "hf: config.json, safetensors, the tokenizer's files; peft: the adapters alone (lora)")

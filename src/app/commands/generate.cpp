@@ -29,7 +29,7 @@ struct Generate {
 
   void declare(Flags& flags) {
     declare_run(flags, words);
-    flags.add("--prompt", prompt, "text to begin with; of a model with an encoder, its input");
+    flags.add("--prompt", prompt, "text to begin with; of a model with an encoder, its input").names(Names::nothing);
     flags.add("--length", length, "tokens to add at most; the tokenizer's end of text is the end");
     flags.add("--temperature", sampling.temperature, "0: the most likely token each time");
     flags.add("--top-k", sampling.top_k, "choose among the k most likely; 0: all");
@@ -38,8 +38,9 @@ struct Generate {
     flags.add("--no-special", no_special, "a folder's prompt without the tokens that its tokenizer puts around a text");
     flags.add("--chat", chat,
               "the prompt is what a user says, in the run's chat template; without one, each line of stdin");
-    flags.add("--system", system, "with --chat: what is said before the first turn");
-    flags.add("--chat-template", chat_template, "its name, a file, or a folder with a tokenizer; means --chat");
+    flags.add("--system", system, "with --chat: what is said before the first turn").names(Names::nothing);
+    flags.add("--chat-template", chat_template, "its name, a file, or a folder with a tokenizer; means --chat")
+        .names(Names::input);
   }
   void settle() {
     chat = chat || !chat_template.empty();

@@ -13,7 +13,7 @@ struct Help {
   std::string topic = {};
 
   void declare(Flags& flags) {
-    flags.add("GROUP", topic, "a group of settings (model), one of them (lr), or a command");
+    flags.add("GROUP", topic, "a group of settings (model), one of them (lr), or a command").names(Names::nothing);
   }
   int run() const {
     auto command = help_text(topic.empty() ? std::string(name) : topic);

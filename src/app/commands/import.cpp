@@ -13,9 +13,14 @@ struct Import {
   std::vector<std::string> settings = {};
 
   void declare(Flags& flags) {
-    flags.add("DIR", from, "a folder with config.json and model.safetensors, or its shards and index").required();
-    flags.add("RUN", run_folder, "folder of the run, without checkpoints").required();
-    flags.add("settings", settings, "key=value ..., for training: data=FILE, optimizer.type=lion, ..");
+    flags.add("DIR", from, "a folder with config.json and model.safetensors, or its shards and index")
+        .required()
+        .names(Names::input);
+    flags.add("RUN", run_folder, "folder of the run, without checkpoints")
+        .required()
+        .names(Names::imported);
+    flags.add("settings", settings, "key=value ..., for training: data=FILE, optimizer.type=lion, ..")
+        .names(Names::nothing);
   }
   int run() const { return import_run(from, run_folder, settings); }
 };

@@ -51,7 +51,8 @@ struct Inspect {
     flags
         .add("CHECKPOINT", path,
              "OUT/checkpoints/step-<n>, or the folder of a run: its newest one; or a folder of Hugging Face's")
-        .required();
+        .required()
+        .names(Names::input);
     flags.add("--blocks", blocks, "every block");
   }
   int run() const {

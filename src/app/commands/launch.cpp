@@ -61,7 +61,7 @@ struct Launch {
       "train with N processes, here or on other hosts: launch -n N [--] [train] "
       "[CONFIG.yaml] [key=value ...]; or launch -n N -- comm ..., -- eval RUN, "
       "-- generate RUN ..., -- PROGRAM ...";
-  static constexpr Row row{.place = 20};
+  static constexpr Row row{.place = 20, .own_check = true};
   std::optional<int> ranks = {};  // none: all slots of the hosts
   std::string hosts = {}, ssh = {};
   std::vector<std::string> variables = {};  // names, sent to other hosts too
@@ -77,13 +77,16 @@ struct Launch {
   void declare(Flags& flags) {
     flags.add("-n,--ranks", ranks, "number of processes; with --hosts all slots unless given").no_default();
     flags.add("--hosts", hosts, "a file of hosts that ssh reaches, one a line: host slots=N iface=NAME; or slurm, or "
-                               "kubernetes: those of the job in which this runs");
-    flags.add("--ssh", ssh, "command and options instead of ssh");
+                               "kubernetes: those of the job in which this runs")
+        .names(Names::input);
+    flags.add("--ssh", ssh, "command and options instead of ssh").names(Names::nothing);
     flags.add("--env", variables, "a variable that ranks on other hosts get too, beside BORA_*, OMP_*, PATH ...")
-        .one_value();
-    flags.add("--log-dir", log_dir, "a file for each rank's output");
+        .one_value()
+        .names(Names::nothing);
+    flags.add("--log-dir", log_dir, "a file for each rank's output").names(Names::ranks);
     flags.add("--max-restarts", max_restarts, "start again after a rank was lost, so many times");
-    flags.add("--elastic", elastic, "MIN:MAX ranks: go on after ranks were lost, while MIN are left (elastic.*)");
+    flags.add("--elastic", elastic, "MIN:MAX ranks: go on after ranks were lost, while MIN are left (elastic.*)")
+        .names(Names::nothing);
     flags.add("--snapshot", snapshot, "elastic.snapshot").no_default();
     config.declare(flags);
     declare_resume(flags, resume);
@@ -194,7 +197,6 @@ std::vector<std::string> Launch::training(const std::string& bora, const Setting
   check_rows(s, *tokenizer);
   check_model(s, *tokenizer, checked_mesh(s, *tokenizer, size));
   check_init_from(s, *tokenizer, resume_of(resume));
-  if (!log_dir.empty()) check_outside_text(s, "--log-dir", log_dir);
   std::vector<std::string> words = {bora, "train"};
   if (!config.path.empty()) words.push_back(config.path);
   words.insert(words.end(), config.settings.begin(), config.settings.end());
@@ -245,6 +247,7 @@ int Launch::run() const {
   }
 }
 int Launch::run_here(const std::string& bora, const std::optional<launch::Allocation>& among) const {
+  check_places(*this);
   launch::Options l{.ranks = ranks.value_or(1),
                     .log_dir = log_dir,
                     .max_restarts = max_restarts,

@@ -18,7 +18,9 @@ struct Logits {
 
   void declare(Flags& flags) {
     declare_files(flags, words);
-    flags.add("--out", out, "the .npy file to write: f32 [batch, position, vocabulary]").required();
+    flags.add("--out", out, "the .npy file to write: f32 [batch, position, vocabulary]")
+        .required()
+        .names(Names::output);
   }
   int run() const {
     if (transport::config_from_environment().rank == 0) {  // the rank that writes it

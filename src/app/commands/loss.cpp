@@ -19,7 +19,8 @@ struct Loss {
         .add("--labels", labels,
              "a .npy file, i32 or i64 [batch, position]; -100 does not count. Models without an encoder predict "
              "each label from the positions before it")
-        .required();
+        .required()
+        .names(Names::input);
   }
   int run() const {
     return on_example(words, labels, name, [&](models::Scorer& model, const training::Example& e, const Mesh& mesh) {

@@ -44,14 +44,16 @@ struct Plan {
     config.declare(flags);
     declare_pipeline(flags, pipeline);
     declare_ranks_per_host(flags, ranks_per_host);
-    flags.add("--link", link, "between hosts: 1G, 10G, 25G or 1G,50us; predicts the time of a step").no_default();
+    flags.add("--link", link, "between hosts: 1G, 10G, 25G or 1G,50us; predicts the time of a step")
+        .no_default()
+        .names(Names::nothing);
     flags.add("--cores", cores, "of a host, which its ranks share; predicts the time of a step (0: as here)")
         .no_default();
     flags.add("--gflops", gflops, "GFLOP/s of a core in matrix products (0: measured here)").no_default();
     flags.add("--memory", memory, "GB/s of a host's memory (0: measured here, for each core)").no_default();
     flags.add("--spread", spread, "percent: standard deviation of the hosts' compute times, for stragglers");
     flags.add("--mtbf", mtbf, "hours between failures of a host");
-    flags.add("--json", json, "a file for the prediction's numbers").no_default();
+    flags.add("--json", json, "a file for the prediction's numbers").no_default().names(Names::output);
   }
   void settle() {
     config.settle();

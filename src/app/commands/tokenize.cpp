@@ -14,7 +14,9 @@ struct Tokenize {
   bool json = false, special = false;
 
   void declare(Flags& flags) {
-    flags.add("TOKENIZER", tokenizer, "a tokenizer's file or its folder, or bytes").required();
+    flags.add("TOKENIZER", tokenizer, "a tokenizer's file or its folder, or bytes")
+        .required()
+        .names(Names::input);
     flags.add("--json", json, "each line is a JSON string, so that any text can be given");
     flags.add("--special", special, "adds the tokens that the tokenizer's post-processor puts around a text");
   }

@@ -24,15 +24,20 @@ struct TrainTokenizer {
   std::vector<std::string> special = {};
 
   void declare(Flags& flags) {
-    flags.add("FILES", files, "text, .jsonl or .csv, also .gz and .zst of these; files, folders, globs").required();
+    flags.add("FILES", files, "text, .jsonl or .csv, also .gz and .zst of these; files, folders, globs")
+        .required()
+        .names(Names::texts);
     flags.add("--type", type, "bpe: byte-level BPE, a tokenizer.json; unigram: by SentencePiece, a .model")
         .one_of({kBpe, kUnigram});
     flags.add("--vocab", vocab, "number of tokens").required();
-    flags.add("--out", out, "the file to write: .json for bpe, .model for unigram").required();
+    flags.add("--out", out, "the file to write: .json for bpe, .model for unigram")
+        .required()
+        .names(Names::output);
     flags.add("--special", special, "a special token, several times for several; of bpe <|endoftext|>")
         .one_value()
-        .no_default();
-    flags.add("--field", field, "of records in .jsonl and .csv: the one with the text");
+        .no_default()
+        .names(Names::nothing);
+    flags.add("--field", field, "of records in .jsonl and .csv: the one with the text").names(Names::nothing);
     flags.add("--pattern", pattern, "bpe: whose regular expression cuts texts into words")
         .one_of({"gpt2", "llama3", "qwen2"});
     flags.add("--min-count", min_count, "bpe: a pair of tokens that stands less often is not merged");

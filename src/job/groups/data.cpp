@@ -4,13 +4,6 @@
 #include "job/facts.h"
 
 namespace bora::job {
-void check_outside_text(const Settings& s, std::string_view what, const std::string& folder) {
-  for (auto& path : data_paths(s))
-    check<ConfigError>(!data::would_read(path, folder, {"config.yaml", "metrics.jsonl", "loss.svg", "rank-0.log"}),
-                       what, ": ", folder, " lies in the folder of the text, ", path,
-                       ": the run's own files would become text; choose another");
-}
-
 void check_rows(const Settings& s) {
   bool inputs = s.data->shape(s.model->positions()).inputs > 0, encoder = s.model->decoder_start().has_value();
   check<ConfigError>(encoder || !inputs, "data.task: its rows are for an encoder and a decoder, and the model ",
