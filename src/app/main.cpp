@@ -14,6 +14,7 @@
 #include <new>
 #include "bora/base/error.h"
 #include "bora/base/text.h"
+#include "bora/base/visible.h"
 #include "base/api/threads.h"
 #include "bora/transport/transport.h"
 #include "commands.h"
@@ -21,6 +22,34 @@
 
 namespace {
 using bora::one_line;
+/// Standard output, where it is a terminal: texts of models, files and hosts pass there too.
+struct Terminal {
+  bora::Visible text = {};
+  static bool write(std::string_view text) {
+    while (!text.empty()) {
+      auto n = ::write(1, text.data(), text.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return false;
+      text.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return true;
+  }
+  static ssize_t take(void* self, const char* bytes, std::size_t n) {
+    auto shown = static_cast<Terminal*>(self)->text.next({bytes, n});
+    return write(shown) ? static_cast<ssize_t>(n) : 0;
+  }
+  /// All that the process prints from now on goes through it.
+  void open() {
+    if (::isatty(1) != 1) return;
+    auto file = ::fopencookie(this, "w", {.read = nullptr, .write = take, .seek = nullptr, .close = nullptr});
+    if (file && std::setvbuf(file, nullptr, _IOLBF, BUFSIZ) == 0) stdout = file;
+  }
+  bool finish() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && write(text.finish()); }
+};
+Terminal& terminal() {
+  static Terminal one;
+  return one;
+}
 /// Prints an error. Every error of the command passes here: one line, whatever values it quotes.
 int say(const std::string& text, int code) {
   std::fflush(stdout);
@@ -50,7 +79,7 @@ void wait_for_readers() {
 }
 /// Output must have been written; of a command that only prints, as far as its reader wanted it.
 int finish(int code, bool only_prints) {
-  bool arrived = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  bool arrived = terminal().finish();
   ::pollfd out{1, 0, 0};
   bool gone = !arrived && ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
   if (arrived || (only_prints && gone)) return code;
@@ -75,6 +104,7 @@ int out_of_memory() {
 int main(int argc, char** argv) {
   occupy_standard_files();
   wait_for_readers();
+  terminal().open();
   std::signal(SIGABRT, on_abort);
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit (ulimit -f) returns an error
   std::signal(SIGUSR1, SIG_IGN);  // asks for a checkpoint, and must not end a run that has no step yet

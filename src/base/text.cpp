@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <utility>
+#include "bora/base/visible.h"
 
 namespace bora {
 std::string bytes_text(std::int64_t n) {
@@ -58,14 +60,14 @@ std::size_t character(std::string_view s) {
               (c == 0xf4 && second >= 0x90);
   return none ? 0 : n;
 }
-std::string escaped(std::string_view s) {
+std::string escaped(std::string_view s, bool lines = false) {
   std::string r;
   for (std::size_t i = 0; i < s.size();) {
     auto n = character(s.substr(i));
     auto c = static_cast<unsigned char>(s[i]);
     bool control =
         n == 0 || c < 0x20 || c == 0x7f || (n == 2 && c == 0xc2 && static_cast<unsigned char>(s[i + 1]) < 0xa0);
-    if (!control) r.append(s.substr(i, n));
+    if (!control || (lines && (c == '\n' || c == '\t'))) r.append(s.substr(i, n));
     else if (c == '\n') r += "\\n";
     else if (c == '\t') r += "\\t";
     else if (c == '\r') r += "\\r";
@@ -89,6 +91,16 @@ std::string without_middle(std::string_view s, std::size_t most) {
 }
 }  // namespace
 
+std::string Visible::next(std::string_view piece) {
+  auto s = std::exchange(held_, {}).append(piece);
+  std::size_t begun = 0;  // bytes at the end that may be a character with what follows
+  while (begun < std::min<std::size_t>(s.size(), 3) && continues(s[s.size() - 1 - begun])) ++begun;
+  auto lead = begun < s.size() ? static_cast<unsigned char>(s[s.size() - 1 - begun]) : 0U;
+  bool open = lead >= 0xc2 && begun < (lead >= 0xf0 ? 3U : lead >= 0xe0 ? 2U : 1U);
+  if (open) held_ = s.substr(s.size() - 1 - begun);
+  return escaped(std::string_view(s).substr(0, s.size() - held_.size()), true);
+}
+std::string Visible::finish() { return escaped(std::exchange(held_, {}), true); }
 std::size_t first_not_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     i += ascii_before(text.substr(i));

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include "base/api/file.h"
+#include "bora/base/text.h"
 #include "bora/io/tree.h"
 #include "bora/job/settings.h"
 #include "bora/models/peft.h"
@@ -160,7 +161,7 @@ void read_parameters(tree::Node parameters, const std::string& folder, const Set
     auto said =
         models::load_pretrained(parameters, folder, *theirs.model, tokens_of(parameters), theirs.init_from.options());
     for (auto& line : said)
-      if (mesh.rank() == 0) std::fprintf(stderr, "%s\n", line.c_str());
+      if (mesh.rank() == 0) std::fprintf(stderr, "%s\n", one_line(line).c_str());  // it has names of tensors
     return;
   }
   training::offering_older(mesh, checkpoints_of(words), kOffer, [&] {

@@ -44,7 +44,7 @@ class Job final : private RankEvents {
       : options_(options),
         signals_(signals),
         partition_(partition),
-        outputs_(options.log_dir),
+        outputs_(options.log_dir, !options.command.empty() && options.command[0] == options.agent),
         joining_(reach_of(options), options.agent) {
     for (auto& host : options.hosts)
       remote_.push_back(std::make_unique<RemoteRanks>(host, reach_of(options), options.agent));

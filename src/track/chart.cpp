@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
+#include "bora/base/visible.h"
 
 namespace bora::track {
 namespace {
@@ -12,6 +13,22 @@ double part(const Scale& s, double v) {
   if (!(s.high > s.low)) return 0.5;
   return s.logarithmic ? std::log(v / s.low) / std::log(s.high / s.low) : (v - s.low) / (s.high - s.low);
 }
+/// Text of an SVG: without what its reader would take for a mark, and without characters that XML lacks.
+std::string marked(const std::string& words) {
+  Visible visible;
+  auto text = visible.next(words);
+  text += visible.finish();
+  for (auto none : {"\xef\xbf\xbe", "\xef\xbf\xbf"})
+    for (auto at = text.find(none); at != text.npos; at = text.find(none)) text.replace(at, 3, "\xef\xbf\xbd");
+  std::string r;
+  for (char c : text)
+    if (c == '&') r += "&amp;";
+    else if (c == '<') r += "&lt;";
+    else if (c == '>') r += "&gt;";
+    else if (c == '"') r += "&quot;";
+    else r += c;
+  return r;
+}
 }  // namespace
 
 std::string svg(const Chart& c) {
@@ -20,8 +37,8 @@ std::string svg(const Chart& c) {
   std::ostringstream o;
   o.imbue(std::locale::classic());
   auto text = [&](double px, double py, const char* anchor, const std::string& colour, const std::string& words) {
-    o << "<text x=\"" << px << "\" y=\"" << py << "\" text-anchor=\"" << anchor << "\" fill=\"" << colour << "\">"
-      << words << "</text>\n";
+    o << "<text x=\"" << px << "\" y=\"" << py << "\" text-anchor=\"" << anchor << "\" fill=\"" << marked(colour)
+      << "\">" << marked(words) << "</text>\n";
   };
   auto line = [&](double v, const char* stroke) {
     o << "<path d=\"M" << kLeft << ' ' << y(v) << 'H' << kWidth - kRight << "\" stroke=" << stroke << "/>\n";
@@ -40,13 +57,14 @@ std::string svg(const Chart& c) {
   double at = kLeft;
   for (auto& curve : c.curves) {
     if (!curve.points.empty()) {
-      o << "<polyline fill=\"none\" stroke=\"" << curve.colour << "\" stroke-width=\"1.5\" points=\"";
+      o << "<polyline fill=\"none\" stroke=\"" << marked(curve.colour) << "\" stroke-width=\"1.5\" points=\"";
       for (auto& p : curve.points) o << x(p.x) << ',' << y(p.y) << ' ';
       o << "\"/>\n";
     }
     for (auto& p : curve.points)
       if (curve.dots)
-        o << "<circle cx=\"" << x(p.x) << "\" cy=\"" << y(p.y) << "\" r=\"3\" fill=\"" << curve.colour << "\"/>\n";
+        o << "<circle cx=\"" << x(p.x) << "\" cy=\"" << y(p.y) << "\" r=\"3\" fill=\"" << marked(curve.colour)
+          << "\"/>\n";
     text(at, 20, "start", curve.colour, curve.name);
     at += std::min(100.0, kInnerWidth / static_cast<double>(c.curves.size()));
   }

@@ -1,4 +1,5 @@
 #include "bora/base/text.h"
+#include "bora/base/visible.h"
 #include <gtest/gtest.h>
 #include <random>
 
@@ -79,5 +80,19 @@ TEST(OneLine, AnyBytesGiveOneShortLineOfUtf8InLinearTime) {
     while (s.size() < 5'000'000) s += part;
     EXPECT_LE(one_line(s).size(), 2003U);  // quadratic, this would take hours
   }
+}
+TEST(Visible, PiecesGiveTheTextOfTheWhole) {
+  const std::string text("a\tb\n\x1b[31m\r\x7f\xc2\x9b\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\xff\xe2\x82z\xc3"),
+      shown =
+          "a\tb\n\\x1b[31m\\r\\x7f\\xc2\\x9b\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\\xff\\xe2\\x82z\\xc3";
+  for (std::size_t a = 0; a <= text.size(); ++a)
+    for (std::size_t b = a; b <= text.size(); ++b) {
+      Visible v;
+      auto got = v.next(text.substr(0, a));
+      got += v.next(text.substr(a, b - a));
+      got += v.next(text.substr(b));
+      got += v.finish();
+      ASSERT_EQ(got, shown) << a << " " << b;
+    }
 }
 }  // namespace text_test

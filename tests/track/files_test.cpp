@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 #include "bora/base/error.h"
+#include "bora/track/chart.h"
 #include "bora/track/metrics.h"
 #include "bora/track/tracker.h"
 #include "event_file.h"
@@ -106,6 +107,16 @@ TEST_F(TrackFiles, CurvesAreReadBack) {
   EXPECT_EQ(a[1].x, 2);
   EXPECT_EQ(a[1].y, 1);
   EXPECT_THROW(track::read_curve(folder + "/none", "a"), IoError);
+}
+TEST(Chart, NamesInAPlotAreText) {
+  track::Chart chart{.x = {0, 1}, .y = {0, 1}, .caption = "a < b & \"c\"", .level = std::pair{0.5, "</text><script>"}};
+  chart.x.marks.emplace_back(0.5, "]]>");
+  chart.curves.push_back({"<b>\x1b\xff\xef\xbf\xbf\xc3", "\" onload=\"x"});
+  auto svg = track::svg(chart);
+  for (auto text : {"a &lt; b &amp; &quot;c&quot;", "&lt;/text&gt;&lt;script&gt;", "]]&gt;",
+                    "fill=\"&quot; onload=&quot;x\"", "&lt;b&gt;\\x1b\\xff\xef\xbf\xbd\\xc3"})
+    EXPECT_NE(svg.find(text), svg.npos) << text << "\n" << svg;
+  EXPECT_EQ(svg.find("script>"), svg.npos);
 }
 TEST_F(TrackFiles, LossPlotShowsBothCurves) {
   auto svg_path = folder + "/loss.svg";

@@ -69,7 +69,7 @@ class Writer {
   }
   void write(const std::string& text) const {
     if (mesh_.rank() != 0) return;
-    bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+    bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
     check<IoError>(written, "cannot write to standard output: it is full or closed");
   }
   /// The encoder's inputs.

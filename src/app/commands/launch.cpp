@@ -216,7 +216,7 @@ int run_among_pods(const launch::Options& l, const std::vector<launch::Host>& po
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     try {
       ::_exit(launch::listen_for_launcher(secret, l.agent, {}));
-    } catch (const Error& e) { ::dprintf(2, "bora: %s\n", e.what()); }
+    } catch (const Error& e) { ::dprintf(2, "bora: %s\n", one_line(e.text()).c_str()); }
     ::_exit(2);
   }
   check<ConfigError>(listener > 0, "launch: cannot start a process");
@@ -224,7 +224,7 @@ int run_among_pods(const launch::Options& l, const std::vector<launch::Host>& po
   try {
     code = launch::run(l);
   } catch (const ConfigError& e) {  // about hosts: pods that are late may be there when the job starts again
-    ::dprintf(2, "bora: %s\n", e.text().c_str());
+    ::dprintf(2, "bora: %s\n", one_line(e.text()).c_str());
   }
   launch::end_listeners(pods, secret, code);
   ::kill(listener, SIGKILL);

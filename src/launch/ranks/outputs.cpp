@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 #include "bora/base/error.h"
+#include "bora/base/text.h"
 #include "launch/api/ranks.h"
 
 namespace bora::launch {
@@ -13,7 +14,7 @@ namespace {
 constexpr std::string_view clear_line = "\r\033[K";
 }  // namespace
 
-Outputs::Outputs(const std::string& log_dir) : log_dir_(log_dir) {
+Outputs::Outputs(const std::string& log_dir, bool own) : log_dir_(log_dir), visible_(own && ::isatty(1) == 1) {
   std::error_code error;
   if (!log_dir.empty()) std::filesystem::create_directories(log_dir, error);
   check<ConfigError>(!error, "launch: cannot make the folder ", log_dir, ": ", error.message());
@@ -42,7 +43,8 @@ void Outputs::open(int ranks) {
 void Outputs::print(int fd, std::string_view text) {
   bool terminal = ::isatty(2) != 0;
   if (bar_ && (terminal || fd == 2)) bar_ = false, write_all(2, terminal ? clear_line : "\n");
-  if (!write_all(fd, text) && fd == 1) arrived_ = false;
+  bool written = fd == 1 && visible_ ? write_all(1, shown_.next(text)) : write_all(fd, text);
+  if (!written && fd == 1) arrived_ = false;
 }
 void Outputs::show(int rank, bool errors, std::string_view text) {
   if (rank == 0 && errors) bar_ = !text.ends_with('\n') && !text.ends_with(clear_line), write_all(2, text);
@@ -80,7 +82,7 @@ void Outputs::line(int rank, bool errors, std::string_view text) {
   auto error = text.substr(cleared == std::string_view::npos ? 0 : cleared + clear_line.size());
   if (!errors || !error.starts_with(error_mark)) return show(rank, errors, text);
   if (error.size() < text.size()) show(rank, errors, text.substr(0, text.size() - error.size()));
-  errors_.push_back({rank, std::string(error.substr(0, error.find('\n')))});
+  errors_.push_back({rank, one_line(error.substr(0, error.find('\n')))});
 }
 void Outputs::finish(int rank) {
   for (bool errors : {false, true}) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 #include <vector>
+#include "bora/base/visible.h"
 
 namespace bora::launch {
 inline constexpr std::string_view error_mark = "bora: ";  // begins a line on stderr that is an error
@@ -15,8 +16,9 @@ class Outputs {
     int rank;
     std::string text;
   };
-  /// Throws ConfigError if the folder cannot be made.
-  explicit Outputs(const std::string& log_dir);
+  /// Throws ConfigError if the folder cannot be made. `own`: the ranks run Bora's commands, whose texts are those of
+  /// models and files: on a terminal they are Visible.
+  explicit Outputs(const std::string& log_dir, bool own = false);
   ~Outputs();
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;
@@ -43,5 +45,7 @@ class Outputs {
   std::vector<Rank> ranks_ = {};
   std::vector<Line> errors_ = {};
   bool bar_ = false, arrived_ = true;  // bar_: stderr has an unfinished line
+  bool visible_;                       // control characters of stdout are
+  Visible shown_ = {};
 };
 }  // namespace bora::launch

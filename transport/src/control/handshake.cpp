@@ -1,6 +1,7 @@
 #include "control/handshake.h"
 #include <array>
 #include "base/api/bytes.h"
+#include "bora/base/text.h"
 
 namespace bora::transport {
 namespace {
@@ -20,7 +21,7 @@ std::string Handshake::bytes() const {
   return w.take();
 }
 std::string Handshake::who() const {
-  return "rank " + std::to_string(rank) + " (host " + host + ", pid " + std::to_string(pid) + ")";
+  return "rank " + std::to_string(rank) + " (host " + one_line(host) + ", pid " + std::to_string(pid) + ")";
 }
 bool is_handshake(std::string_view message) {
   return !message.empty() && static_cast<JoinMessage>(message[0]) == JoinMessage::handshake;
