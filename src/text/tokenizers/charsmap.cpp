@@ -6,6 +6,7 @@
 
 namespace bora::text {
 namespace {
+constexpr std::size_t kMostText = 256;  // that a prefix of a few characters becomes; NFKC's longest has 33
 // Units of Darts-clone: a label, or a value; an offset to the children, and whether a value is among them.
 std::uint32_t label(std::uint32_t unit) { return unit & 0x800000ffu; }
 std::uint32_t value(std::uint32_t unit) { return unit & 0x7fffffffu; }
@@ -46,6 +47,9 @@ void Charsmap::check_all(const std::string& where) const {
       if (!has_value(unit)) continue;
       auto at = value(units_[next]);
       check<IoError>(at < texts_.size() && (texts_[at] & 0xc0) != 0x80, where, ": the table has no text at ", at);
+      auto text = std::string_view(texts_).substr(at, kMostText + 1);
+      check<IoError>(text.find('\0') != text.npos, where, ": the table has a text of more than ", kMostText,
+                     " bytes, at ", at);
     }
   }
 }
@@ -61,10 +65,11 @@ std::optional<std::string_view> Charsmap::of_prefix(std::string_view s) const {
   }
   return {};
 }
-std::string Charsmap::normalize(std::string_view text) const {
+std::string Charsmap::normalize(std::string_view text, std::size_t most) const {
   std::string out;
   out.reserve(text.size());
   each_grapheme(text, [&](std::string_view grapheme) {
+    if (out.size() > most) return;
     // A short cluster becomes the replacement of its prefix; of long ones each character is replaced.
     if (grapheme.size() < 6)
       if (auto whole = of_prefix(grapheme)) return void(out += *whole);

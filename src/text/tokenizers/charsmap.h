@@ -11,8 +11,9 @@ class Charsmap {
  public:
   /// Throws IoError "WHERE: ..." for tables that a search may leave.
   Charsmap(std::string_view table, const std::string& where);
-  /// The replacements that Hugging Face's library makes, which differ from SentencePiece's.
-  std::string normalize(std::string_view text) const;
+  /// The replacements that Hugging Face's library makes, which differ from SentencePiece's. The text ends soon after
+  /// `most` bytes.
+  std::string normalize(std::string_view text, std::size_t most) const;
 
  private:
   /// The replacement for the shortest prefix that has one.

@@ -1,4 +1,5 @@
 #include "text/tokenizers/decoding.h"
+#include "text/growth.h"
 #include "text/json_node.h"
 
 namespace bora::text {
@@ -84,6 +85,7 @@ class Chain final : public Decoder {
     auto i = static_cast<std::size_t>(id);
     check<ValueError>(id >= 0 && i < tokens_.texts.size(), "decode: id ", id, " is none of ", tokens_.texts.size());
     if (!options_.special && tokens_.special[i]) return;
+    bytes_ = tokens_.texts[i].size();
     pass(0, tokens_.texts[i], text);
   }
   void finish(std::string& text) override {
@@ -144,6 +146,7 @@ class Chain final : public Decoder {
       case StepKind::replace:
         step.pattern->split(token, [&](std::string_view piece, bool match) {
           changed += match ? std::string_view(step.content) : piece;
+          check_growth("decoder", bytes_, changed.size());
         });
         token = changed;
         break;
@@ -165,6 +168,7 @@ class Chain final : public Decoder {
   const TokenTexts& tokens_;
   const std::vector<DecodeStep>& steps_;
   DecodeOptions options_;
+  std::size_t bytes_ = 0;  // of the token that comes in
   std::vector<State> states_;
 };
 }  // namespace

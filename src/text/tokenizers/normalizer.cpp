@@ -1,11 +1,13 @@
 #include "text/tokenizers/normalizer.h"
 #include <memory>
+#include "text/growth.h"
 #include "text/json_node.h"
 #include "text/tokenizers/charsmap.h"
 #include "text/tokenizers/pattern.h"
 
 namespace bora::text {
 namespace {
+constexpr std::string_view kRules = "normalizer";
 using Step = std::function<void(std::string&, NormalBegin&)>;
 constexpr std::size_t kMostContent = 4096;
 
@@ -36,6 +38,7 @@ Step replace(const Node& node) {
     pattern.split(s, [&](std::string_view piece, bool match) {
       if (match && with.empty() && out.empty()) begin.take(piece.size());
       out += match ? std::string_view(with) : piece;
+      check_growth(kRules, begin.bytes, out.size());
     });
     s = std::move(out);
   };
@@ -55,7 +58,7 @@ Step precompiled(const Node& node) {
   auto bytes = from_base64(table.text());
   table.need(bytes.has_value(), "is not base 64");
   auto map = std::make_shared<const Charsmap>(*bytes, table.place);
-  return [map](std::string& s, NormalBegin&) { s = map->normalize(s); };
+  return [map](std::string& s, NormalBegin& begin) { s = map->normalize(s, most_of(begin.bytes)); };
 }
 }  // namespace
 
@@ -96,8 +99,11 @@ void Normalizer::read(const Node& node) {
 }
 std::string Normalizer::operator()(std::string_view text, bool* first) const {
   std::string s(text);
-  NormalBegin begin{.first = !first || *first};
-  for (auto& step : steps_) step(s, begin);
+  NormalBegin begin{.first = !first || *first, .bytes = text.size()};
+  for (auto& step : steps_) {
+    step(s, begin);
+    check_growth(kRules, text.size(), s.size());
+  }
   if (first) *first = begin.first;
   return s;
 }

@@ -12,6 +12,7 @@ struct Node;
 struct NormalBegin {
   bool first = true;     // whether its first character is still there
   std::size_t made = 0;  // bytes that were put in front of it
+  std::size_t bytes = 0;  // of the text that comes in
   void take(std::size_t bytes) {
     first = first && bytes <= made;
     made -= std::min(made, bytes);

@@ -7,7 +7,8 @@
 
 namespace bora::text {
 namespace {
-constexpr std::size_t kMostAdded = 4096;  // bytes of an added token
+constexpr std::size_t kMostAdded = 4096;   // bytes of an added token
+constexpr std::size_t kMostAround = 4096;  // tokens around a text
 
 /// A score as `tokenizers` reads it: its JSON library divides the digits by a power of ten, and may miss the last bit.
 /// That bit decides between the same pieces in another order.
@@ -289,6 +290,8 @@ class TokenizerReader {
         auto id = tokens.item(k).id();
         tokens.item(k).need(static_cast<std::size_t>(id) < out_.tokens.texts.size(), "id ", id, " is no token");
         parts[sequences].push_back(id);
+        auto all = parts[0].size() + parts[1].size();
+        piece.need(all <= kMostAround, "more than ", kMostAround, " tokens around a text");
       }
     }
     single.need(sequences == 1, "expected the text, A, once");
