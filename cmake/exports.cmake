@@ -5,8 +5,9 @@
 # Beginnings of hidden names of namespace bora: what only the library itself uses, and what the templates of public
 # headers make again in a program that needs it.
 set(BORA_HIDDEN exec:: json:: kernels:: ops:: transport:: registered_primitive rules_of fields::name
-  param_rules::kind param_rules::detail:: nn::added nn::sample data::ByteReader data::Chunk data::JsonCursor
-  data::JsonProblem data::RecordReader detail::Team io::BlockReader io::run_jobs io::pieces io::write_blocks
+  param_rules::kind param_rules::detail:: nn::added nn::sample data::ByteReader data::Chunk data::Folder
+  data::Holder data::JsonCursor data::JsonProblem data::Lock data::RecordReader detail::Team io::BlockReader
+  io::run_jobs io::pieces io::write_blocks
   job::check_group linalg::Reflection models::T5 text::AddedTokens text::Charsmap text::Merges text::PreTokenizer
   text::UnigramModel text::WordCache training::Run:: training::write_)
 # Names in those namespaces that public headers declare, and the table of passes, which the command prints.

@@ -138,6 +138,7 @@ void make(const Making& making, const Folder& folder, Group group, const Crew& c
 /// The folder's lock, on all hosts or on none: two jobs that had it on one host each would wait for each other. Null
 /// for ranks that do not lead.
 std::unique_ptr<Lock> locked(const std::string& path, bool leads, const Crew& crew) {
+  Holder holder(path);
   auto waits = [&, said = false]() mutable {
     if (!said) crew.say("data: another process makes " + path + "; waiting until it is done");
     said = true;
@@ -148,6 +149,7 @@ std::unique_ptr<Lock> locked(const std::string& path, bool leads, const Crew& cr
       if (leads) lock = std::make_unique<Lock>(path);
       for (auto until = Clock::now() + kRound; lock && !lock->take();) {
         waits();
+        holder.check();
         if (Clock::now() > until) return std::string("waits");
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
       }
@@ -159,8 +161,31 @@ std::unique_ptr<Lock> locked(const std::string& path, bool leads, const Crew& cr
     std::this_thread::sleep_for(std::chrono::milliseconds(std::random_device()() % 2000));
   }
 }
+std::shared_ptr<const Store> opened(const Folder& folder) {
+  std::vector<std::shared_ptr<const Chunk>> chunks;
+  auto counts = folder.chunks();
+  for (std::size_t u = 0; u < counts.size(); ++u)
+    for (std::size_t k = 0; k < counts[u]; ++k) chunks.push_back(std::make_shared<const Chunk>(folder.chunk(u, k)));
+  return std::make_shared<const Store>(std::move(chunks));
+}
+/// The documents of a folder that is complete on all hosts: no lock is taken, and nothing is written. Null if there is
+/// work to do, or another process is doing it.
+std::shared_ptr<const Store> ready(const Folder& folder, const Crew& crew) {
+  std::shared_ptr<const Store> store;
+  auto words = agree(crew, "data: the cache as it is", [&] {
+    try {
+      if (folder.is_ready()) store = opened(folder);
+    } catch (const IoError&) {
+      if (::access(folder.path().c_str(), W_OK) != 0) throw;  // else it is being made anew
+    }
+    return std::string(store ? "ready" : "not yet");
+  });
+  bool all = std::all_of(words.begin(), words.end(), [](auto& s) { return s == "ready"; });
+  return all ? store : nullptr;
+}
 std::shared_ptr<const Store> in_folder(const Making& making, const std::string& path, const Crew& crew) {
   Folder folder(making, path);
+  if (auto store = ready(folder, crew)) return store;
   agree(crew, "data: the folder of the cache", [&] {
     std::error_code error;
     fs::create_directories(path, error);
@@ -186,13 +211,7 @@ std::shared_ptr<const Store> in_folder(const Making& making, const std::string& 
     });
   }
   std::shared_ptr<const Store> store;
-  agree(crew, "data: opening the cache", [&] {
-    std::vector<std::shared_ptr<const Chunk>> chunks;
-    auto counts = folder.chunks();
-    for (std::size_t u = 0; u < counts.size(); ++u)
-      for (std::size_t k = 0; k < counts[u]; ++k) chunks.push_back(std::make_shared<const Chunk>(folder.chunk(u, k)));
-    store = std::make_shared<const Store>(std::move(chunks));
-  });
+  agree(crew, "data: opening the cache", [&] { store = opened(folder); });
   return store;
 }
 }  // namespace

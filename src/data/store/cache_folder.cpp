@@ -5,7 +5,9 @@
 #include "base/api/file.h"
 #include "base/api/json.h"
 #include "base/api/paths.h"
+#include "base/api/reason.h"
 #include "base/api/sha256.h"
+#include "base/api/threads.h"
 #include "json/api/value.h"
 
 namespace fs = std::filesystem;
@@ -13,6 +15,7 @@ namespace bora::data {
 namespace {
 constexpr std::string_view kForm = "documents 1";
 constexpr std::string_view kMark = ".mark";  // see group_at
+constexpr auto kSign = std::chrono::seconds(5), kSilence = std::chrono::seconds(60);
 std::string five(std::size_t n) {
   auto text = std::to_string(n);
   return std::string(text.size() < 5 ? 5 - text.size() : 0, '0') + text;
@@ -72,9 +75,11 @@ std::string count_text(const std::vector<SourceFile>& files) {
 bool Lock::take() {
   auto path = folder_ + "/lock";
   int fd = open_retried(path.c_str(), O_RDWR | O_CREAT);
+  if (fd < 0 && errno == EACCES) fd = open_retried(path.c_str(), O_RDONLY);  // another user's
   check<IoError>(fd >= 0, "cannot open ", path, ": ", std::strerror(errno));
   if (::flock(fd, LOCK_EX | LOCK_NB) == 0) {
     fd_ = fd;
+    live();
     return true;
   }
   auto reason = errno;
@@ -82,8 +87,48 @@ bool Lock::take() {
   check<IoError>(reason == EWOULDBLOCK || reason == EINTR, "cannot lock ", path, ": ", std::strerror(reason));
   return false;
 }
+/// Writes host and process into the file, again and again: its time says when this process ran last.
+void Lock::live() {
+  char host[256] = "?";
+  ::gethostname(host, sizeof host - 1);
+  auto name = "process " + std::to_string(::getpid()) + " on " + host + "\n";
+  auto sign = [fd = fd_, name] {
+    // Of another user's file neither can be done; the folder shows the work then.
+    if (::pwrite(fd, name.data(), name.size(), 0) > 0) (void)!::ftruncate(fd, static_cast<::off_t>(name.size()));
+  };
+  sign();
+  alive_ = start_thread("the lock of a cache", [this, sign] {
+    std::unique_lock lock(ending_);
+    while (!ended_.wait_for(lock, kSign, [&] { return ends_; })) sign();
+  });
+}
 Lock::~Lock() {
+  if (alive_.joinable()) {
+    std::unique_lock lock(ending_);
+    ends_ = true;
+    lock.unlock();
+    ended_.notify_all();
+    alive_.join();
+  }
   if (fd_ >= 0) ::close(fd_);
+}
+void Holder::check() {
+  std::string now;
+  for (auto& path : {folder_ + "/lock", folder_}) {  // opened: a client of NFS asks for what is new
+    struct ::stat s {};
+    int fd = open_retried(path.c_str(), O_RDONLY);
+    if (fd >= 0 && ::fstat(fd, &s) == 0)
+      now += std::to_string(s.st_ino) + " " + std::to_string(s.st_mtim.tv_sec) + "." +
+             std::to_string(s.st_mtim.tv_nsec) + " ";
+    if (fd >= 0) ::close(fd);
+  }
+  if (now != std::exchange(seen_, now)) since_ = Clock::now();
+  if (Clock::now() - since_ < kSilence) return;
+  auto name = is_there(folder_ + "/lock") ? read_file(folder_ + "/lock") : std::string();
+  name = name.empty() ? "the process that makes it" : name.substr(0, name.find('\n'));
+  fail<IoError>("data: ", folder_, " is locked, and ", name, " has shown no sign of life for ",
+                std::chrono::seconds(kSilence).count(),
+                " s: it was stopped, or is lost with its host. Let it go on, or end it, or choose another data.cache");
 }
 
 Folder::Folder(const Making& making, std::string path)
@@ -100,6 +145,20 @@ std::string Folder::sums_text(std::size_t unit, const Sums& known) const {
     text += std::to_string(sum ? *sum : whole_crc(files_[f])) + "\n";
   }
   return text;
+}
+bool Folder::is_ready() const {
+  auto plan = plan_of(path_);
+  bool fits = plan.form == kForm && plan.identity == making_.identity && plan.modified.size() == files_.size();
+  bool now = fits && std::equal(files_.begin(), files_.end(), plan.modified.begin(),
+                                [](auto& file, auto time) { return file.modified == time; });
+  const Crew silent;  // what is wrong is said by whoever mends it
+  if (now && is_complete(silent)) return true;
+  if (!is_there(path_) || ::access(path_.c_str(), W_OK) == 0) return false;
+  auto why = system_reason();
+  check<IoError>(fits && same_bytes(plan.modified, silent) && is_complete(silent), "data: ", path_,
+                 fits ? " is not complete, or was made of other bytes" : " was made by another version",
+                 ", and cannot be made here: ", why, "; choose another data.cache");
+  return true;
 }
 bool Folder::prepare(const Crew& crew) const {
   for (auto& file : entries(path_))

@@ -1,5 +1,9 @@
 // cache_folder.h -- one folder of a cache: its files, and who may change it.
 #pragma once
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 #include "data/store/cache.h"
 
 namespace bora::data {
@@ -8,7 +12,8 @@ std::string hash_of(std::string_view text);
 /// "3 files, 1200 bytes".
 std::string count_text(const std::vector<SourceFile>& files);
 
-/// A folder that one process at a time may change.
+/// A folder that one process at a time may change. While it may, it shows that it lives: a process that was stopped, or
+/// that is lost with its host, keeps the lock.
 class Lock {
  public:
   explicit Lock(std::string folder) : folder_(std::move(folder)) {}
@@ -19,8 +24,25 @@ class Lock {
   bool take();
 
  private:
+  void live();
   std::string folder_;
   int fd_ = -1;
+  std::thread alive_ = {};
+  std::mutex ending_ = {};
+  std::condition_variable ended_ = {};
+  bool ends_ = false;
+};
+/// The signs of life of the process that has a folder's lock, as another one sees them.
+class Holder {
+ public:
+  explicit Holder(std::string folder) : folder_(std::move(folder)) {}
+  /// Throws IoError that names the holder, if it has given none for a minute.
+  void check();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string folder_, seen_ = {};
+  Clock::time_point since_ = Clock::now();
 };
 
 /// A checksum for each file of a unit, or nothing.
@@ -32,6 +54,9 @@ class Folder {
   const std::string& path() const { return path_; }
   const std::vector<Unit>& units() const { return units_; }
   std::string chunk(std::size_t unit, std::size_t number) const;
+  /// Whether the folder is complete, and was made from these files at these times: it can be read as it is, by whoever
+  /// may. Changes nothing. One that cannot be written is complete too if the bytes are the same; IoError if it is not.
+  bool is_ready() const;
   /// Whether the folder is complete and made from these files; what does not fit is removed, and said.
   bool prepare(const Crew&) const;
   /// The cursor behind the chunks of a unit that are there, and their number. Damaged chunks are made anew, and said.
