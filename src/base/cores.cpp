@@ -35,13 +35,38 @@ int node_of(const std::string& cpu) {
       return std::max(0, first_number(name.substr(4)));
   return 0;
 }
-/// The least limit of a group and its ancestors; f reads the limit of one folder.
-template <class F> double least(const std::string& mount, fs::path group, const F& f) {
-  auto limit = std::numeric_limits<double>::infinity();
+/// Calls f with the folders of a group and of its ancestors.
+template <class F> void each_level(const std::string& mount, fs::path group, const F& f) {
   for (;; group = group.parent_path()) {
-    limit = std::min(limit, f(mount + (group == "/" ? "" : group.string())));
-    if (!group.has_relative_path()) return limit;
+    f(mount + (group == "/" ? "" : group.string()));
+    if (!group.has_relative_path()) return;
   }
+}
+/// Calls f(folder, version) for all levels of this process's groups that `kind` belongs to.
+template <class F> void each_group(const std::string& root, const std::string& kind, const F& f) {
+  const auto mounts = root + "/sys/fs/cgroup";
+  std::ifstream groups(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {  // "0::/user.slice", "4:cpu,cpuacct:/docker/1f"
+    auto a = line.find(':'), b = line.find(':', a + 1);
+    if (b == std::string::npos || line.compare(b + 1, 1, "/") != 0) continue;
+    auto kinds = line.substr(a + 1, b - a - 1), group = line.substr(b + 1);
+    bool old = !kinds.empty();
+    if (old && ("," + kinds + ",").find("," + kind + ",") == std::string::npos) continue;
+    for (auto mount : {mounts + (old ? "/" + kinds : ""), mounts + "/" + (old ? kind : "unified")})
+      each_level(mount, group, [&](const std::string& folder) { f(folder, old ? 1 : 2); });
+  }
+}
+/// The number behind a word in a file of words and numbers; 0 if there is none.
+std::int64_t number_of(const std::string& path, const std::string& word) {
+  std::ifstream file(path);
+  std::string name;
+  for (std::int64_t n = 0; file >> name; file.ignore(1 << 20, '\n'))
+    if (name == word && file >> n) return n;
+  return 0;
+}
+std::int64_t number_in(const std::string& path) {  // "max": none
+  std::int64_t n = -1;
+  return std::ifstream(path) >> n ? n : -1;
 }
 double limit_v2(const std::string& folder) {
   std::istringstream line(line_of(folder + "/cpu.max"));  // "150000 100000", or "max 100000"
@@ -81,20 +106,27 @@ std::vector<int> allowed_cpus() {
   return r;
 }
 double cgroup_limit(const std::string& root) {
-  const auto mounts = root + "/sys/fs/cgroup";
   auto limit = std::numeric_limits<double>::infinity();
-  std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // "0::/user.slice", "4:cpu,cpuacct:/docker/1f"
-    auto a = line.find(':'), b = line.find(':', a + 1);
-    if (b == std::string::npos || line.compare(b + 1, 1, "/") != 0) continue;
-    auto kinds = line.substr(a + 1, b - a - 1), group = line.substr(b + 1);
-    if (kinds.empty()) {
-      for (auto mount : {mounts, mounts + "/unified"}) limit = std::min(limit, least(mount, group, limit_v2));
-    } else if (("," + kinds + ",").find(",cpu,") != std::string::npos) {
-      for (auto mount : {mounts + "/" + kinds, mounts + "/cpu"}) limit = std::min(limit, least(mount, group, limit_v1));
-    }
-  }
+  each_group(root, "cpu", [&](const std::string& folder, int version) {
+    limit = std::min(limit, version == 1 ? limit_v1(folder) : limit_v2(folder));
+  });
   return limit;
+}
+FreeMemory free_memory(const std::string& root) {
+  auto host = root + "/proc/meminfo";
+  FreeMemory least{number_of(host, "MemAvailable:") << 10, number_of(host, "MemTotal:") << 10, "this host"};
+  each_group(root, "memory", [&](const std::string& folder, int version) {
+    bool old = version == 1;
+    auto limit = number_in(folder + (old ? "/memory.limit_in_bytes" : "/memory.max"));
+    if (limit < 0 || limit >= least.all) return;
+    auto files = [&](const std::string& word) {
+      return number_of(folder + "/memory.stat", (old ? "total_" : "") + word);
+    };
+    auto used = number_in(folder + (old ? "/memory.usage_in_bytes" : "/memory.current"));
+    auto free = limit - used + files("inactive_file") + files("active_file");
+    if (free < least.bytes) least = {std::max<std::int64_t>(free, 0), limit, "the cgroup " + folder};
+  });
+  return least;
 }
 int usable_cores() {
   auto cpus = allowed_cpus();

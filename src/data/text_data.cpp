@@ -23,6 +23,10 @@ struct TextData {
     agree(o.crew, "data: the files", [&] { files = find_files(path); });
     (void)check_same_files(path, files, o.crew);
     auto text = open_text(path, hold_out, o.positions + 1);
+    agree(o.crew, "data: memory for the tokens", [&, ranks = ranks_here(o.crew)] {
+      auto bytes = text.train.size() + text.held_out.size();  // and a token of 4 bytes for each 3 of them
+      if (!o.tokenizer->bytes()) check_memory(path, 0, bytes / 3 * 7 * ranks);
+    });
     auto tokens = [&](const Stream& s) {
       return o.tokenizer->bytes() ? byte_tokens(s) : encoded_tokens(s, *o.tokenizer);
     };

@@ -1,4 +1,4 @@
-// The cache of `bora data` where it cannot be written, and where its builder was stopped.
+// The cache of `bora data` where it cannot be written, where its builder was stopped, and texts without one.
 #include "data.h"
 
 namespace fs = std::filesystem;
@@ -61,5 +61,28 @@ TEST_F(CacheTest, AStoppedBuilderIsWaitedForAMinute) {
     ::kill(pid, SIGCONT);
   });
   EXPECT_EQ(first.code, 0) << first.err;
+}
+/// A file of a megabyte holds 300 MB: the process must not be killed for it.
+TEST_F(CacheTest, TextsWithoutACacheEndBeforeTheMemoryDoes) {
+  auto group = "/sys/fs/cgroup/memory/bora_test_" + std::to_string(::getpid());
+  if (::mkdir(group.c_str(), 0755) != 0) GTEST_SKIP() << "no cgroup can be made here";
+  std::ofstream(group + "/memory.limit_in_bytes") << (512 << 20);
+  std::string line = "The same line of a text that holds much and needs little room.\n", text;
+  for (int i = 0; i < 64; ++i) text += line;
+  std::string whole;
+  for (int i = 0; i < 75000; ++i) whole += text;
+  write("text.gz", gzip(whole));
+  auto shell = "echo $$ > " + group + "/cgroup.procs;";
+  cache = "''";
+  auto yaml = corpus("text", folder + "/text.gz");
+  for (auto words : {"data " + yaml, "launch -n 2 train " + yaml + " out=" + folder + "/run"}) {
+    auto r = run(words, {}, shell);
+    EXPECT_EQ(r.code, 2) << r.err;
+    auto said = "left in the cgroup " + group + "; give them a folder, data.cache";
+    EXPECT_NE(r.err.find(said), r.err.npos) << r.err;  // below the line that says how much was read
+  }
+  cache = folder + "/cache";
+  EXPECT_EQ(run("data " + corpus("text", folder + "/text.gz"), {}, shell).code, 0);
+  until([&] { return ::rmdir(group.c_str()) == 0 || errno == ENOENT; });  // its last process goes a moment later
 }
 }  // namespace cache_test

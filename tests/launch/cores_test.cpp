@@ -93,6 +93,35 @@ TEST(Cores, GroupsLimitTimeAtEachLevel) {
     EXPECT_EQ(old.limit(), 4);
   }
 }
+TEST(Cores, GroupsLimitMemoryAtEachLevel) {
+  constexpr std::int64_t mib = 1 << 20;
+  Machine m;
+  m.write("/proc/meminfo", "MemTotal:   1024000 kB\nMemFree: 1 kB\nMemAvailable:   512000 kB\n");
+  auto free = [&](Machine& of) { return bora::free_memory(of.root); };
+  EXPECT_EQ(free(m).bytes, 500 * mib);
+  EXPECT_EQ(free(m).all, 1000 * mib);
+  EXPECT_EQ(free(m).of, "this host");
+  m.write("/proc/self/cgroup", "0::/jobs/one");
+  m.write("/sys/fs/cgroup/jobs/one/memory.max", "max");
+  m.write("/sys/fs/cgroup/jobs/one/memory.current", std::to_string(90 * mib));
+  EXPECT_EQ(free(m).of, "this host");
+  m.write("/sys/fs/cgroup/jobs/memory.max", std::to_string(300 * mib));
+  m.write("/sys/fs/cgroup/jobs/memory.current", std::to_string(200 * mib));
+  m.write("/sys/fs/cgroup/jobs/memory.stat", "anon 5\ninactive_file " + std::to_string(mib) + "\nactive_file 0\n");
+  EXPECT_EQ(free(m).bytes, 101 * mib);
+  EXPECT_EQ(free(m).all, 300 * mib);
+  EXPECT_EQ(free(m).of, "the cgroup " + m.root + "/sys/fs/cgroup/jobs");
+  m.write("/proc/self/cgroup", "4:memory:/docker/1f\n0::/");  // version 1
+  const std::string old = "/sys/fs/cgroup/memory/docker/1f/memory.";
+  m.write(old + "limit_in_bytes", std::to_string(200 * mib));
+  m.write(old + "usage_in_bytes", std::to_string(201 * mib));
+  EXPECT_EQ(free(m).bytes, 0);
+  m.write(old + "stat", "inactive_file 3\ntotal_active_file " + std::to_string(2 * mib));
+  EXPECT_EQ(free(m).bytes, mib);
+  auto here = bora::free_memory();
+  EXPECT_GT(here.bytes, 0);
+  EXPECT_GT(here.all, here.bytes);
+}
 TEST(Cores, OneCpuIsOneThread) {
   apart([] {
     cpu_set_t one;

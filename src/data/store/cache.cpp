@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <random>
 #include <thread>
+#include "base/api/cores.h"
 #include "base/api/file.h"
 #include "base/api/paths.h"
+#include "bora/base/text.h"
 #include "data/store/cache_folder.h"
 #include "shard/api/agree.h"
 
@@ -104,9 +106,12 @@ std::shared_ptr<const Store> in_memory(const Making& making, const Crew& crew) {
   auto units = units_of(making.recipe.files);
   std::vector<std::shared_ptr<const Chunk>> chunks;
   Worker worker(making.recipe, units, {}, crew);
+  std::int64_t held = 0, ranks = ranks_here(crew);
   auto work = [&] {
     bool done = worker.round([](std::size_t) { return std::pair{Cursor{}, std::size_t{0}}; },
                              [&](std::size_t, std::size_t, std::string& bytes) {
+                               auto size = static_cast<std::int64_t>(bytes.size());
+                               check_memory(making.name, held += size, 4 * size * ranks);  // what grows
                                chunks.push_back(std::make_shared<const Chunk>(std::move(bytes), making.name));
                              },
                              [](std::size_t, const Sums&) {});
@@ -235,6 +240,23 @@ std::string check_same_files(const std::string& name, const std::vector<SourceFi
                        "; give all hosts the same files");
   }
   return print;
+}
+std::int64_t ranks_here(const Crew& crew) {
+  char host[256] = "?";
+  ::gethostname(host, sizeof host - 1);
+  auto all = crew.exchange(host, "data: the hosts of the ranks");
+  return std::count(all.begin(), all.end(), std::string(host));
+}
+void check_memory(const std::string& name, std::int64_t held, std::int64_t more) {
+  constexpr std::int64_t least = 64 << 20;  // a smaller text is not the reason
+  if (held + more < least) return;
+  auto free = free_memory();
+  check<ConfigError>(free.bytes - more >= free.all / 16, "data: the tokens of ", name, " take ",
+                     bytes_text(held > 0 ? held : more), held > 0 ? " so far" : " or more", ", and only ",
+                     bytes_text(free.bytes), " of ", bytes_text(free.all), " are left in ", free.of,
+                     "; give them a folder, data.cache, from which they are read as they are needed (data={sources: "
+                     "[{path: ",
+                     name, "}], cache: FOLDER})");
 }
 std::shared_ptr<const Store> open_store(const Making& making, const std::string& cache, const Crew& crew) {
   auto print = check_same_files(making.name, making.recipe.files, crew, making.identity);

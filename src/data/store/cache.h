@@ -19,6 +19,11 @@ struct Making {
 /// ranks call it.
 std::string check_same_files(const std::string& name, const std::vector<SourceFile>&, const Crew&,
                              const std::string& identity = {});
+/// How many ranks of the crew are on this one's host: all of them take memory there. All ranks call it.
+std::int64_t ranks_here(const Crew&);
+/// Throws ConfigError that names the cache if there is too little memory on this host or in this process's cgroup for
+/// `more` bytes, beside `held` bytes of tokens that have no cache.
+void check_memory(const std::string& name, std::int64_t held, std::int64_t more);
 /// The documents, the same for any number of ranks and threads. cache: a folder, or empty: memory. All ranks call it;
 /// those that see the same folder share the work. Throws as check_same_files does, the errors of records,
 /// IoError.
