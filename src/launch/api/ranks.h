@@ -94,6 +94,7 @@ class LocalRanks final : public Ranks {
   [[noreturn]] void become_rank(const RanksToStart&, int i, int secret, const int (&files)[3],
                                 ::pid_t launcher) const;
   static void finish(Rank&);
+  static void print(Rank&, int stream, std::size_t most, RankEvents&);
   static void serve_channel(Rank&, RankEvents&);
   ::sigset_t signals_of_ranks_;
   std::vector<Rank> ranks_ = {};

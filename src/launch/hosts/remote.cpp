@@ -13,6 +13,7 @@
 
 namespace bora::launch {
 namespace {
+constexpr std::size_t kMostShell = 1 << 16;  // bytes of a login shell
 std::string quoted(const std::string& word) {  // for any shell
   std::string s = "'";
   for (char c : word) s += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -184,6 +185,8 @@ void RemoteRanks::take_frames(RankEvents& events) {
         failure_ = "another version of bora is installed there: it says '" +
                    received_.substr(other + 1, end - other - 1) + "', this one '" +
                    std::string(kGreeting.substr(1, kGreeting.size() - 2)) + "'";
+      // A login shell may print what it likes: only what may be a part of the greeting is kept.
+      if (received_.size() > kMostShell) received_.erase(0, received_.size() - kGreeting.size());
       return;
     }
     auto whole = received_.substr(at + kGreeting.size());

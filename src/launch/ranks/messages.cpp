@@ -37,12 +37,9 @@ RankAssignment unpacked_assignment(ByteReader& fields) {
 }
 bool read_some(int fd, std::string& bytes) {
   char buffer[1 << 16];
-  for (;;) {
-    auto n = ::read(fd, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno == EAGAIN;
-    if (n == 0) return false;
-    bytes.append(buffer, static_cast<std::size_t>(n));
-  }
+  ::ssize_t n = 0;
+  while ((n = ::read(fd, buffer, sizeof buffer)) < 0 && errno == EINTR) {}
+  if (n > 0) bytes.append(buffer, static_cast<std::size_t>(n));
+  return n > 0 || (n < 0 && errno == EAGAIN);
 }
 }  // namespace bora::launch

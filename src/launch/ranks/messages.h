@@ -48,6 +48,7 @@ struct RankAssignment {
 };
 std::string packed(const RankAssignment&);
 RankAssignment unpacked_assignment(ByteReader&);
-/// Appends all available bytes; false at the end.
+/// Appends available bytes, at most 64 KiB, so that one that writes without a pause keeps no other waiting; false at
+/// the end.
 bool read_some(int fd, std::string& bytes);
 }  // namespace bora::launch

@@ -9,7 +9,8 @@ namespace bora::launch {
 inline constexpr std::string_view error_mark = "bora: ";  // begins a line on stderr that is an error
 
 /// Rank 0's output is passed on unchanged, others' by the line, each with its rank, or to the logs alone, as long as
-/// these can be written. Lines that are errors are kept.
+/// these can be written. What a '\r' begins is a line of its own there (a progress bar never ends one), and a line
+/// longer than 64 KiB is several. Lines that are errors are kept, a few of each rank.
 class Outputs {
  public:
   struct Line {
@@ -25,7 +26,7 @@ class Outputs {
   /// Begins a generation with so many ranks, after all lines of the last one are finished. Throws ConfigError if a log
   /// cannot be written.
   void open(int ranks);
-  void printed(int rank, bool errors, std::string_view bytes);
+  void printed(int rank, bool errors, std::string_view bytes);  // in time linear in the bytes
   void finish(int rank);  // an unfinished line is one
   void print(int fd, std::string_view text);
   const std::vector<Line>& errors() const { return errors_; }  // of this generation
@@ -33,14 +34,14 @@ class Outputs {
 
  private:
   struct Rank {
-    std::string pending[2] = {};  // of stdout and stderr
-    int log = -1;
+    std::string pending[2] = {};  // of stdout and stderr: the line that has not ended
+    int log = -1, kept = 0;       // kept: lines that are errors
   };
   std::string log_of(int rank) const;
   void close_logs();
   void show(int rank, bool errors, std::string_view text);
-  void split(int rank, bool errors);
   void line(int rank, bool errors, std::string_view text);
+  void keep(Line error);
   std::string log_dir_;
   std::vector<Rank> ranks_ = {};
   std::vector<Line> errors_ = {};

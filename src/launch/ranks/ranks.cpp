@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -21,6 +22,9 @@
 #include "bora/transport/transport.h"
 
 namespace bora::launch {
+namespace {
+constexpr std::size_t kTurn = 1 << 16;  // bytes of a stream: the other ranks and signals come next
+}  // namespace
 int secret_file(const std::string& bytes) {
   int fd = ::memfd_create("secret", MFD_CLOEXEC);
   check<ConfigError>(fd >= 0 && write_all(fd, bytes), "launch: cannot keep the job's secret: ", system_reason);
@@ -244,20 +248,22 @@ void LocalRanks::add_files(std::vector<::pollfd>& files) const {
     for (int fd : {rank.streams[0], rank.streams[1], rank.channel})
       if (fd >= 0) files.push_back({fd, POLLIN, 0});
 }
+/// Passes on at most so many bytes of a stream.
+void LocalRanks::print(Rank& rank, int stream, std::size_t most, RankEvents& events) {
+  char buffer[1 << 14];
+  int& fd = rank.streams[stream];
+  while (most > 0 && fd >= 0) {
+    auto n = ::read(fd, buffer, std::min(most, sizeof buffer));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return;  // nothing more for now
+    if (n == 0) ::close(std::exchange(fd, -1));
+    else events.printed(rank.number, stream == 1, {buffer, static_cast<std::size_t>(n)});
+    most -= static_cast<std::size_t>(n);
+  }
+}
 void LocalRanks::serve(RankEvents& events) {
-  auto print = [&](Rank& rank) {
-    char buffer[1 << 14];
-    for (int s = 0; s < 2; ++s)
-      for (int& fd = rank.streams[s]; fd >= 0;) {
-        auto n = ::read(fd, buffer, sizeof buffer);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) break;  // nothing more for now
-        if (n == 0) ::close(std::exchange(fd, -1));
-        else events.printed(rank.number, s == 1, {buffer, static_cast<std::size_t>(n)});
-      }
-  };
   for (auto& rank : ranks_) {
-    print(rank);
+    for (int s = 0; s < 2; ++s) print(rank, s, kTurn, events);
     if (rank.channel >= 0) serve_channel(rank, events);
   }
   for (auto& rank : ranks_) {
@@ -265,7 +271,9 @@ void LocalRanks::serve(RankEvents& events) {
     if (rank.ended || ::waitpid(rank.pid, &status, WNOHANG) != rank.pid) continue;
     rank.ended = true;
     rank.waits = false;
-    print(rank);  // what it has said since: nobody reads it once all have ended
+    for (int s = 0, left = 0; s < 2; ++s)  // what it has said since: nobody reads it once all have ended
+      if (rank.streams[s] >= 0 && ::ioctl(rank.streams[s], FIONREAD, &left) == 0)
+        print(rank, s, static_cast<std::size_t>(left), events);
     events.ended(rank.number, {.status = status});
   }
 }
