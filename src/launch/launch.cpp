@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include "base/api/most_ranks.h"
 #include "bora/base/error.h"
 #include "bora/base/text.h"
 #include "launch/hosts/remote.h"
@@ -29,8 +30,7 @@ namespace {
 Reach reach_of(const Options& options) {
   return options.reach.before.empty() ? Reach{ssh_words(options.ssh)} : options.reach;
 }
-// Grace period for ranks of an elastic job to notice a loss and leave their generation: the longest compute phase of a
-// step without a collective.
+// In which ranks of an elastic job notice a loss and leave: the longest compute phase of a step without a collective.
 constexpr double seconds_to_leave = 10, seconds_if_missed = 2;
 void say_ranks(std::size_t before, std::size_t now) {
   write_all(2, "elastic: " + std::to_string(now) + (now == 1 ? " rank" : " ranks") + " instead of " +
@@ -363,10 +363,10 @@ class Job final : private RankEvents {
 }  // namespace
 
 int run(const Options& options) {
-  check<ConfigError>(options.ranks >= 1, "launch: -n must be 1 or more, got ", options.ranks);
+  check<ConfigError>(options.ranks >= 1 && options.ranks <= kMostRanks, "launch: -n must be from 1 to ", kMostRanks,
+                     ", got ", options.ranks);
   std::cout.flush();
   Signals signals;
-  bool elastic = options.elastic.max > 0;
   RetryBudget budget(options.elastic);
   Partition partition;
   auto ranks = static_cast<std::size_t>(options.ranks);
@@ -385,10 +385,10 @@ int run(const Options& options) {
     } catch (const ConfigError& e) {  // a host or rank 0's port is no longer available
       if (restart == 0) throw;
       write_all(2, std::string(error_mark) + one_line(e.text()) + "\n");
-      if (elastic) return 86;
+      if (options.elastic.max > 0) return 86;
     }
     if (code != 86) return code;
-    if (elastic) {
+    if (options.elastic.max > 0) {
       if (!budget.goes_on(loss, step)) return code;
       continue;
     }

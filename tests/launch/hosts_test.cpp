@@ -84,7 +84,35 @@ TEST(Hosts, SlurmsListsOfNodesAndTasks) {
   EXPECT_EQ(names_in("a[9-11]b,c"), (Words{"a9b", "a10b", "a11b", "c"}));
   EXPECT_EQ(counts_in("2(x3),1"), (std::vector<int>{2, 2, 2, 1}));
   EXPECT_EQ(counts_in("4"), std::vector<int>{4});
+  EXPECT_EQ(names_in("a[2147483646-2147483647]"), (Words{"a2147483646", "a2147483647"}));
   for (auto bad : {"n[1", "n[2-1]", "n[a-b]", "n[]", ",n", "-n"}) EXPECT_THROW(names_in(bad), ConfigError) << bad;
   for (auto bad : {"", "0", "2(x", "2(y3)", "2(x0)", "-1"}) EXPECT_THROW(counts_in(bad), ConfigError) << bad;
+}
+/// They come from the environment, where a few characters can stand for more than a machine's memory.
+TEST(Hosts, ListsAreBounded) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(names_in("a[0-255][0-255]").size(), 65536U);
+  EXPECT_EQ(counts_in("1(x65536)").size(), 65536U);
+  std::string digits(300, '0'), ranges, many, copies;
+  for (int i = 0; i < 1000; ++i) ranges += ranges.empty() ? "0-65535" : ",0-65535", many += "[0-1]";
+  for (int i = 0; i < 1000; ++i) copies += copies.empty() ? "1(x65536)" : ",1(x65536)";
+  for (auto& bad : Words{"a[0-65535][0-65535]", "a[0-255][0-256]", "a[0-65535],b", "a[0-2147483647]",
+                         "a[" + ranges + "]", "a" + many, "a[" + digits + "1-" + digits + "9]", digits + "[0-65535]"})
+    EXPECT_THROW(names_in(bad), ConfigError) << bad.substr(0, 40);
+  for (auto& bad : Words{"1(x65537)", "1(x2147483647)", copies})
+    EXPECT_THROW(counts_in(bad), ConfigError) << bad.substr(0, 40);
+  EXPECT_EQ(test::error_of<ConfigError>([] { names_in("a[0-65535][0-65535]"); }),
+            "--hosts: Slurm's list 'a[0-65535][0-65535]' is of more than 65536 nodes; a job has at most as many ranks");
+  auto of = [](const std::vector<std::pair<const char*, const char*>>& variables, const char* word) {
+    for (auto [name, value] : variables) ::setenv(name, value, 1);
+    auto error = test::error_of<ConfigError>([&] { allocation(word, "bora"); });
+    for (auto [name, value] : variables) ::unsetenv(name);
+    return error;
+  };
+  EXPECT_EQ(of({{"SLURM_JOB_NODELIST", "a[1-17]"}, {"SLURM_TASKS_PER_NODE", "4096(x17)"}}, "slurm"),
+            "--hosts slurm: SLURM_TASKS_PER_NODE=4096(x17) is of 69632 tasks; a job has at most 65536 ranks");
+  EXPECT_EQ(of({{"JOB_COMPLETION_INDEX", "0"}, {"BORA_SIZE", "99999999"}, {"BORA_SERVICE", "s"}, {"HOSTNAME", "j-0"}},
+               "kubernetes"),
+            "--hosts kubernetes: BORA_SIZE is 99999999; a job has at most 65536 ranks");
 }
 }  // namespace hosts_test

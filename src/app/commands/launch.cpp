@@ -27,6 +27,8 @@
 namespace fs = std::filesystem;
 namespace bora::app {
 namespace {
+constexpr int kMost = 1 << 16;  // ranks
+
 /// Whether `path` is an executable file.
 bool can_run(const std::string& path) {
   std::error_code error;
@@ -155,7 +157,8 @@ void Launch::settle() {
                      " something else reaches the hosts; leave it out");
   for (auto& variable : variables)
     check<ConfigError>(std::getenv(variable.c_str()), "--env ", variable, ": it is not set here");
-  check<ConfigError>(!ranks || *ranks >= 1, "-n: must be 1 or more, got ", ranks.value_or(0));
+  check<ConfigError>(!ranks || (*ranks >= 1 && *ranks <= kMost), "-n: must be from 1 to ", kMost, ", got ",
+                     ranks.value_or(0));
   check<ConfigError>(max_restarts >= 0, "--max-restarts: must be 0 or more, got ", max_restarts);
 }
 /// How an elastic job goes on.

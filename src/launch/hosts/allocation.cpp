@@ -1,10 +1,13 @@
 #include "launch/api/allocation.h"
 #include <charconv>
 #include <cstdlib>
+#include "base/api/most_ranks.h"
 #include "bora/base/error.h"
 
 namespace bora::launch {
 namespace {
+constexpr std::size_t kLongestName = 253;  // of a host
+
 std::string variable(const char* name) {
   auto value = std::getenv(name);
   return value ? value : "";
@@ -26,6 +29,11 @@ std::vector<std::string_view> parts_of(std::string_view list) {
     list.remove_prefix(comma + 1);
   }
 }
+/// Throws ConfigError for more hosts than a job can have.
+void check_hosts(std::size_t n, std::string_view whole) {
+  check<ConfigError>(n <= kMostRanks, "--hosts: Slurm's list '", whole, "' is of more than ", kMostRanks,
+                     " nodes; a job has at most as many ranks");
+}
 /// The numbers between brackets, as they are written: "1-2,07" -> 1 2 07.
 std::vector<std::string> spread(std::string_view inside, std::string_view whole) {
   std::vector<std::string> all;
@@ -33,9 +41,10 @@ std::vector<std::string> spread(std::string_view inside, std::string_view whole)
     auto dash = part.find('-');
     auto first = part.substr(0, dash), last = dash == std::string_view::npos ? first : part.substr(dash + 1);
     auto begin = number(first, whole), end = number(last, whole);
-    check<ConfigError>(begin <= end && end - begin < 65536, "--hosts: '", part, "' is no range in Slurm's list '",
-                       whole, "'");
-    for (int n = begin; n <= end; ++n) {
+    check<ConfigError>(begin <= end && first.size() <= kLongestName, "--hosts: '", part,
+                       "' is no range in Slurm's list '", whole, "'");
+    check_hosts(all.size() + static_cast<std::size_t>(end - begin) + 1, whole);
+    for (std::int64_t n = begin; n <= end; ++n) {
       auto digits = std::to_string(n);
       if (digits.size() < first.size()) digits.insert(0, first.size() - digits.size(), '0');
       all.push_back(digits);
@@ -58,6 +67,8 @@ Allocation of_slurm() {
                      list, ", but ", counts.size(), " in SLURM_TASKS_PER_NODE=", tasks);
   for (std::size_t i = 0; i < names.size(); ++i)
     a.hosts.push_back({.name = names[i], .slots = counts[i], .place = "slurm"});
+  check<ConfigError>(count_slots(a.hosts) <= kMostRanks, "--hosts slurm: SLURM_TASKS_PER_NODE=", tasks, " is of ",
+                     count_slots(a.hosts), " tasks; a job has at most ", kMostRanks, " ranks");
   // All that the job has on the node, beside this step; and srun must not wait for a node that does not answer.
   a.reach.before = {"srun",           "--overlap", "--nodes=1",           "--ntasks=1", "--ntasks-per-node=1",
                     "--cpu-bind=none", "--quiet",   "--kill-on-bad-exit=0", "-w"};
@@ -72,6 +83,8 @@ Allocation of_kubernetes(const std::string& agent) {
   check<ConfigError>(!size.empty() && !service.empty(), "--hosts kubernetes: BORA_SIZE must be the number of pods, and "
                      "BORA_SERVICE the name of the Job's headless service; got '", size, "' and '", service, "'");
   auto mine = number(index, index), n = number(size, size);
+  check<ConfigError>(n <= kMostRanks, "--hosts kubernetes: BORA_SIZE is ", n, "; a job has at most ", kMostRanks,
+                     " ranks");
   check<ConfigError>(mine < n, "--hosts kubernetes: the pod's index is ", mine, ", but BORA_SIZE is ", n);
   check<ConfigError>(name.ends_with("-" + index), "--hosts kubernetes: HOSTNAME is '", name, "', not that of pod ",
                      index, " of an indexed Job");
@@ -89,19 +102,25 @@ std::vector<std::string> names_in(std::string_view list) {
   auto whole = list;
   while (!list.empty()) {
     auto end = list.find_first_of(",[");
-    for (auto& name : some) name += list.substr(0, end);
+    auto fixed = list.substr(0, end);
+    check<ConfigError>(some[0].size() + fixed.size() <= kLongestName, "--hosts: a name of more than ", kLongestName,
+                       " characters in Slurm's list '", whole, "'");
+    for (auto& name : some) name += fixed;
     list.remove_prefix(end == std::string_view::npos ? list.size() : end);
     if (list.starts_with('[')) {
       auto close = list.find(']');
       check<ConfigError>(close != std::string_view::npos, "--hosts: no ] in Slurm's list '", whole, "'");
+      auto numbers = spread(list.substr(1, close - 1), whole);
+      check_hosts(some.size() * numbers.size(), whole);
       std::vector<std::string> longer;
       for (auto& name : some)
-        for (auto& digits : spread(list.substr(1, close - 1), whole)) longer.push_back(name + digits);
+        for (auto& digits : numbers) longer.push_back(name + digits);
       some = longer;
       list.remove_prefix(close + 1);
     }
     if (!list.empty() && list[0] != ',') continue;
     if (!list.empty()) list.remove_prefix(1);
+    check_hosts(names.size() + some.size(), whole);
     names.insert(names.end(), some.begin(), some.end());
     some = {""};
   }
@@ -119,8 +138,9 @@ std::vector<int> counts_in(std::string_view list) {
     bool closed = times == std::string_view::npos || part.ends_with(')');
     if (closed && times != std::string_view::npos)
       repeated = number(part.substr(times + 2, part.size() - times - 3), list);
-    check<ConfigError>(closed && n >= 1 && n <= 4096 && repeated >= 1 && repeated <= 65536, "--hosts: '", part,
+    check<ConfigError>(closed && n >= 1 && n <= 4096 && repeated >= 1, "--hosts: '", part,
                        "' is no number of tasks in Slurm's list '", list, "'");
+    check_hosts(counts.size() + static_cast<std::size_t>(repeated), list);
     counts.insert(counts.end(), static_cast<std::size_t>(repeated), n);
   }
   return counts;

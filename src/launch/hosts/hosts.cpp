@@ -4,10 +4,11 @@
 #include <map>
 #include <sstream>
 #include "base/api/file.h"
+#include "base/api/most_ranks.h"
 
 namespace bora::launch {
 namespace {
-constexpr int most_slots = 4096, most_ranks = 65536;
+constexpr int most_slots = 4096;
 constexpr std::string_view form = "; a line is: host slots=N iface=NAME (the last two may be left out)";
 
 Host parse_line(std::istringstream& words, const std::string& name, const std::string& place) {
@@ -50,8 +51,8 @@ std::vector<Host> parse_hosts(std::string_view text, const std::string& file) {
     check<ConfigError>(fresh, h.place, ": ", h.name, " stands in ", twin->second,
                        " already; one line with slots=N starts several ranks there");
     slots += h.slots;
-    check<ConfigError>(slots <= most_ranks, h.place, ": with it there are ", slots, " slots; a job has at most ",
-                       most_ranks, " ranks");
+    check<ConfigError>(slots <= kMostRanks, h.place, ": with it there are ", slots, " slots; a job has at most ",
+                       kMostRanks, " ranks");
     hosts.push_back(h);
   }
   check<ConfigError>(!hosts.empty(), file, ": no hosts in it", form);

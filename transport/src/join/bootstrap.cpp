@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 #include "base/api/file.h"
+#include "base/api/most_ranks.h"
 #include "join/options.h"
 
 namespace bora::transport {
@@ -143,7 +144,8 @@ std::optional<Found> place_given_by(const Launcher& l, const Environment& env) {
   auto rank = text(env, l.rank), size = text(env, l.size);
   if (rank.empty() || size.empty()) return std::nullopt;
   Found f{&l, number<int>(l.rank, rank), number<int>(l.size, size)};
-  check<ConfigError>(f.size >= 1, l.size, ": must be at least 1, got ", f.size);
+  check<ConfigError>(f.size >= 1 && f.size <= kMostRanks, l.size, ": a job has from 1 to ", kMostRanks, " ranks, got ",
+                     f.size);
   check<ConfigError>(f.rank >= 0 && f.rank < f.size, l.rank, ": must be from 0 to ", l.size, " - 1 = ", f.size - 1,
                      ", got ", f.rank);
   return f;
