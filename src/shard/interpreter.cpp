@@ -310,6 +310,7 @@ Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
   Within w(parent);
   if (auto y = deferred(p, in); y.symbolic) return {wrap(y)};
   if (!owns_any(in) && !p->traits.enters_shard) return parent->process(p, in);
+  p->infer(types_of(in));  // throws the user's error: the rules below read only operands that fit together
   std::vector<Sharded> v;
   for (auto& a : in) v.push_back(view(a));
   if (p->traits.collective) {  // inside shard_map: blocks are plain values
