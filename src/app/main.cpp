@@ -15,6 +15,7 @@
 #include "bora/base/error.h"
 #include "bora/base/text.h"
 #include "bora/base/visible.h"
+#include "base/api/stack.h"
 #include "base/api/threads.h"
 #include "bora/transport/transport.h"
 #include "commands.h"
@@ -119,6 +120,7 @@ int main(int argc, char** argv) {
   // that `bora launch` starts inherit it.
   ::setenv("BORA_EXECUTOR", "team", 0);
   try {
+    bora::check_stack();
     auto command = bora::app::parse_command(argc, argv);
     return finish(command ? command->run() : 0, !command || command->only_prints());
   } catch (const bora::transport::RankLost& e) {

@@ -337,6 +337,7 @@ TEST_F(FaultsTest, LimitsAreOneLine) {
   limited(RLIMIT_FSIZE, 4096, 2, "File too large");
 #ifndef __SANITIZE_ADDRESS__  // UBSan asks a pipe whether an object's memory is mapped: none left, none found
   limited(RLIMIT_NOFILE, 4, 2, "Too many open files");
+  limited(RLIMIT_STACK, 64 << 10, 2, "a stack of 64 KB");
 #endif
 }
 TEST_F(FaultsTest, FewAlone) { law(1, 0, 1); }

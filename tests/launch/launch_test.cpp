@@ -2,13 +2,16 @@
 #include "launch/api/launch.h"
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <sstream>
 #include <thread>
 #include "bora/base/error.h"
@@ -77,6 +80,24 @@ TEST_F(LaunchTest, SurvivorsThatEndBecauseOfAnotherAreNotTheCause) {
   EXPECT_EQ(r.code, 86);
   EXPECT_EQ(r.err, "bora: rank 7 lost: says 0\n");
   EXPECT_LT(r.seconds, 1.5);
+}
+TEST_F(LaunchTest, FewFilesAreALine) {
+  std::map<int, int> codes;
+  for (::rlim_t files = 4; files < 24; ++files) {
+    auto r = bora::test::run_apart(folder() + "/said", [&] {
+      ::close_range(3, ~0U, 0);
+      ::rlimit limit{files, files};
+      ::setrlimit(RLIMIT_NOFILE, &limit);
+      try {
+        return launch::run({.ranks = 2, .command = {"/bin/true"}});
+      } catch (const ConfigError& e) { return ::dprintf(2, "bora: %s\n", e.what()), 2; }
+    });
+    ++codes[r.code];
+    bool line = r.err.starts_with("bora: ") && std::count(r.err.begin(), r.err.end(), '\n') == 1;
+    EXPECT_TRUE(r.code == 0 || (r.code == 2 && line)) << files << " files: " << r.code << " " << r.err;
+  }
+  EXPECT_GT(codes[0], 5);
+  EXPECT_GT(codes[2], 5);
 }
 TEST_F(LaunchTest, OtherExitCodesAreLostRanksToo) {
   auto r = run({.ranks = 2}, "[ $BORA_RANK = 1 ] && exit 3; exit 0");

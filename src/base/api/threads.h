@@ -1,5 +1,6 @@
 // threads.h -- threads other than those of kernels: a clear Error where one cannot be made.
 #pragma once
+#include <cstdlib>
 #include <latch>
 #include <system_error>
 #include <thread>
@@ -18,7 +19,8 @@ template <class F> std::thread start_thread(const char* what, F&& f) {
   }
 }
 /// Throws Error unless n more threads can exist at once. Called before a library that would end the process on failure
-/// makes them.
+/// makes them. Those of the test allocate, as the later ones will: glibc then has taken the address space of n threads
+/// (ulimit -v), and gives it to the next ones.
 inline void check_threads(int n, const char* what) {
   std::latch asked(1);
   std::vector<std::thread> threads;
@@ -27,7 +29,11 @@ inline void check_threads(int n, const char* what) {
     for (auto& t : threads) t.join();
   };
   try {
-    for (int i = 0; i < n; ++i) threads.push_back(start_thread(what, [&] { asked.wait(); }));
+    for (int i = 0; i < n; ++i) threads.push_back(start_thread(what, [&] {
+      asked.wait();
+      void* volatile some = std::malloc(1);
+      std::free(some);
+    }));
   } catch (...) {
     end();
     throw;

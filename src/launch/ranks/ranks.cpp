@@ -212,11 +212,19 @@ void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const i
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher) ::_exit(86);
+  ::dup2(files[0], 1);
+  ::dup2(files[1], 2);
   // A shell starts background jobs with SIGINT ignored; a rank must react to signals that the launcher passes on.
   for (int s : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ}) ::signal(s, SIG_DFL);
   for (int s : {SIGUSR1, SIGUSR2}) ::signal(s, SIG_IGN);  // must not kill a rank that has no handler, or none yet
   ::sigprocmask(SIG_SETMASK, &signals_of_ranks_, nullptr);
   auto set = [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); };
+  auto need = [](int fd) {
+    if (fd >= 0) return fd;
+    write_all(2, std::string("bora: launch: a rank needs more open files: ") + std::strerror(errno) + "\n");
+    ::_exit(2);
+  };
+  auto inherited = [&](int fd) { return std::to_string(need(::dup(fd))); };
   set("BORA_RANK", std::to_string(job.first + i));
   set("BORA_SIZE", std::to_string(job.size));
   set("BORA_ROOT", job.root);
@@ -225,17 +233,15 @@ void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const i
   set("BORA_JOB", job.job);
   ::unsetenv("BORA_LAUNCHER");     // this is the launcher
   ::unsetenv("BORA_SECRET_FILE");  // replaced by BORA_SECRET_FD
-  if (secret >= 0) set("BORA_SECRET_FD", std::to_string(::dup(secret)));
+  if (secret >= 0) set("BORA_SECRET_FD", inherited(secret));
   ::unsetenv("BORA_ROOT_FD");
-  if (job.first + i == 0 && job.root_socket >= 0) set("BORA_ROOT_FD", std::to_string(::dup(job.root_socket)));
+  if (job.first + i == 0 && job.root_socket >= 0) set("BORA_ROOT_FD", inherited(job.root_socket));
   if (!job.interface_name.empty()) set("BORA_INTERFACE", job.interface_name);
   ::unsetenv(kGenerationVariable);
   if (files[2] >= 0)
-    set(kGenerationVariable, std::to_string(::dup(files[2])) + ":" + std::to_string(job.generation) + ":" + job.heirs);
+    set(kGenerationVariable, inherited(files[2]) + ":" + std::to_string(job.generation) + ":" + job.heirs);
   if (job.first + i == 0 && job.columns > 0) set("BORA_TERMINAL", std::to_string(job.columns));
-  ::dup2(::open("/dev/null", O_RDONLY), 0);
-  ::dup2(files[0], 1);
-  ::dup2(files[1], 2);
+  ::dup2(need(::open("/dev/null", O_RDONLY)), 0);
   std::vector<char*> argv;
   for (auto& word : job.command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);

@@ -1,9 +1,11 @@
 // join.cpp -- from a Config to a Context: rendezvous, links, engine, and the costs of the links.
 #include "bora/transport/join.h"
 #include <cstdio>
+#include "base/api/most_ranks.h"
 #include "join/calibrate.h"
 #include "join/needs.h"
 #include "join/rendezvous.h"
+#include "join/uncaught.h"
 
 namespace bora::transport {
 namespace {
@@ -40,8 +42,10 @@ ContextPtr join(const Config& c) { return join(c, Witness{}); }
 ContextPtr join(const Config& c, const Witness& witness) {
   check<ConfigError>(c.size >= 1 && c.rank >= 0 && c.rank < c.size, "rank ", c.rank, " of ", c.size,
                      " ranks: ranks count from 0 to size - 1");
+  check<ConfigError>(c.size <= kMostRanks, c.size, " ranks: a job has at most ", kMostRanks);
   check_options(c);
   if (c.size == 1) return local(1).front();
+  end_in_order_if_uncaught();
   if (c.carrier == "mpi") check_mpi();
   auto strangers = check_limits(c);
   auto rendezvous = c.rank == 0 ? make_root_rendezvous(c, strangers) : make_member_rendezvous(c, strangers);

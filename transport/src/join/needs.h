@@ -4,7 +4,7 @@
 #include "bora/transport/transport.h"
 
 namespace bora::transport {
-/// Checks files and threads for this rank. ConfigError, Error. Returns the limit of strangers' open connections on each
-/// of its ports: lower where files are few.
+/// Checks stack, files, threads and memory for this rank. ConfigError, Error. Returns the limit of strangers' open
+/// connections on each of its ports: lower where files are few.
 std::size_t check_limits(const Config&);
 }  // namespace bora::transport

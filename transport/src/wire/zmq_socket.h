@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 #include "bora/base/error.h"
+#include "wire/zmq_context.h"
 
 namespace bora::transport {
 /// Why a call of ZeroMQ failed, as a part of check's text (reason.h).
@@ -29,14 +30,9 @@ class Frame {
 /// Shared by its holders and its sockets; the last of them ends it, which waits for unsent messages.
 class ZmqContext {
  public:
-  ZmqContext() : context_(made()) {}
+  ZmqContext() : context_(begin_zmq()) {}
 
  private:
-  static std::shared_ptr<zmq::context_t> made() {
-    try {
-      return std::make_shared<zmq::context_t>(1);  // one I/O thread
-    } catch (const zmq::error_t& e) { fail<TransportError>("cannot begin with ZeroMQ: ", e.what()); }
-  }
   friend class Socket;
   explicit ZmqContext(std::shared_ptr<zmq::context_t> c) : context_(std::move(c)) {}
   std::shared_ptr<zmq::context_t> context_;
