@@ -43,8 +43,8 @@ void set_threads(const Settings& s, int ranks_here) {
 namespace {
 /// Settings and versions that all ranks must share, in lines.
 std::string common_ground(const Job& job, const MeshShape& mesh) {
-  return "bora " BORA_VERSION " " + job.purpose + "\nmesh " + to_string(mesh) + "\ntokenizer " +
-         job.tokenizer->identity() + "\n" + shared_settings(job.settings);
+  return "version of bora\t" BORA_VERSION "\ncommand\t" + job.purpose + "\nmesh\t" + to_string(mesh) +
+         "\ntokenizer\t" + job.tokenizer->identity() + "\n" + shared_settings(job.settings);
 }
 /// In an elastic job a rank that misses the rendezvous counts as lost. Ranks of an earlier generation passed all checks
 /// then, so a later failure to join is a loss, not bad input.

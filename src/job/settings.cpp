@@ -106,6 +106,24 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
   if (s.out.empty()) s.out = "runs/" + fs::path(path).stem().string();
   return s;
 }
+namespace {
+/// A line for each setting: "setting optimizer.lr", a tab, its value.
+std::string lines_of(const std::string& key, const config::Document& d) {
+  using Form = config::Document::Form;
+  if (d.form == Form::scalar) {
+    auto text = d.text;
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return "setting " + key + '\t' + text + '\n';
+  }
+  if (d.members.empty() && d.items.empty())
+    return "setting " + key + '\t' + (d.form == Form::list ? "[]" : d.form == Form::group ? "{}" : "null") + '\n';
+  std::string lines;
+  auto below = key.empty() ? key : key + ".";
+  for (auto& [name, member] : d.members) lines += lines_of(name.empty() ? key : below + name, member);
+  for (std::size_t i = 0; i < d.items.size(); ++i) lines += lines_of(below + std::to_string(i), d.items[i]);
+  return lines;
+}
+}  // namespace
 std::string shared_settings(Settings s) {
   s = with_tokenizer_path(s, "");
   Settings defaults;
@@ -119,7 +137,7 @@ std::string shared_settings(Settings s) {
   s.transport = defaults.transport;
   s.log.every = defaults.log.every;
   s.mesh.axes = defaults.mesh.axes;
-  return to_yaml(s);
+  return lines_of("", config::write(s));
 }
 std::string to_yaml(const Settings& s) { return config::to_yaml(config::write(s)); }
 std::string settings_help(const std::string& which) { return config::help(all_settings(), short_forms(), which); }

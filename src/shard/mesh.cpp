@@ -117,7 +117,7 @@ MeshShape shape_of_job(const MeshSizes& asked, int ranks) {
 Mesh Mesh::from_environment(const std::vector<MeshAxis>& asked, const std::string& build) {
   auto config = transport::config_from_environment();
   auto shape = shape_of_job(asked, config.size);
-  config.build = to_string(shape) + (build.empty() ? "" : " " + build);
+  config.build = "mesh\t" + to_string(shape) + "\n" + build;
   return over(transport::join(config), shape);
 }
 Mesh Mesh::abstract(const std::vector<MeshAxis>& axes, const MeshLinks& links, int rank) {

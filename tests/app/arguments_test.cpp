@@ -120,7 +120,13 @@ TEST(Arguments, LaunchElsewhereAndOfOtherPrograms) {
   EXPECT_EQ(problem_with({"launch", "--", "eval", "RUN"}),
             "launch: how many ranks? give -n N, or --hosts FILE, or --elastic MIN:MAX");
   EXPECT_EQ(problem_with({"launch", "-n", "2", "eval", "RUN"}),
-            "launch: eval stands behind --: launch -n N -- eval ..");
+            "launch: eval stands behind --: bora launch -n 2 -- eval RUN");
+  EXPECT_EQ(problem_with({"launch", "-n", "2", "--layout", "tp", "logits", "RUN", "--ids", "i.npy", "--out", "l.npy"}),
+            "launch: logits stands behind --: bora launch -n 2 -- logits RUN --ids i.npy --out l.npy layout=tp");
+  EXPECT_EQ(problem_with({"launch", "--layout=tp", "generate", "RUN", "--prompt", "Love is", "--ranks=2", "--hosts",
+                          "hosts"}),
+            "launch: generate stands behind --: bora launch --ranks=2 --hosts hosts -- generate RUN --prompt "
+            "\"Love is\" layout=tp");
   EXPECT_EQ(problem_with({"launch", "-n", "2", "--layout", "tp", "--", "eval", "RUN"}),
             "launch: layout=tp before -- is for training; eval takes its words behind its name");
   for (auto word : {"gpt.yaml", "steps=3", "--no-pipeline"})

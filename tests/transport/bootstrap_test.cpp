@@ -115,10 +115,15 @@ TEST(Bootstrap, Refused) {
   refused({{"BORA_RANK", "1"}}, "must be set together");
   refused({{"BORA_SIZE", "2"}}, "must be set together");
   refused({{"BORA_RANK", "2"}, {"BORA_SIZE", "2"}, {"BORA_ROOT", "a:1"}}, "BORA_RANK: must be from 0");
-  refused({{"BORA_RANK", "0"}, {"BORA_SIZE", "0"}}, "BORA_SIZE: must be at least 1");
+  for (auto size : {"0", "-1", "65537", "99999999"})
+    refused({{"BORA_RANK", "0"}, {"BORA_SIZE", size}},
+            "BORA_SIZE: a job has from 1 to 65536 ranks, got " + std::string(size));
+  refused({{"RANK", "0"}, {"WORLD_SIZE", "99999999"}}, "WORLD_SIZE: a job has from 1 to 65536 ranks");
   refused({{"BORA_RANK", "x"}, {"BORA_SIZE", "2"}}, "BORA_RANK: expected a number, got 'x'");
   refused({{"BORA_RANK", "0"}, {"BORA_SIZE", "2"}}, "BORA_ROOT is not set");
-  refused({{"RANK", "0"}, {"WORLD_SIZE", "2"}}, "BORA_ROOT is not set");
+  refused({{"RANK", "0"}, {"WORLD_SIZE", "2"}}, "MASTER_ADDR is not set");
+  refused({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "h"}}, "MASTER_PORT is not set");
+  refused({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}, "BORA_ROOT is not set");
   refused({{"JOB_COMPLETION_INDEX", "0"}, {"BORA_SIZE", "2"}, {"HOSTNAME", "train-0"}}, "BORA_SERVICE is not set");
   refused({{"BORA_LAUNCHER", "pbs"}}, "BORA_LAUNCHER=pbs");
   refused({{"BORA_LAUNCHER", "slurm"}}, "BORA_LAUNCHER=slurm");

@@ -64,7 +64,7 @@ TEST(Handshake, OneVerdictAlsoNamesOtherProtocolsAndDtypes) {
     threads.emplace_back([&, r] {
       auto c = config_for(r, 4, port);
       c.carrier = "tcp";
-      if (r == 1) c.build = "other";
+      c.build = "setting optimizer.lr\t0." + std::to_string(r + 1) + "\nsetting batch\t8" + (r == 1 ? "\nother" : "");
       try {
         join(c);
       } catch (const ConfigError& e) { said[static_cast<std::size_t>(r)] = e.what(); }
@@ -74,7 +74,8 @@ TEST(Handshake, OneVerdictAlsoNamesOtherProtocolsAndDtypes) {
   for (auto& t : threads) t.join();
   for (auto& text : said) {
     EXPECT_HAS(text, "the ranks do not fit together: ");
-    EXPECT_HAS(text, "build: rank 0 has '', rank 1 'other'");
+    EXPECT_HAS(text, "setting optimizer.lr: rank 0 has '0.1', rank 1 '0.2'; build: rank 0 has '', rank 1 'other'");
+    EXPECT_EQ(text.find("rank 1 '8'"), text.npos) << text;
     EXPECT_HAS(text, "protocol: rank 0 has '" + std::to_string(kProtocol) + "', rank 2 '99'");
     EXPECT_HAS(text, "size: rank 0 has '4', rank 3 '5'");
     EXPECT_HAS(text, "dtypes: rank 0 has '" + all_dtypes + "', rank 3 'f32'");

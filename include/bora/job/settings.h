@@ -179,7 +179,7 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
 Settings with_absolute_paths(Settings);
 /// YAML that parse_settings reads back to the same value.
 std::string to_yaml(const Settings&);
-/// The settings that all ranks of a job must share, as YAML; paths, threads and the like may differ between hosts.
+/// The settings that all ranks of a job must share, as lines of Config::build; paths, threads and the like may differ.
 std::string shared_settings(Settings);
 /// Help text: settings with their defaults and meanings. `which`: empty for all, a group ("model"), a type
 /// ("model.gpt2") or one key; throws ConfigError for others.

@@ -119,7 +119,7 @@ struct Comm {
 
 void Comm::measure() const {
   auto config = transport::with_options(transport::config_from_environment(), transport);
-  config.build = "bora " BORA_VERSION " comm " + std::to_string(max_bytes);
+  config.build = "version of bora\t" BORA_VERSION "\ncommand\tcomm\n--max-bytes\t" + std::to_string(max_bytes);
   auto sizes = sizes_up_to(largest());  // the same on all ranks, as their guesses of the link are
   auto context = transport::join(config);
   check<ConfigError>(context->size() > 1,

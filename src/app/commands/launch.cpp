@@ -97,12 +97,14 @@ struct Launch {
   /// Words after `--` are parsed as for `bora train`, unless the first names another program.
   void before(std::vector<const char*>& words) {
     auto dashes = std::find(words.begin(), words.end(), std::string_view("--"));
+    if (dashes == words.end()) check_dashes(words);
     if (dashes != words.end() && dashes + 1 != words.end() && (is_command(dashes[1]) || is_program(dashes[1]))) {
       program.assign(dashes + 1, words.end());
       words.erase(dashes, words.end());
     }
     std::erase(words, std::string_view("--"));
   }
+  void check_dashes(const std::vector<const char*>& words);
   void settle();
   /// An elastic job, also one that the settings call so, has a number of its own.
   void check_count(bool is_elastic) const {
@@ -114,13 +116,50 @@ struct Launch {
   std::vector<std::string> training(const std::string& bora, const Settings&, int size) const;
 };
 
+/// Without --, no word may be a command that ranks run. ConfigError with the line as it should be: the launcher's own
+/// flags, --, the command and its words.
+void Launch::check_dashes(const std::vector<const char*>& words) {
+  Flags flags;
+  declare(flags);
+  std::string own, command, others, settings;
+  auto add = [](std::string& to, const std::string& word) {
+    to += word.find_first_of(" *?'") == word.npos ? " " + word : " \"" + word + "\"";
+  };
+  auto is_any = [](const std::string& name, std::initializer_list<std::string_view> of) {
+    return std::find(of.begin(), of.end(), name) != of.end();
+  };
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    std::string word = words[i];
+    auto equals = word.find('=');
+    auto name = word.substr(0, equals);
+    auto flag = std::find_if(flags.all().begin(), flags.all().end(), [&](auto& f) {
+      return word.starts_with('-') && ("," + f.name() + ",").find("," + name + ",") != std::string::npos;
+    });
+    if (flag == flags.all().end()) {
+      bool first = command.empty() && !word.starts_with('-');
+      if (first && (!is_command(word) || is_config(word))) return;  // settle() says more
+      if (first) command = word;
+      else add(others, word);
+      continue;
+    }
+    bool has_value = !std::holds_alternative<std::function<void()>>(flag->target()) && equals == word.npos;
+    auto value = has_value && i + 1 < words.size() ? words[++i] : "";
+    if (is_any(name, {"--mesh", "--layout", "--threads"})) {
+      add(settings, name.substr(2) + (has_value ? std::string("=") + value : word.substr(equals)));
+      continue;
+    }
+    auto& to = is_any(name, {"--out", "--resume", "--no-pipeline"}) ? others : own;
+    add(to, word);
+    if (has_value) add(to, value);
+  }
+  check<ConfigError>(command.empty(), "launch: ", command, " stands behind --: bora launch", own, " -- ", command,
+                     others, settings);
+}
 void Launch::settle() {
   if (program.empty()) {
     auto& words = config.words;
     if (!words.empty() && words[0] == "train") words.erase(words.begin());
     else if (!words.empty() && !is_setting(words[0])) {
-      check<ConfigError>(is_config(words[0]) || !is_command(words[0]), "launch: ", words[0],
-                         " stands behind --: launch -n N -- ", words[0], " ..");
       check<ConfigError>(is_config(words[0]), "launch: '", words[0],
                          "' is no configuration file, no setting key=value and no program: a program is named by its "
                          "path (./",

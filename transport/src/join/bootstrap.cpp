@@ -136,6 +136,16 @@ const Launcher launchers[] = {
      nothing},
 };
 
+/// The variable that should say where rank 0 is, and its meaning.
+std::pair<const char*, const char*> place_of_root(const Launcher& l, const Environment& env) {
+  std::string_view by = l.key;
+  if (by == "torchrun" && text(env, "MASTER_ADDR").empty())
+    return {"MASTER_ADDR", "the name or address of rank 0's host"};
+  if (by == "torchrun") return {"MASTER_PORT", "a free port of rank 0's host"};
+  if (by == "kubernetes") return {"BORA_SERVICE", "the name of the headless service of the Job"};
+  return {"BORA_ROOT", "the host:port of rank 0"};
+}
+
 struct Found {
   const Launcher* by;
   int rank, size;
@@ -196,9 +206,9 @@ Config config_from_environment(const Environment& env) {
   if (root.empty()) root = first.by->root(env);
   if (!root.empty()) c.root = root;
   if (c.rank == 0) c.root_socket = read_root_socket(env, c.root);
-  check<ConfigError>(!root.empty() || c.size == 1, c.root_may_lag ? "BORA_SERVICE" : "BORA_ROOT", " is not set: with ",
-                     c.size, " ranks by ", c.launcher, " it must be ",
-                     c.root_may_lag ? "the name of the headless service of the Job" : "the host:port of rank 0");
+  auto [variable, meaning] = place_of_root(*first.by, env);
+  check<ConfigError>(!root.empty() || c.size == 1, variable, " is not set: with ", c.size, " ranks by ", c.launcher,
+                     " it must be ", meaning);
   return c;
 }
 Config config_from_environment() {

@@ -19,10 +19,15 @@ namespace {
 using namespace std::chrono_literals;
 constexpr std::size_t kMostExtra = 64;  // ranks beyond the job's size that a verdict names
 
-std::vector<std::string> lines(const std::string& text) {
-  std::vector<std::string> found;
+/// The names and values in the lines of Config::build.
+std::vector<std::pair<std::string, std::string>> facts(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> found;
   std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) found.push_back(line);
+  for (std::string line; std::getline(in, line);) {
+    auto tab = line.find('\t');
+    if (tab == line.npos) found.emplace_back("build", line);
+    else found.emplace_back(line.substr(0, tab), line.substr(tab + 1));
+  }
   return found;
 }
 
@@ -199,9 +204,9 @@ class Root final : public Rendezvous {
     std::string text;
     bool several =
         std::any_of(arrived_.begin(), arrived_.end(), [&](auto& h) { return h && h->place() != me_.place(); });
-    auto differ = [&](const char* what, const Handshake& h, const std::string& mine, const std::string& other) {
+    auto differ = [&](const std::string& what, const Handshake& h, const std::string& mine, const std::string& other) {
       if (mine != other)
-        text += (text.empty() ? "" : "; ") + std::string(what) + ": rank 0 has '" + mine + "', rank " +
+        text += (text.empty() ? "" : "; ") + what + ": rank 0 has '" + mine + "', rank " +
                 std::to_string(h.rank) + " '" + other + "'";
     };
     auto look = [&](const Handshake& h) {
@@ -209,10 +214,13 @@ class Root final : public Rendezvous {
       differ("size", h, std::to_string(c_.size), std::to_string(h.size));
       if (h.protocol != kProtocol) return;  // nothing more is known
       differ("dtypes", h, me_.dtypes, h.dtypes);
-      auto mine = lines(c_.build), theirs = lines(h.build);
-      if (mine.size() != theirs.size()) differ("build", h, c_.build, h.build);
-      else
-        for (std::size_t i = 0; i < mine.size(); ++i) differ("build", h, mine[i], theirs[i]);
+      auto theirs = facts(h.build);
+      for (auto& [name, mine] : facts(c_.build)) {
+        auto other = std::find_if(theirs.begin(), theirs.end(), [&](auto& f) { return f.first == name; });
+        differ(name, h, mine, other == theirs.end() ? "" : other->second);
+        if (other != theirs.end()) theirs.erase(other);
+      }
+      for (auto& [name, other] : theirs) differ(name, h, "", other);
       if (c_.carrier == "shm" && !shares_memory(h.shm_host))
         text += (text.empty() ? "" : "; ") + h.who() + " shares no memory with " + me_.who() +
                 ", and transport.carrier=shm (BORA_CARRIER) wants it";

@@ -35,7 +35,7 @@ struct Config {
   double heartbeat_s = 1, suspect_s = 3, dead_s = 10;
   double stuck_warn_s = 30, stuck_abort_s = 300;  // a rank lives but does not enter a collective that others wait in
   std::string job = {};                           // ranks with another job name are refused
-  // Compared across ranks in the handshake, line by line: library build, mesh shape, settings.
+  // Lines that ranks must share, each a name, a tab and a value: version, mesh, settings. One without a tab: "build".
   std::string build = {};
   /// Carrier of data: auto (shared memory within a host, tcp between hosts), mpi (shared memory within a host, MPI
   /// between hosts: not encrypted, in builds with BORA_MPI), or for all pairs tcp, zmq (tcp by ZeroMQ) or shm.
