@@ -47,7 +47,8 @@ std::set<std::int32_t> end_ids(const TrainedRun& words, const text::Tokenizer& t
     auto found = j.find("eos_token_id");
     if (!found || found->is_null()) continue;
     for (auto& id : found->is_list() ? found->list() : Value::List{*found}) {
-      check<ConfigError>(id.is_integer(), words.run, name, ": eos_token_id: expected an id or a list of ids");
+      bool fits = id.is_integer() && id.integer() >= 0 && id.integer() <= INT32_MAX;
+      check<ConfigError>(fits, words.run, name, ": eos_token_id: expected an id or a list of ids");
       ids.insert(static_cast<std::int32_t>(id.integer()));
     }
     break;

@@ -7,10 +7,12 @@
 #include "bora/base/text.h"
 #include "bora/io/tree.h"
 #include "bora/job/settings.h"
+#include "bora/models/parameter.h"
 #include "bora/models/peft.h"
 #include "bora/models/pretrained.h"
 #include "bora/named/array.h"
 #include "bora/nn/axes.h"
+#include "bora/nn/policy.h"
 #include "bora/ops/creation.h"
 #include "bora/train/local_settings.h"
 #include "bora/train/loop.h"
@@ -37,30 +39,11 @@ void read_adapters(tree::Node parameters, const std::string& folder, const Setti
   if (!s.init_from.path.empty())
     models::load_pretrained(parameters, s.init_from.path, *s.model, tokens_of(parameters), s.init_from.options());
   training::check_base(mesh, folder, training::base_digest(parameters, mesh));
+  // Of the settings and the base, not of the file: whatever else it has is refused.
+  auto dtype = Policy::parse(s.precision.policy).parameter;
   std::map<std::string, NamedArray> adapters;
-  auto slots = tree::slots(parameters);
-  auto leaves = io::read_manifest(folder).leaves;
-  auto shape_of = [&](const std::string& path) {
-    auto leaf = std::find_if(leaves.begin(), leaves.end(), [&](auto& l) { return l.path == "params." + path; });
-    return leaf == leaves.end() ? Shape() : leaf->type.shape;
-  };
-  for (auto& slot : slots) {
-    auto weight = slot.leaf.as<NamedArray>();
-    if (!weight || !slot.leaf.defined() || !slot.path.ends_with(".weight")) continue;
-    auto below = slot.path.substr(0, slot.path.rfind('.')) + ".lora.";
-    auto a = shape_of(below + "a"), b = shape_of(below + "b");
-    if (a.empty() || b.empty()) continue;
-    // The weight's axes: of the stack, inputs, outputs; a has the first two, b the first and the last.
-    auto& all = weight->axes();
-    auto outer = a.size() + b.size() - 2 - all.size(), inner = a.size() - 1;
-    std::vector<Axis> of_a(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(inner)),
-        of_b(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(outer));
-    of_a.push_back({nn::kRank, a.back()});
-    of_b.push_back(of_a.back());
-    of_b.insert(of_b.end(), all.begin() + static_cast<std::ptrdiff_t>(inner), all.end());
-    adapters[below + "a"] = NamedArray(zeros(bora::shape_of(of_a)), of_a);
-    adapters[below + "b"] = NamedArray(zeros(bora::shape_of(of_b)), of_b);
-  }
+  for (auto& p : s.model->adapters(tokens_of(parameters), s.lora))
+    adapters[p.path] = NamedArray(zeros(shape_of(p.axes), dtype), p.axes);
   io::restore_leaves(tree::node(adapters), folder, place_of(mesh), "params");
   models::merge_adapters(parameters, tree::node(adapters), s.lora);
 }

@@ -9,6 +9,7 @@
 #include "base/api/file.h"
 #include "bora/models/gpt2.h"
 #include "bora/models/pretrained.h"
+#include "bora/ops/manipulation.h"
 #include "bora/train/trainer.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
@@ -149,6 +150,20 @@ TEST(Peft, RefusesWhatDoesNotFit) {
   for (std::string how : {"pissa", "pissa_niter_4", "olora", "corda", "loftq"})
     EXPECT_NE(begun(how).find("init_lora_weights"), std::string::npos) << how;
   EXPECT_EQ(begun("gaussian"), "no error");
+  auto files = Safetensors::open(at + "/adapter_model.safetensors");
+  std::map<std::string, Array> tensors;
+  for (auto& name : files.names()) tensors[name] = files.read(name);
+  for (auto& [name, x] : tensors) {  // as many numbers in another shape
+    auto shape = x.shape();
+    for (auto& other : {Shape{shape[1], shape[0]}, Shape{x.size()}, Shape{1, 1, 1, x.size()}}) {
+      auto changed = tensors;
+      changed[name] = reshape(x, other);
+      save_safetensors(made + "/adapter_model.safetensors", changed);
+      EXPECT_NE(with(s, made).find(name + ": it is "), std::string::npos) << other << with(s, made);
+    }
+  }
+  fs::copy_file(at + "/adapter_model.safetensors", made + "/adapter_model.safetensors",
+                fs::copy_options::overwrite_existing);
   EXPECT_EQ(changed("\"lora_alpha\": 5", "\"lora_alpha\": 5.0"), "no error");
 }
 }  // namespace peft_test

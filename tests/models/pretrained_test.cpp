@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <cctype>
+#include <cstring>
 #include <filesystem>
 #include "base/api/file.h"
 #include "bora/models/gpt2.h"
@@ -133,6 +134,42 @@ TEST_F(PretrainedTest, SizesThatDifferAreRefused) {
   EXPECT_EQ(check_error(),
             "DIR/model.safetensors: transformer.h.1.attn.c_attn.weight: its shape is [16, 32], a view as "
             "[16, 12, 4] is wanted");
+}
+/// The bytes of a file of tensors in which one of them has another shape of as many elements.
+std::string with_shape(const std::string& bytes, const std::string& name, const Shape& shape) {
+  std::uint64_t n = 0;
+  std::memcpy(&n, bytes.data(), sizeof n);
+  auto header = bytes.substr(8, n), numbers = bytes.substr(8 + n);
+  auto at = header.find("\"shape\":[", header.find("\"" + name + "\":{")) + 8, end = header.find(']', at) + 1;
+  std::string text;
+  for (auto d : shape) text += (text.empty() ? "" : ",") + std::to_string(d);
+  header.replace(at, end - at, "[" + text + "]");
+  n = header.size();
+  return std::string(reinterpret_cast<const char*>(&n), sizeof n) + header + numbers;
+}
+TEST_F(PretrainedTest, EveryTensorOfEveryFamilyHasTheShapeOfItsLayer) {
+  int tried = 0;
+  for (auto& entry : fs::directory_iterator(kFolders)) {
+    if (!fs::exists(entry.path() / "config.json")) continue;
+    auto from = entry.path().string();
+    auto p = Pretrained::open(from);
+    auto files = Safetensors::open(from);
+    auto bytes = read_file(from + "/model.safetensors");
+    for (auto& name : files.names()) {
+      auto shape = files.type(name).shape;
+      if (name.find(".1.") != name.npos) continue;  // a layer like the one before
+      Shape turned;
+      for (std::size_t d = shape.size(); d-- > 0;) turned.push_back(shape[d]);
+      for (auto& other : {turned, Shape{volume(shape)}, Shape{1, 1, 1, 1, 1, 1, 1, volume(shape)}}) {
+        if (other == shape) continue;
+        write_file(folder + "/model.safetensors", with_shape(bytes, name, other));
+        auto e = error_of<CheckpointError>([&] { check_pretrained(folder, *p.model, p.vocabulary); });
+        EXPECT_NE(e.find(": " + name + ": "), e.npos) << from << " " << other << ": " << e;
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GT(tried, 500);
 }
 TEST_F(PretrainedTest, NewTokensAreTheMeanOfTheOthers) {
   save();

@@ -28,6 +28,7 @@ struct AnyModel;
 class HfConfig;
 struct HfNames;
 struct HfWeight;
+struct LoraSettings;
 struct ModelOptions;
 struct Parameter;
 
@@ -87,6 +88,8 @@ struct Model : config::Chosen {
                                        Generator::Choose) const;
   /// All leaves; nothing is computed.
   std::vector<Parameter> parameters(std::int64_t vocabulary) const;
+  /// The leaves of the adapters that these settings add.
+  std::vector<Parameter> adapters(std::int64_t vocabulary, const LoraSettings&) const;
   std::unique_ptr<Scorer> scorer(const ModelOptions&, const AxisMapping& storage, const Array& key) const;
   // Hugging Face's folders (hugging_face.h); without types only hf_names() may be called.
   virtual HfNames hf_names() const = 0;

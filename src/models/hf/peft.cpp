@@ -25,8 +25,9 @@ struct Matrix {
   tree::Slot slot;
   std::vector<std::string> tensors;
   bool stacked;
-  Shape view;  // of a tensor: the leaf's dimensions in the tensor's order
-  Dims order;  // dimension d of a layer's matrix is dimension order[d] of the view
+  Shape shape;  // of a tensor
+  Shape view;   // the leaf's dimensions in the tensor's order
+  Dims order;   // dimension d of a layer's matrix is dimension order[d] of the view
 };
 struct Table {
   std::vector<Matrix> matrices = {};
@@ -54,7 +55,7 @@ Table table_of(tree::Node parameters, const Model& model) {
     check<ConfigError>(w != weights.end(), "lora: Hugging Face's files have no tensor for ", layer);
     auto rank = x->position(nn::kRank);
     std::int64_t begin = is_stacked(*w) ? 1 : 0, n = x->ndim() - begin;
-    Matrix m{slot, {}, begin > 0, {}, {}};
+    Matrix m{slot, {}, begin > 0, {}, {}, {}};
     // Its inputs and outputs are neighbours in the tensor, in the leaf's order.
     auto inputs = first ? n - 1 : static_cast<std::int64_t>(w->order.size()) - (n - 1);
     bool whole = w->begin.empty() &&
@@ -73,6 +74,8 @@ Table table_of(tree::Node parameters, const Model& model) {
     auto r = x->axes()[static_cast<std::size_t>(rank)].size;
     for (std::int64_t d = begin; d < x->ndim(); ++d)
       if (d != rank) m.view.push_back(x->axes()[static_cast<std::size_t>(d)].size);
+    auto others = volume(m.view);
+    m.shape = first ? Shape{r, others} : Shape{others, r};
     m.view.insert(first ? 0 : m.view.size(), r);
     for (std::int64_t d = 0; d < n; ++d) m.order.push_back(first ? (d + 1) % n : (d + n - 1) % n);
     table.matrices.push_back(std::move(m));
@@ -94,13 +97,10 @@ void save_adapters(const std::string& folder, tree::Node parameters, const Model
     Dims back(m.order.size());
     for (std::size_t d = 0; d < m.order.size(); ++d)
       back[static_cast<std::size_t>(m.order[d])] = static_cast<std::int64_t>(d);
-    auto first = m.slot.path.ends_with(".a");
-    auto rank = first ? m.view.front() : m.view.back();
     for (std::size_t i = 0; i < m.tensors.size(); ++i) {
       auto x = m.slot.leaf.get().astype(f32);
       if (m.stacked) x = view(x, static_cast<std::int64_t>(i));
-      x = transpose(x, back);
-      tensors[m.tensors[i]] = reshape(x, first ? Shape{rank, x.size() / rank} : Shape{x.size() / rank, rank});
+      tensors[m.tensors[i]] = reshape(transpose(x, back), m.shape);
     }
   }
   save_safetensors(folder + kTensors, tensors);
@@ -154,6 +154,12 @@ void load_adapters(tree::Node parameters, const std::string& folder, const Model
   std::map<std::string, std::vector<TensorPart>> parts;
   for (auto& m : table.matrices)
     for (auto& name : m.tensors) parts[m.slot.path].push_back({.name = name, .view = m.view, .order = m.order});
+  for (auto& m : table.matrices)
+    for (auto& name : m.tensors) {
+      auto type = files.type(name);
+      check<CheckpointError>(type.shape == m.shape, files.where(name), ": it is ", type, ", ",
+                             Type{m.shape, type.dtype}, " is wanted for '", m.slot.path, "'");
+    }
   struct Adapters {
     std::map<std::string, Array> leaves;
   } mine;
@@ -177,6 +183,9 @@ void merge_adapters(tree::Node base, tree::Node adapters, const LoraSettings& s)
     auto product = dot(a->second.astype(f32), b->second.astype(f32), nn::kRank) * s.options().scale();
     auto sum = weight->astype(f32) + aligned(product, weight->axes());
     slot.leaf.set(reshard_like(sum.astype(weight->dtype()).array(), weight->array()));
+    factors.erase(a), factors.erase(b);
   }
+  check<ValueError>(factors.empty(), "merge_adapters: the base has no weight for '",
+                    [&] { return factors.begin()->first; }, "'");
 }
 }  // namespace bora::models

@@ -107,14 +107,20 @@ class Planner {
       if (p.axes[d].name == nn::kVocab) tokens = want.size();
       want.push_back(p.axes[d].size);
     }
+    auto axes = view_axes(w, p.axes);
     std::optional<std::size_t> grows;
     for (auto& part : parts) {
       auto type = files_.type(part);
       auto same = want;
       if (tokens && type.shape.size() == want.size()) same[*tokens] = type.shape[*tokens];
-      check<CheckpointError>(type.shape == same && is_float(type.dtype), files_.where(part.name), ": it is ", type,
-                             ", ", Type{want, is_float(type.dtype) ? type.dtype : f32}, " is wanted for '", p.path,
-                             "'");
+      auto wrong = [&](const Type& is, const Shape& wanted) {
+        fail<CheckpointError>(files_.where(part.name), ": it is ", is, ", ",
+                              Type{wanted, is_float(is.dtype) ? is.dtype : f32}, " is wanted for '", p.path, "'");
+      };
+      if (type.shape != same || !is_float(type.dtype)) wrong(type, want);
+      // A view has the tensor's number of elements, whatever its shape is.
+      auto stored = files_.type(part.name);
+      if (auto own = w.view ? stored_shape(*w.view, axes) : stored.shape; stored.shape != own) wrong(stored, own);
       if (!tokens || same[*tokens] == want[*tokens]) continue;
       had_ = same[*tokens];
       check<CheckpointError>(had_ < want[*tokens], files_.where(part.name), ": it has ", had_, " tokens, the model ",

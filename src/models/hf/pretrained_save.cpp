@@ -5,7 +5,6 @@
 #include "bora/io/tree.h"
 #include "bora/models/parameter.h"
 #include "bora/models/pretrained.h"
-#include "bora/nn/axes.h"
 #include "bora/ops/indexing.h"
 #include "bora/ops/manipulation.h"
 #include "io/api/safetensors_save.h"
@@ -23,26 +22,16 @@ struct Leaf {
 struct Piece {
   const HfWeight* weight;
   Array block;
-  std::vector<std::string> names;
+  std::vector<Axis> axes;
 };
 Piece piece_of(const HfWeight& w, const Leaf& leaf, std::int64_t number, std::optional<Dtype> dtype) {
   auto x = leaf.array;
-  auto axes = leaf.axes;
-  for (auto i : place_in_stack(w, leaf.array.shape(), number)) {
-    x = view(x, i);
-    axes.erase(axes.begin());
-  }
+  for (auto i : place_in_stack(w, leaf.array.shape(), number)) x = view(x, i);
   if (dtype) x = x.astype(*dtype);
-  Piece p{&w, x, {}};
-  p.names.resize(axes.size());
-  Dims from(axes.size());
-  for (std::size_t d = 0; d < axes.size(); ++d) {
-    auto to = w.order.empty() ? d : static_cast<std::size_t>(w.order[d]);
-    from[to] = static_cast<std::int64_t>(d);
-    p.names[to] = axes[d].name;
-  }
-  if (!w.order.empty()) p.block = transpose(x, from);
-  return p;
+  Dims from(w.order.size());
+  for (std::size_t d = 0; d < from.size(); ++d)
+    from[static_cast<std::size_t>(w.order[d])] = static_cast<std::int64_t>(d);
+  return {&w, from.empty() ? x : transpose(x, from), view_axes(w, leaf.axes)};
 }
 /// The pieces beside each other along the dimension in which their places differ. Throws ValueError unless they are the
 /// whole tensor: the table is wrong.
@@ -70,18 +59,6 @@ Array joined(std::vector<Piece> pieces) {
   check<ValueError>(!first.weight->view || (*first.weight->view)[along] == end, "hf_weights: ", first.weight->tensor,
                     ": its leaves are ", end, " of ", [&] { return (*first.weight->view)[along]; });
   return blocks.size() == 1 ? blocks[0] : concatenate(blocks, static_cast<std::int64_t>(along));
-}
-/// Neighbouring dimensions that are parts of heads are one in the files.
-Array with_heads_merged(const Array& x, const std::vector<std::string>& names) {
-  auto of_heads = [&](std::size_t d) {
-    return names[d] == nn::kHeads || names[d] == nn::kHeadGroup || names[d] == nn::kHeadSize;
-  };
-  Shape shape;
-  for (std::size_t d = 0; d < names.size(); ++d) {
-    if (d > 0 && of_heads(d) && of_heads(d - 1)) shape[shape.size() - 1] *= x.shape()[d];
-    else shape.push_back(x.shape()[d]);
-  }
-  return shape == x.shape() ? x : reshape(x, shape);
 }
 /// Split over all ranks, whatever the leaves were: a rank keeps its part only.
 Array spread(const Array& x) {
@@ -118,8 +95,10 @@ void save_pretrained(const std::string& folder, tree::Node parameters, const Mod
       tensors[tensor_at(*parts[0], place_in_stack(*parts[0], shape, i))] = [&, &parts = parts, i] {
         std::vector<Piece> blocks;
         for (auto* w : parts) blocks.push_back(piece_of(*w, leaves.at(w->leaf), i, options.dtype));
-        auto names = blocks[0].names;
-        return spread(with_heads_merged(joined(std::move(blocks)), names));
+        auto axes = blocks[0].axes;
+        auto whole = joined(std::move(blocks));
+        auto shape = stored_shape(whole.shape(), axes);
+        return spread(shape == whole.shape() ? whole : reshape(whole, shape));
       };
   }
   std::vector<io::TensorSource> sources;

@@ -1,6 +1,8 @@
 // tensors.h -- names of tensors in the table of a model.
 #pragma once
 #include "bora/models/hugging_face.h"
+#include "bora/named/axis.h"
+#include "bora/nn/axes.h"
 
 namespace bora::models {
 /// How many of the leaf's first dimensions number its tensors: of layers, then of experts.
@@ -20,6 +22,24 @@ inline std::string tensor_at(const HfWeight& w, const Dims& place) {
   auto name = w.tensor;
   for (auto i : place) name.replace(name.find("{}"), 2, std::to_string(i));
   return name;
+}
+/// The axis of each dimension of the tensor's view, of a leaf with these axes. Sizes are the leaf's.
+inline std::vector<Axis> view_axes(const HfWeight& w, const std::vector<Axis>& leaf) {
+  std::vector<Axis> one(leaf.begin() + static_cast<std::ptrdiff_t>(stacked_dims(w)), leaf.end()), r = one;
+  for (std::size_t d = 0; d < w.order.size(); ++d) r[static_cast<std::size_t>(w.order[d])] = one[d];
+  return r;
+}
+/// The tensor's own shape: in the files, neighbouring dimensions of its view that are parts of heads are one.
+inline Shape stored_shape(const Shape& view, const std::vector<Axis>& axes) {
+  auto of_heads = [](const Axis& a) {
+    return a.name == nn::kHeads || a.name == nn::kHeadGroup || a.name == nn::kHeadSize;
+  };
+  Shape shape;
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    if (d > 0 && of_heads(axes[d]) && of_heads(axes[d - 1])) shape[shape.size() - 1] *= view[d];
+    else shape.push_back(view[d]);
+  }
+  return shape;
 }
 /// The tensor of a leaf that is stacked by layers only, or not at all.
 inline std::string tensor_of_layer(const HfWeight& w, std::int64_t layer) {

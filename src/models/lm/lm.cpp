@@ -139,11 +139,23 @@ std::unique_ptr<Generator> Model::generator(const ModelOptions& options, const A
                                             Generator::Choose choose) const {
   return std::make_unique<AnyGenerator>(model(options.vocabulary), options, storage, key, std::move(choose));
 }
-std::vector<Parameter> Model::parameters(std::int64_t vocabulary) const {
-  auto shapes = eval_shape(model(vocabulary)->init, random::key(0));
+namespace {
+std::vector<Parameter> parameters_of(const std::function<Any(const Array& key)>& init) {
+  auto shapes = eval_shape(init, random::key(0));
   std::vector<Parameter> all;
   for (auto& slot : tree::slots(tree::node(shapes)))
     if (auto x = slot.leaf.as<NamedArray>(); x && slot.leaf.defined()) all.push_back({slot.path, x->axes()});
+  return all;
+}
+}  // namespace
+std::vector<Parameter> Model::parameters(std::int64_t vocabulary) const {
+  return parameters_of(model(vocabulary)->init);
+}
+std::vector<Parameter> Model::adapters(std::int64_t vocabulary, const LoraSettings& lora) const {
+  auto any = model(vocabulary);
+  auto each = [any](Any& m, const VisitLinear& f) { any->each_linear(m, f); };
+  auto all = parameters_of(tuned<Any>(task(any, {.vocabulary = vocabulary}), {.lora = lora}, each).init);
+  std::erase_if(all, [](auto& p) { return !nn::in_adapter(p.path); });
   return all;
 }
 std::unique_ptr<Scorer> Model::scorer(const ModelOptions& options, const AxisMapping& storage, const Array& key) const {
