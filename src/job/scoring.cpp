@@ -1,5 +1,6 @@
 #include "bora/job/scoring.h"
 #include <algorithm>
+#include <cmath>
 #include "base/api/sha256.h"
 #include "bora/io/npy.h"
 #include "bora/job/job.h"
@@ -10,6 +11,8 @@
 #include "bora/named/operations.h"
 #include "bora/nn/axes.h"
 #include "bora/ops/creation.h"
+#include "bora/ops/reductions.h"
+#include "bora/ops/ufuncs.h"
 #include "bora/shard/mesh.h"
 #include "bora/text/tokenizer.h"
 #include "bora/train/example.h"
@@ -162,17 +165,23 @@ int on_example(const ScoreFiles& words, const std::string& labels, std::string_v
     auto folder = find_checkpoint(words.run, mesh);
     auto model = scorer_of(s, *tokenizer, mesh.shape());
     read_parameters(model->parameters(), folder, s, words.run, mesh);
-    return f(*model, e, mesh);
+    try {
+      return f(*model, e, mesh);
+    } catch (const NotFiniteResult& r) { fail_not_finite(r.text(), model->parameters(), s); }
   });
 }
 Array all_scores(models::Scorer& model, const training::Example& e) {
   auto axes = e.tokens.axes();
   auto scores = model.scores(e);
   axes.push_back(scores.axis(nn::kVocab));
-  return aligned(scores, axes).array().concrete();
+  auto all = aligned(scores, axes).array().concrete();
+  // Of a position: a token that cannot come may have minus infinity.
+  check<NotFiniteResult>(bora::all(isfinite(amax(all, -1))).item<bool>(), "logits: the scores are not finite");
+  return all;
 }
 double mean_loss(models::Scorer& model, const training::Example& e) {
   auto sum = model.loss(e).array().item<float>(), count = bora::sum(e.weights).array().item<float>();
+  check<NotFiniteResult>(std::isfinite(sum / count), "loss: it is not finite");
   return static_cast<double>(sum / count);
 }
 }  // namespace bora::job

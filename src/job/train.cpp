@@ -1,6 +1,7 @@
 // Training and evaluation of a job.
 #include <unistd.h>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include "bora/base/text.h"
 #include "bora/data/data.h"
@@ -111,6 +112,9 @@ Evaluation evaluate(const TrainedRun& run) {
     read_parameters(model->parameters(), e.checkpoint, s, run, mesh);
     auto loop = loop_settings(s, mesh.shape(), job.tokenizer);
     e.values = evaluation(*model, open_data(s, job.tokenizer, mesh), loop, mesh);
+    for (auto& [name, value] : e.values)
+      if (!std::isfinite(value))
+        fail_not_finite("eval: " + std::string(name) + " is not finite", model->parameters(), s);
     e.rank = mesh.rank();
     return 0;
   });

@@ -18,6 +18,7 @@
 #include "bora/train/loop.h"
 #include "bora/transport/transport.h"
 #include "job/config_file.h"
+#include "train/api/not_finite.h"
 #include "train/api/resume.h"
 
 namespace fs = std::filesystem;
@@ -45,6 +46,8 @@ void read_adapters(tree::Node parameters, const std::string& folder, const Setti
   for (auto& p : s.model->adapters(tokens_of(parameters), s.lora))
     adapters[p.path] = NamedArray(zeros(shape_of(p.axes), dtype), p.axes);
   io::restore_leaves(tree::node(adapters), folder, place_of(mesh), "params");
+  if (auto bad = bora::training::first_not_finite(tree::node(adapters)))  // in the sums it would be the base's
+    fail<ValueError>(folder, ": ", bora::training::to_string(*bad));
   models::merge_adapters(parameters, tree::node(adapters), s.lora);
 }
 /// All ranks along data. Other axes that the run's mesh has, which its rules may name, have one.
@@ -156,5 +159,16 @@ void read_parameters(tree::Node parameters, const std::string& folder, const Set
 void read_parameters(models::Generator& model, const std::string& folder, const Settings& s, const TrainedRun& words,
                      const Mesh& mesh) {
   read_parameters(model.parameters(), folder, s, words, mesh);
+}
+void fail_not_finite(const std::string& result, tree::Node parameters, const Settings& s) {
+  auto bad = bora::training::first_not_finite(parameters);
+  check<ValueError>(bad.has_value(), s.out, ": ", result, ", though all parameters are finite: the computation "
+                    "overflows in precision ", s.precision.policy);
+  auto tensor = models::hf_tensor_of(*s.model, bad->path, bad->place);
+  fail<ValueError>(s.out, ": ", result, ": the parameter ", bora::training::to_string(*bad),
+                   tensor.empty() ? "" : ", in Hugging Face's files " + tensor);
+}
+void fail_not_finite(const std::string& result, models::Generator& model, const Settings& s) {
+  fail_not_finite(result, model.parameters(), s);
 }
 }  // namespace bora::job

@@ -11,6 +11,7 @@ struct Sampling {
   double top_p = 1;         // among the fewest that have this part of the probability
   std::int64_t top_k = 0;   // among the k most likely; 0: all
   std::int64_t tokens = 0;  // among the first ones, of a model with more scores than its tokenizer has tokens; 0: all
+  static constexpr std::int32_t kNotFinite = -1;  // in place of a token where the scores are NaN or infinite
   /// Scores of the next token, f32 [vocab] -> a token, i32.
   Array operator()(const Array& scores, const Array& key) const;
 };

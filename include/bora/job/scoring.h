@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <string_view>
+#include "bora/base/error.h"
 #include "bora/job/trained_run.h"
 
 namespace bora {
@@ -24,8 +25,13 @@ struct ScoreFiles {
 /// for files that do not fit each other or the model; IoError for files that cannot be read.
 int on_example(const ScoreFiles&, const std::string& labels, std::string_view command,
                const std::function<int(models::Scorer&, const training::Example&, const Mesh&)>& f);
-/// Scorer::scores as one array on every rank, [batch, position, vocab] with the example's order of axes.
+/// NaN or infinite scores. on_example says which parameter has such a number (fail_not_finite).
+struct NotFiniteResult : ValueError {
+  using ValueError::ValueError;
+};
+/// Scorer::scores as one array on every rank, [batch, position, vocab] with the example's order of axes. Throws
+/// NotFiniteResult.
 Array all_scores(models::Scorer&, const training::Example&);
-/// Scorer::loss over the sum of the example's weights.
+/// Scorer::loss over the sum of the example's weights. Throws NotFiniteResult.
 double mean_loss(models::Scorer&, const training::Example&);
 }  // namespace bora::job

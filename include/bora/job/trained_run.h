@@ -45,4 +45,8 @@ std::string find_checkpoint(const TrainedRun&, const Mesh&);
 /// another base.
 void read_parameters(tree::Node parameters, const std::string& folder, const Settings&, const TrainedRun&, const Mesh&);
 void read_parameters(models::Generator&, const std::string& folder, const Settings&, const TrainedRun&, const Mesh&);
+/// Ends a command whose result is NaN or infinite: throws ValueError, `result` and the first parameter that has such a
+/// number, or, where none has, that the computation overflows. On a mesh every rank calls it.
+[[noreturn]] void fail_not_finite(const std::string& result, tree::Node parameters, const Settings&);
+[[noreturn]] void fail_not_finite(const std::string& result, models::Generator&, const Settings&);
 }  // namespace bora::job

@@ -16,6 +16,8 @@ struct Pretrained {
   /// supported; and as Safetensors::open. On a mesh every rank must call it.
   static Pretrained open(const std::string& folder);
 };
+/// The tensor of Hugging Face's files that has this element of a leaf; empty: none has it.
+std::string hf_tensor_of(const Model&, const std::string& leaf, const Dims& element);
 /// Whether a folder has a config.json.
 bool is_pretrained(const std::string& folder);
 

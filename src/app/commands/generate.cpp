@@ -59,7 +59,7 @@ struct Generate {
 class Writer {
  public:
   Writer(const Generate& g, const Settings& s, const Mesh& mesh, std::shared_ptr<const text::Tokenizer> tokenizer)
-      : g_(g), mesh_(mesh), tokenizer_(std::move(tokenizer)), ends_(end_ids(g.words, *tokenizer_)) {
+      : g_(g), settings_(s), mesh_(mesh), tokenizer_(std::move(tokenizer)), ends_(end_ids(g.words, *tokenizer_)) {
     auto folder = find_checkpoint(g.words, mesh);
     auto pick = g.sampling;
     pick.tokens = tokenizer_->size();
@@ -67,8 +67,9 @@ class Writer {
     read_parameters(*model_, folder, s, g.words, mesh);
     positions_ = s.model->positions();
   }
-  void write(const std::string& text) const {
+  void write(const std::string& text) {
     if (mesh_.rank() != 0) return;
+    wrote_ = true;
     bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
     check<IoError>(written, "cannot write to standard output: it is full or closed");
   }
@@ -98,6 +99,10 @@ class Writer {
       seen += static_cast<std::int64_t>(unseen.size());
       auto token = model_->next(unseen, draw_key(g_.seed, drawn_++, n - 1));
       ids.push_back(token.item<std::int32_t>());
+      if (ids.back() == Sampling::kNotFinite) {
+        if (wrote_) write("\n");
+        fail_not_finite("generate: the scores of the next token are not finite", *model_, settings_);
+      }
       if (ends_.contains(ids.back())) break;
       give(until.next(decoder.next(ids.back())));
     }
@@ -121,12 +126,13 @@ class Writer {
 
  private:
   const Generate& g_;
+  const Settings& settings_;
   const Mesh& mesh_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   std::set<std::int32_t> ends_;
   std::unique_ptr<models::Generator> model_;
   std::int64_t positions_ = 0, drawn_ = 0;
-  bool has_inputs_ = false;
+  bool has_inputs_ = false, wrote_ = false;
 };
 /// A conversation: a user's turns line by line, and the answers.
 void converse(Writer& writer, const text::ChatTemplate& layout, std::vector<text::Turn> turns) {

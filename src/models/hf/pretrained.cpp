@@ -168,6 +168,12 @@ Array grown(const Array& x, std::size_t d, std::int64_t tokens) {
 }
 }  // namespace
 
+std::string hf_tensor_of(const Model& model, const std::string& leaf, const Dims& element) {
+  auto weights = model.hf_weights();
+  auto w = std::find_if(weights.begin(), weights.end(), [&](auto& one) { return one.leaf == leaf && !one.copy; });
+  if (w == weights.end()) return {};
+  return tensor_at(*w, Dims(element.begin(), element.begin() + static_cast<std::ptrdiff_t>(stacked_dims(*w))));
+}
 bool is_pretrained(const std::string& folder) {
   std::error_code error;
   return fs::exists(folder + "/config.json", error);

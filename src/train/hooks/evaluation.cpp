@@ -6,6 +6,7 @@
 #include "base/api/json.h"
 #include "bora/train/batch.h"
 #include "bora/train/placement.h"
+#include "train/api/not_finite.h"
 #include "train/hooks.h"
 
 namespace bora {
@@ -133,6 +134,9 @@ class Evaluation final : public LoopHook {
     }
     if (run.continued && (run.met_before() || run.last())) return;  // the end measures it
     auto loss = run.continued ? measure(run, false) : measure(run, true, kFirstBatches * run.settings.batch);
+    for (auto part : {run.model.parameters(), run.model.base()})
+      if (auto bad = finite_ ? std::nullopt : first_not_finite(part))
+        fail<ValueError>("training: the validation loss before the first step is not finite: ", to_string(*bad));
     run.say("val loss: " + loss);
   }
   void after_step(Run& run, const StepReport& r) override {
@@ -157,6 +161,7 @@ class Evaluation final : public LoopHook {
   std::string last_;    // the loss of step at_
   double watched_ = 0;  // its number that is to become lower
   std::int64_t at_ = -1;
+  bool finite_ = true;  // the last loss
   /// True if the run was lost after it had recorded this step's evaluation, and before its next checkpoint or its end:
   /// the ranks measure again, as they know nothing of the numbers, but their row stands there.
   static bool in_record(const Run& run) {
@@ -183,7 +188,9 @@ class Evaluation final : public LoopHook {
     auto begin = Clock::now();
     auto values = rounded(measured(run.model, run.data, run.settings, run.mesh, most));
     auto loss = values[0].second;
-    watched_ = std::stod(number_text(value_of(values, run.settings.eval.metric)));
+    finite_ = std::isfinite(loss);
+    watched_ = value_of(values, run.settings.eval.metric);
+    if (std::isfinite(watched_)) watched_ = std::stod(number_text(watched_));  // as its record is read again
     values.insert(values.begin() + 1, {"eval/seconds", seconds_since(begin)});
     if (recorded) run.record(values);
     return number_text(loss);
