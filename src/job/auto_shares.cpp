@@ -15,9 +15,9 @@
 #include "bora/models/model.h"
 #include "bora/train/batch.h"
 #include "bora/train/loop.h"
-#include "bora/train/placement.h"
 #include "bora/train/plan.h"
 #include "bora/train/trainable.h"
+#include "job/placement.h"
 
 namespace bora::job {
 namespace {
@@ -65,7 +65,7 @@ Step step_on(const Job& job, const MeshShape& shape, int rank) {
   auto s = without_auto(job.settings);
   Step r{.mesh = Mesh::abstract(shape, {}, rank)};
   UseMesh scope(r.mesh);
-  UseMapping split(mappings_of(s.mesh, shape).compute);
+  UseMapping split(mappings_of(s, shape).compute);
   auto model = trainable_of(s, *job.tokenizer, shape, {.pipeline = job.context.pipeline, .init = true});
   auto mine = rows_of_rank(s.batch, r.mesh);
   auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
@@ -130,7 +130,7 @@ MeshShape measured(const Job& job, const MeshShape& shape, transport::Context& r
   std::vector<RankSpeed> all;
   for (auto& t : times) all.push_back({part * t.seconds, (1 - part) * t.seconds / t.rows});
   // Rows that the ranks along data share at a time: of a part of the batch, and of one place along the other axes.
-  auto over = batch_axes(mappings_of(s.mesh, shape).compute, shape);
+  auto over = batch_axes(mappings_of(s, shape).compute, shape);
   auto places = shape.axis_size(data_axis()), others = shape.parts(over) / places;
   auto units = std::min(s.batch / s.accumulate / others, kUnits * places);
   std::string words;  // of rank 0: one computer rounds

@@ -1,4 +1,5 @@
 #include "job/facts.h"
+#include "job/placement.h"
 #include "bora/job/job.h"
 #include "bora/nn/axes.h"
 #include "bora/text/tokenizer.h"
@@ -6,7 +7,7 @@
 namespace bora::job {
 Facts::Facts(const Settings& s, const text::Tokenizer& tokenizer, int ranks, std::string_view why)
     : all(s), purpose(why), mesh(resolve_mesh(s.mesh, ranks)) {
-  mappings = mappings_of(s.mesh, *mesh);
+  mappings = mappings_of(s, *mesh);
   batch_axes = bora::batch_axes(mappings.compute, *mesh);
   stages = mesh->parts(placement_of({{nn::kLayers, 1}}, mappings.compute, *mesh).spec[0]);
   vocabulary = vocabulary_of(s, tokenizer);

@@ -2,7 +2,7 @@
 #include <set>
 #include "bora/base/error.h"
 #include "bora/job/settings.h"
-#include "bora/train/placement.h"
+#include "job/placement.h"
 
 namespace bora::job {
 namespace {
@@ -52,6 +52,6 @@ std::string host_table(const MeshShape& mesh, const MeshAxes& over, std::int64_t
   return text;
 }
 std::string host_table(const Settings& s, const MeshShape& mesh, std::int64_t ranks_per_host) {
-  return host_table(mesh, batch_axes(mappings_of(s.mesh, mesh).compute, mesh), s.batch, ranks_per_host);
+  return host_table(mesh, batch_axes(mappings_of(s, mesh).compute, mesh), s.batch, ranks_per_host);
 }
 }  // namespace bora::job

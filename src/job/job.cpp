@@ -11,9 +11,9 @@
 #include "bora/shard/mesh.h"
 #include "bora/text/tokenizer.h"
 #include "bora/train/membership.h"
-#include "bora/train/placement.h"
 #include "bora/train/progress.h"
 #include "bora/transport/join.h"
+#include "job/placement.h"
 
 namespace bora::job {
 std::vector<transport::Option> options_in(const Settings& s) {
@@ -97,7 +97,7 @@ int in_generation(const Job& job, const std::function<int(const Mesh&)>& f) {
   try {
     auto mesh = Mesh::over(context, job.settle_mesh ? job.settle_mesh(shape, *context) : shape);
     UseMesh on(mesh);
-    UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
+    UseMapping split(mappings_of(s, mesh.shape()).compute);
     auto code = f(mesh);
     mesh.leave();
     return code;

@@ -8,8 +8,8 @@
 #include "bora/text/tokenizer.h"
 #include "bora/train/local_settings.h"
 #include "bora/train/loop.h"
-#include "bora/train/placement.h"
 #include "bora/train/trainable.h"
+#include "job/placement.h"
 
 namespace bora::job {
 LoopSettings loop_settings(const Settings& s, const MeshShape& mesh,
@@ -26,7 +26,7 @@ LoopSettings loop_settings(const Settings& s, const MeshShape& mesh,
                     .trace = s.trace,
                     .settings = to_yaml(s),
                     .trackers = s.trackers};
-  if (!s.mesh.has_layout()) loop.rules = placement_rules(s.mesh, mesh);
+  if (!s.mesh.has_layout()) loop.rules = placement_rules(s, mesh);
   loop.write_settings = [s](const std::string& folder) {
     auto mine = s;
     mine.out = folder;
@@ -54,7 +54,7 @@ models::ModelOptions model_options(const Settings& s, const text::Tokenizer& tok
                       .accumulate = s.accumulate,
                       .wire = s.wire.wire(),
                       .compression = s.wire.compression(),
-                      .storage = mappings_of(s.mesh, mesh).storage,
+                      .storage = mappings_of(s, mesh).storage,
                       .replicas = bora::training::replicas_of(*s.local, mesh),
                       .local = s.local->options(optimizer.learning_rate, s.steps),
                       .virtual_ranks = s.reproducible.virtual_},
@@ -80,17 +80,17 @@ std::unique_ptr<Trainable> trainable_of(const Settings& s, const text::Tokenizer
 std::unique_ptr<models::Generator> generator_of(const Settings& s, const text::Tokenizer& tokenizer,
                                                 const MeshShape& mesh,
                                                 std::function<Array(const Array& scores, const Array& key)> choose) {
-  return s.model->generator(model_options(s, tokenizer, mesh), mappings_of(s.mesh, mesh).storage, parameter_key(s),
+  return s.model->generator(model_options(s, tokenizer, mesh), mappings_of(s, mesh).storage, parameter_key(s),
                             std::move(choose));
 }
 std::unique_ptr<models::Scorer> scorer_of(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
-  return s.model->scorer(model_options(s, tokenizer, mesh), mappings_of(s.mesh, mesh).storage, parameter_key(s));
+  return s.model->scorer(model_options(s, tokenizer, mesh), mappings_of(s, mesh).storage, parameter_key(s));
 }
 void check_model(const Settings& settings, const text::Tokenizer& tokenizer, const MeshShape& shape) {
   auto s = without_auto(settings);
   auto mesh = Mesh::abstract(shape);
   UseMesh on(mesh);
-  UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
+  UseMapping split(mappings_of(s, mesh.shape()).compute);
   (void)trainable_of(s, tokenizer, mesh.shape(), {.init = true});
 }
 }  // namespace bora::job

@@ -11,12 +11,12 @@
 #include "bora/models/model.h"
 #include "bora/train/batch.h"
 #include "bora/train/loop.h"
-#include "bora/train/placement.h"
 #include "bora/train/process.h"
 #include "bora/train/trainable.h"
 #include "compile/api/executable.h"
 #include "kernels/api/gemm.h"
 #include "bora/tree/node.h"
+#include "job/placement.h"
 
 namespace bora::job {
 HostModel host_of(const Settings& s) {
@@ -40,7 +40,7 @@ PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const M
     return loop;
   };
   r.classes = plan_classes(shape, links, [&](const Mesh& mesh) {
-    UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
+    UseMapping split(mappings_of(s, mesh.shape()).compute);
     auto model = trainable_of(s, tokenizer, mesh.shape(), {.pipeline = pipeline, .init = true});
     auto mine = rows_of_rank(s.batch, mesh);
     auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
@@ -57,7 +57,7 @@ PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const M
     }
   r.text = plan_text(*r.model, batch, loop_settings(s, r.mesh.shape()), r.mesh.shape(), all,
                      r.classes[0].plan);
-  r.over = batch_axes(mappings_of(s.mesh, shape).compute, shape);
+  r.over = batch_axes(mappings_of(s, shape).compute, shape);
   for (auto part : {r.model->parameters(), r.model->base()})
     for (auto& slot : tree::slots(part))
       if (slot.leaf.defined()) r.parameters += slot.leaf.get().size();
@@ -67,8 +67,8 @@ PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const M
 std::string layout_text(const PlannedRun& run, const Settings& s) {
   auto& shape = run.mesh.shape();
   UseMesh scope(run.mesh);
-  UseMapping split(mappings_of(s.mesh, shape).compute);
-  return stages_text(s, shape) + placement_text(*run.model, placement_rules(s.mesh, shape), shape) +
+  UseMapping split(mappings_of(s, shape).compute);
+  return stages_text(s, shape) + placement_text(*run.model, placement_rules(s, shape), shape) +
          "  rows of a step:\n" + host_table(shape, run.over, s.batch, run.mesh.links()->ranks_per_host);
 }
 std::function<ProcessBytes()> process_with(std::int64_t threads) {

@@ -18,6 +18,7 @@
 #include "bora/train/loop.h"
 #include "bora/transport/transport.h"
 #include "job/config_file.h"
+#include "job/placement.h"
 #include "train/api/not_finite.h"
 #include "train/api/resume.h"
 
@@ -76,7 +77,7 @@ MeshSizes axes_for(const bora::training::MeshSettings& of_run, int ranks) {
 bool fits_virtual(const Settings& s, int ranks) {
   try {
     auto shape = resolve_mesh(s.mesh, ranks);
-    bora::training::check_virtual(s.reproducible.virtual_, mappings_of(s.mesh, shape), shape, s.batch, s.accumulate);
+    bora::training::check_virtual(s.reproducible.virtual_, mappings_of(s, shape), shape, s.batch, s.accumulate);
     return true;
   } catch (const ConfigError&) { return false; }
 }

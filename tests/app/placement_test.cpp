@@ -138,4 +138,44 @@ TEST_F(CommandTest, RunsWithPresetsAndRules) {
   }
   EXPECT_EQ(run("generate " + out + " --prompt The --length 5").code, 0);
 }
+TEST_F(CommandTest, RanksMayBeMoreThanHeadsOfKeys) {
+  // Each rank has a part of the queries of every head of keys.
+  std::string small = "model.layers=2 model.embed=32 model.heads=8 model.positions=16 model.hidden=24 steps=4";
+  for (std::string model : {"model.type=gemma model.kv_heads=1", "model.type=llama model.kv_heads=2",
+                            "model.type=mixtral model.kv_heads=1 model.experts=2"}) {
+    auto items = config + " " + model + " " + small;
+    auto whole = folder + "/one" + std::to_string(runs);
+    auto first = run("train " + items + " out=" + whole);
+    ASSERT_EQ(first.code, 0) << first.err;
+    auto want = losses(whole);
+    auto answer = run("generate " + whole + " --prompt 'The wind' --length 12 --temperature 0");
+    ASSERT_EQ(answer.code, 0) << answer.err;
+    for (std::string mesh : {"layout=tp", "layout=fsdp+tp mesh=data=1,model=4", "mesh=data=1,model=4 "
+                             "mesh.activation_dims=2 mesh.parameter_dims=2"}) {
+      auto out = folder + "/run" + std::to_string(runs);
+      auto r = run("launch -n 4 --out " + out + " " + items + " " + mesh);
+      ASSERT_EQ(r.code, 0) << mesh << r.out << r.err;
+      auto l = losses(out);
+      ASSERT_EQ(l.size(), want.size());
+      for (std::size_t i = 0; i < l.size(); ++i) EXPECT_NEAR(l[i], want[i], 1e-5 * want[i]) << model << " " << mesh;
+    }
+    auto spread = "launch -n 4 -- ", how = " layout=tp mesh=model=4";
+    auto alone = run("eval " + whole), four = run(spread + ("eval " + whole) + how);
+    ASSERT_EQ(four.code, 0) << four.err;
+    EXPECT_NEAR(std::stod(four.line("val loss: ")), std::stod(alone.line("val loss: ")), 1e-5);
+    auto said = run(spread + ("generate " + whole + " --prompt 'The wind' --length 12 --temperature 0") + how);
+    EXPECT_EQ(said.out, answer.out) << said.err;
+  }
+  auto placed = run("plan " + config + " model.type=llama model.kv_heads=2 " + small + " layout=tp mesh=model=4");
+  EXPECT_NE(placed.out.find("blocks.layer.attn.q.weight [layers 2, embed 32, heads 2, head_group 4, head_size 4]: "
+                            "stored head_group -> model (1)"),
+            std::string::npos)
+      << placed.out << placed.err;
+  EXPECT_NE(placed.out.find("blocks.layer.attn.k.weight [layers 2, embed 32, heads 2, head_size 4]: stored whole"),
+            std::string::npos)
+      << placed.out;
+  is_bad_input("plan " + config + " model.type=llama model.kv_heads=2 " + small + " layout=tp mesh=model=5",
+               "model.kv_heads: 2 heads of keys cannot be spread over 5 ranks (mesh axis 'model', layout tp); use at "
+               "most 4 ranks there");
+}
 }  // namespace placement_test

@@ -12,6 +12,7 @@
 #include "bora/models/model.h"
 #include "bora/train/trainer.h"
 #include "bora/transport/transport.h"
+#include "job/placement.h"
 
 namespace plan_of_ranks {
 using namespace bora;
@@ -25,7 +26,7 @@ inline std::pair<std::string, std::vector<std::int64_t>> with_ranks(const Settin
   std::vector<int> all(sent.size());
   std::iota(all.begin(), all.end(), 0);
   local_mesh(shape, [&](const Mesh& mesh) {
-    UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
+    UseMapping split(mappings_of(s, mesh.shape()).compute);
     auto model = trainable_of(s, tokenizer, mesh.shape(), {.init = true});
     auto mine = rows_of_rank(s.batch, mesh);
     auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));

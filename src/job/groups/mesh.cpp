@@ -8,6 +8,7 @@
 #include "bora/nn/pipeline_plan.h"
 #include "bora/nn/policy.h"
 #include "job/facts.h"
+#include "job/placement.h"
 
 namespace bora::job {
 namespace {
@@ -41,11 +42,14 @@ void check_parts(const Facts& facts) {
     for (auto& rule : mapping->rules())
       for (auto& size : sizes) {
         if (size.axis != rule.axis) continue;
-        auto ranks = mesh.parts(rule.mesh);
+        std::int64_t ranks = mesh.parts(rule.mesh), most = size.size;
+        for (auto& other : sizes)  // a layout splits these where there are more (placement.h)
+          if (size.axis == nn::kHeads && other.axis == nn::kHeadGroup && s.mesh.rules.empty())
+            most = std::max(most, other.size);
         check<ConfigError>(size.size >= ranks, size.key, ": ", counted(size.size, size.noun), size.of,
                            " cannot be spread over ", ranks, " ranks (mesh axis '", to_string(rule.mesh), "', ",
                            s.mesh.has_layout() ? "layout " : "", placement_name(s.mesh), "); use at most ",
-                           counted(size.size, "rank"), " there", size.key == "vocabulary" ? "" : ", or raise it");
+                           counted(most, "rank"), " there", size.key == "vocabulary" ? "" : ", or raise it");
         for (int part = 0; part < ranks && !mesh.equal(rule.mesh); ++part)
           check<ConfigError>(mesh.block(size.size, rule.mesh, part).size() > 0, size.key, ": of ",
                              size.size, size.of, " part ", part, " of mesh axis '", to_string(rule.mesh),
@@ -114,7 +118,7 @@ void check_stages(const Facts& facts) {
 bool has_data_rows(const Facts& facts) { return facts.batch_axes.has(AxisName(mesh_axes::kData)); }
 /// The mesh axes that split the rows inside of a stage.
 std::int64_t row_ranks(const Settings& s, const MeshShape& mesh) {
-  auto compute = mappings_of(s.mesh, mesh).compute;
+  auto compute = mappings_of(s, mesh).compute;
   auto stages = placement_of({{nn::kLayers, 1}}, compute, mesh).spec[0];
   auto batch = placement_of({{nn::kBatch, 1}}, compute, mesh).spec[0];
   std::int64_t n = 1;
@@ -139,7 +143,7 @@ void check_group(const bora::training::MeshSettings& mesh, const Facts& facts) {
   check_stages(facts);
 }
 std::string stages_text(const Settings& s, const MeshShape& mesh) {
-  auto n = mesh.parts(placement_of({{nn::kLayers, 1}}, mappings_of(s.mesh, mesh).compute, mesh).spec[0]);
+  auto n = mesh.parts(placement_of({{nn::kLayers, 1}}, mappings_of(s, mesh).compute, mesh).spec[0]);
   if (n == 1) return {};
   std::int64_t rows = s.batch / s.accumulate, m = s.mesh.microbatches;
   if (m == 0) m = nn::default_microbatches(rows, n, row_ranks(s, mesh));

@@ -68,7 +68,8 @@ template <class C> DecoderOptions decoder_options(const C& c) {
           .attention_dropout = c.attention_dropout};
 }
 template <class C> std::vector<AxisSize> decoder_axes(const C& c) {
-  return {{nn::kHeads, "model.kv_heads", c.key_heads(), "head of keys"},
+  return {{nn::kHeads, "model.kv_heads", c.key_heads(), "head", " of keys"},
+          {nn::kHeadGroup, "model.heads", c.heads / c.key_heads(), "head", " of queries for each head of keys"},
           {nn::kMlp, "model.hidden", c.hidden_units(), "hidden unit"},
           {nn::kEmbed, "model.embed", c.embed, "number", " of a vector"}};
 }
