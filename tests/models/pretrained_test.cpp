@@ -290,6 +290,75 @@ TEST_F(PretrainedTest, FieldsOfPublishedFilesThatChangeNothingAreKnown) {
     EXPECT_NE(error_with("llama_linear", off).find("is not supported: the field is not known here"), std::string::npos)
         << off;
 }
+TEST_F(PretrainedTest, FieldsOfAnyModelAreTakenWhereTheyChangeNothing) {
+  save();
+  int folders = 0;
+  for (auto& entry : fs::directory_iterator(kFolders)) {
+    if (!fs::exists(entry.path() / "config.json")) continue;
+    ++folders;
+    auto text = read_file((entry.path() / "config.json").string());
+    auto error_with = [&](const std::string& field, const std::string& value) {
+      if (text.find("\"" + field + "\"") != text.npos) return std::string("it is there");
+      write_file(folder + "/config.json", "{\"" + field + "\": " + value + "," + text.substr(1));
+      return error_of([&] { Pretrained::open(folder); });
+    };
+    auto is_taken = [&](const std::string& field, const std::string& value) {
+      auto e = error_with(field, value);
+      EXPECT_TRUE(e == "no error" || e == "it is there") << entry.path() << ": " << e;
+    };
+    auto is_refused = [&](const std::string& field, const std::string& value) {
+      auto e = error_with(field, value);
+      EXPECT_TRUE(e.starts_with(folder + "/config.json: " + field + ": ") || e == "it is there")
+          << entry.path() << ": " << field << " " << value << " " << e;
+    };
+    auto type = entry.path().filename().string();
+    bool windows = type == "mistral" || type == "mixtral_windows" || type == "gemma2";
+    auto count = [&] {
+      for (std::string field : {"num_hidden_layers", "n_layer", "num_layers"})
+        if (auto at = text.find("\"" + field + "\": "); at != text.npos)
+          return std::stoi(text.substr(at + field.size() + 4));
+      return 0;
+    }();
+    std::string full, sliding;
+    for (int i = 0; i < count; ++i) {
+      full += std::string(i ? ", " : "[") + "\"full_attention\"";
+      sliding += std::string(i ? ", " : "[") + "\"sliding_attention\"";
+    }
+    if (!windows) {
+      is_taken("layer_types", full + "]");
+      is_taken("use_sliding_window", type == "gemma2_plain" ? "true" : "false");
+      is_refused("layer_types", sliding + "]");
+      if (type != "gemma2_plain") is_refused("use_sliding_window", "true");
+    } else {
+      is_refused("layer_types", full + "]");
+      is_refused("use_sliding_window", "false");
+      is_taken("use_sliding_window", "true");
+    }
+    for (std::string how : {"\"sdpa\"", "\"eager\"", "\"flash_attention_2\"", "null"})
+      is_taken("_attn_implementation", how);
+    for (auto [field, value] : {std::pair{"use_mrope", "false"}, {"rope_interleaved", "false"}, {"pretraining_tp", "1"},
+                                {"max_sequence_length", "2048"}, {"_flash_attn_2_enabled", "true"},
+                                {"max_new_tokens", "50"}, {"min_p", "0.1"}, {"_commit_hash", "\"ab12\""},
+                                {"quantization_config", "null"}, {"cache_implementation", "\"hybrid\""}})
+      is_taken(field, value);
+    for (auto [field, value] : {std::pair{"use_mrope", "true"}, {"rope_interleaved", "true"},
+                                {"quantization_config", "{\"bits\": 4}"}, {"auto_map", "{\"AutoModel\": \"x.Y\"}"},
+                                {"layer_types", "[\"linear_attention\"]"}, {"layer_types", "3"},
+                                {"qk_layernorm", "true"}, {"num_experts", "8"}, {"logit_scale", "0.5"}})
+      is_refused(field, value);
+  }
+  EXPECT_GT(folders, 20);
+  // Windows that are switched off are none.
+  for (std::string type : {"llama_llama3", "gemma", "gpt_neox_plain"}) {
+    auto text = read_file(kFolders + "/" + type + "/config.json");
+    auto with = [&](const std::string& fields) {
+      write_file(folder + "/config.json", "{" + fields + "," + text.substr(1));
+      return error_of([&] { Pretrained::open(folder); });
+    };
+    EXPECT_EQ(with(R"("use_sliding_window": false, "sliding_window": 4, "max_window_layers": 1)"), "no error") << type;
+    EXPECT_NE(with(R"("sliding_window": 4)").find("sliding_window: 4 is not supported"), std::string::npos) << type;
+  }
+}
 TEST_F(PretrainedTest, AModelWithoutATableIsInNoFolder) {
   for (auto& row : config::rows<Model>()) {
     config::Choice<Model> m(row.type);

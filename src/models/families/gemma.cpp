@@ -70,6 +70,7 @@ GemmaConfig GemmaConfig::from_hf(HfConfig& c) {
   decoder_from_hf(r, c, {.kv_heads = second ? 4 : 16, .positions = 8192, .head_size = 256, .tied = true});
   r.attention_bias = c.flag("attention_bias", false);
   c.expect("use_bidirectional_attention", false);
+  c.expect("mlp_bias", false);
   c.expect("hidden_activation", "gelu_pytorch_tanh");
   if (auto word = c.word("hidden_act", "gelu"); !second && word != "gelu" && word != "gelu_pytorch_tanh")
     c.refuse("hidden_act", "gelu_pytorch_tanh, for which transformers takes gelu, is");
@@ -87,7 +88,9 @@ GemmaConfig GemmaConfig::from_hf(HfConfig& c) {
   std::vector<LayerType> types;
   for (std::int64_t i = 0; i < r.layers; ++i) types.push_back(i % 2 == 0 ? LayerType::sliding : LayerType::full);
   r.layer_types = layer_types_from_hf(c, r.layers, types);
-  c.ignore({"cache_implementation", "sliding_window_size"});
+  c.expect("use_sliding_window", r.window > 0);
+  if (!c.has("layer_types")) c.expect("sliding_window_pattern", std::int64_t{2});
+  c.ignore({"sliding_window_size", "sliding_window_pattern"});
   return r;
 }
 void GemmaConfig::to_hf(HfConfig& c) const {

@@ -120,6 +120,8 @@ struct GptNeoX {
   static GptNeoXConfig from_hf(HfConfig& c) {
     GptNeoXConfig r;
     read_fields(r, c, hf_fields());
+    c.expect("attention_probs_dropout_prob", 0.0);  // of the first files, which transformers does not read
+    c.expect("hidden_dropout_prob", 0.0);
     auto part = c.number("rotary_pct", 0.25);
     if (!(part > 0 && part <= 1)) c.refuse("rotary_pct", "a part above 0 and up to 1 is");
     auto rope = rope_from_hf(c, r.positions, c.number("rotary_emb_base", 10000), part);

@@ -72,8 +72,13 @@ LlamaConfig LlamaConfig::from_hf(HfConfig& c) {
   if (qwen2) r.attention_bias = Biases::qkv;
   else if (!mistral && c.flag("attention_bias", false)) r.attention_bias = Biases::all;
   auto window = [&] { return hf_size(c, "sliding_window", c.is_null("sliding_window") ? 0 : 4096); };
-  if (mistral) r.window = window();
-  else if (qwen2 || qwen3) {
+  if (kind != "llama") c.expect("mlp_bias", false);
+  if (qwen2) c.expect("attention_bias", true);
+  if (mistral) {
+    r.window = window();
+    expect_window(c, r.window, r.positions, r.layers);
+    c.expect("attention_bias", false);
+  } else if (qwen2 || qwen3) {
     if (c.flag("use_sliding_window", false)) r.window = window();
     bool slides = r.window > 0;
     std::vector<LayerType> types;
@@ -88,7 +93,7 @@ LlamaConfig LlamaConfig::from_hf(HfConfig& c) {
   } else {
     r.mlp_bias = c.flag("mlp_bias", false);
     c.expect("rope_interleaved", false);  // of SmolLM's files
-    c.ignore({"pretraining_tp", "is_llama_config", "max_sequence_length"});  // pretraining_tp: the order of sums
+    c.ignore({"is_llama_config"});
   }
   return r;
 }

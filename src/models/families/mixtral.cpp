@@ -117,6 +117,9 @@ MixtralConfig MixtralConfig::from_hf(HfConfig& c) {
   c.expect("router_jitter_noise", 0.0);
   r.activation = hf_activation(c, "hidden_act", "silu");
   r.window = hf_size(c, "sliding_window", 0);
+  expect_window(c, r.window, r.positions, r.layers);
+  c.expect("attention_bias", false);
+  c.expect("mlp_bias", false);
   return r;
 }
 void MixtralConfig::to_hf(HfConfig& c) const {

@@ -9,79 +9,50 @@
 namespace bora::models {
 namespace {
 /// Fields of `transformers`' PreTrainedConfig and its GenerationConfig, and of tasks that are no language models.
-constexpr std::string_view kNeutral[] = {"_name_or_path",
-                                         "_num_labels",
-                                         "architectures",
-                                         "attn_implementation",
-                                         "_attn_implementation_autoset",
-                                         "bad_words_ids",
-                                         "begin_suppress_tokens",
-                                         "bos_token_id",
-                                         "classifier_dropout",
-                                         "decoder_start_token_id",
-                                         "diversity_penalty",
-                                         "do_sample",
-                                         "dtype",
-                                         "early_stopping",
-                                         "encoder_no_repeat_ngram_size",
-                                         "eos_token_id",
-                                         "exponential_decay_length_penalty",
-                                         "finetuning_task",
-                                         "forced_bos_token_id",
-                                         "forced_eos_token_id",
-                                         "gradient_checkpointing",
-                                         "id2label",
-                                         "initializer_range",
-                                         "label2id",
-                                         "length_penalty",
-                                         "max_length",
-                                         "min_length",
-                                         "model_type",
-                                         "no_repeat_ngram_size",
-                                         "num_beam_groups",
-                                         "num_beams",
-                                         "num_labels",
-                                         "num_return_sequences",
-                                         "output_attentions",
-                                         "output_hidden_states",
-                                         "output_past",
-                                         "output_scores",
-                                         "pad_token_id",
-                                         "prefix",
-                                         "problem_type",
-                                         "remove_invalid_values",
-                                         "repetition_penalty",
-                                         "return_dict",
-                                         "return_dict_in_generate",
-                                         "sep_token_id",
-                                         "suppress_tokens",
-                                         "task_specific_params",
-                                         "temperature",
-                                         "tf_legacy_loss",
-                                         "tokenizer_class",
-                                         "top_k",
-                                         "top_p",
-                                         "torch_dtype",
-                                         "torchscript",
-                                         "transformers.js_config",
-                                         "transformers_version",
-                                         "typical_p",
-                                         "unk_token_id",
-                                         "unsloth_fixed",
-                                         "unsloth_version",
-                                         "use_bfloat16",
-                                         "use_cache",
-                                         "vocab_size"};
+constexpr std::string_view kNeutral[] = {
+    "_attn_implementation", "_attn_implementation_autoset", "_auto_class", "_commit_hash", "_experts_implementation",
+    "_flash_attn_2_enabled", "_name_or_path", "_num_labels", "architectures", "assistant_confidence_threshold",
+    "assistant_early_exit", "assistant_lookbehind", "attn_implementation", "bad_words_ids", "begin_suppress_tokens",
+    "bos_token_id", "cache_config", "cache_implementation", "classifier_dropout", "constraints", "custom_pipelines",
+    "decoder_start_token_id", "disable_compile", "diversity_penalty", "do_sample", "dola_layers", "dtype",
+    "early_stopping", "encoder_no_repeat_ngram_size", "encoder_repetition_penalty", "eos_token_id", "epsilon_cutoff",
+    "eta_cutoff", "exponential_decay_length_penalty", "finetuning_task", "force_words_ids", "forced_bos_token_id",
+    "forced_decoder_ids", "forced_eos_token_id", "gradient_checkpointing", "guidance_scale", "id2label",
+    "initializer_range", "is_assistant", "label2id", "length_penalty", "low_memory", "max_length",
+    "max_matching_ngram_size", "max_new_tokens", "max_sequence_length", "max_time", "min_length", "min_new_tokens",
+    "min_p", "model_type", "no_repeat_ngram_size", "num_assistant_tokens", "num_assistant_tokens_schedule",
+    "num_beam_groups", "num_beams", "num_labels", "num_return_sequences", "output_attentions", "output_hidden_states",
+    "output_logits", "output_past", "output_scores", "pad_token_id", "penalty_alpha", "prefill_chunk_size", "prefix",
+    "pretraining_tp", "problem_type", "prompt_lookup_num_tokens", "remove_invalid_values", "renormalize_logits",
+    "repetition_penalty", "return_dict", "return_dict_in_generate", "return_legacy_cache", "sep_token_id",
+    "sequence_bias", "stop_strings", "suppress_tokens", "target_lookbehind", "task_specific_params", "temperature",
+    "tf_legacy_loss", "token_healing", "tokenizer_class", "top_h", "top_k", "top_p", "torch_dtype", "torchscript",
+    "transformers.js_config", "transformers_version", "typical_p", "unk_token_id", "unsloth_fixed", "unsloth_version",
+    "use_bfloat16", "use_cache", "use_flash_attention", "use_flash_attn", "vocab_size", "watermarking_config"};
 
-/// Fields of PreTrainedConfig that change nothing where they are false, 0 or empty: older versions wrote them for every
-/// model.
+/// Fields that change nothing where they are false, 0 or empty: of PreTrainedConfig, whose older versions wrote them
+/// for every model, and of kindred models, where they add what others lack.
 constexpr std::string_view kOff[] = {"add_cross_attention", "chunk_size_feed_forward", "is_decoder",
-                                     "is_encoder_decoder",  "pruned_heads",            "tie_encoder_decoder"};
+                                     "is_encoder_decoder",  "pruned_heads",            "rope_interleaved",
+                                     "tie_encoder_decoder", "use_mrope",               "use_sliding_window"};
+constexpr std::string_view kSlides = "use_sliding_window";
+/// Whether windows of attention are switched off, and fields of windows say nothing.
+bool has_no_windows(const json::Value& fields) {
+  auto slides = fields.find(kSlides);
+  return slides && *slides == false;
+}
+/// Whether every layer attends to all positions, which models without windows need not be told.
+bool all_are_full(const json::Value& types) {
+  return types.is_list() && std::all_of(types.list().begin(), types.list().end(),
+                                        [](auto& type) { return type == "full_attention"; });
+}
 
 bool is_integer(const json::Value& j) { return j.is_integer() && (!j.is_natural() || j.natural() <= INT64_MAX); }
-bool is_neutral(std::string_view name, const json::Value& value) {
+bool is_neutral(std::string_view name, const json::Value& value, const json::Value& fields) {
   auto in = [&](auto& names) { return std::count(std::begin(names), std::end(names), name) > 0; };
   bool empty = value.is_list() ? value.list().empty() : value.is_object() && value.members().empty();
+  if (name == "layer_types") return all_are_full(value);
+  if (name == "sliding_window" || name == "max_window_layers") return has_no_windows(fields);
   return in(kNeutral) || (in(kOff) && (empty || value == false || value == 0));
 }
 std::string shown(const json::Value& j) {
@@ -239,7 +210,7 @@ void HfConfig::done() const {
   for (auto& [name, value] : fields().members()) {
     auto full = dotted(path_, name);
     if (!state_->read.contains(full)) {
-      if (value.is_null() || (path_.empty() && is_neutral(name, value))) continue;
+      if (value.is_null() || (path_.empty() && is_neutral(name, value, fields()))) continue;
       fail<IoError>(place(name), ": ", shown(value), " is not supported: the field is not known here",
                     path_.empty() && find("model_type") ? " for the model type " + shown(*find("model_type")) : "",
                     ", and could change the result; remove it if it does not");

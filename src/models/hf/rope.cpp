@@ -131,6 +131,15 @@ std::vector<LayerType> layer_types_from_hf(HfConfig& c, std::int64_t layers, std
   }
   return period(types);
 }
+void expect_window(HfConfig& c, std::int64_t window, std::int64_t positions, std::int64_t layers) {
+  if (window >= positions) return c.ignore({"layer_types", "use_sliding_window", "max_window_layers"});
+  bool slides = window > 0;
+  c.expect("use_sliding_window", slides);
+  auto same = std::vector{slides ? LayerType::sliding : LayerType::full};
+  if (layer_types_from_hf(c, layers, same) != same)
+    c.refuse("layer_types", slides ? "all layers have the sliding_window" : "sliding layers need a sliding_window");
+  if (!slides) c.ignore({"max_window_layers"});
+}
 void layer_types_to_hf(const std::vector<LayerType>& types, std::int64_t layers, HfConfig& c) {
   std::vector<std::string> words;
   for (std::int64_t i = 0; i < layers; ++i)

@@ -49,5 +49,8 @@ std::int64_t layers_from_hf(HfConfig&);
 /// layer_types without its repetitions; `absent` if there is no such field. Refuses other words, and another number
 /// than that of layers.
 std::vector<LayerType> layer_types_from_hf(HfConfig&, std::int64_t layers, std::vector<LayerType> absent);
+/// Refuses fields of models with other windows unless they say the same: that all layers have this window, or none if
+/// it is 0.
+void expect_window(HfConfig&, std::int64_t window, std::int64_t positions, std::int64_t layers);
 void layer_types_to_hf(const std::vector<LayerType>&, std::int64_t layers, HfConfig&);
 }  // namespace bora::models
