@@ -153,7 +153,10 @@ TEST_F(FinetuneTest, TheExampleGoesFromATinyLlamaToAMergedFolder) {
   // The adapters by themselves: another run begins with them, and has that loss from its first step on.
   r = run("export " + out + " " + peft + " --format peft");
   ASSERT_EQ(r.code, 0) << r.err;
-  EXPECT_NE(slurp(peft + "/adapter_config.json").find("\"self_attn.q_proj\""), std::string::npos);
+  auto written = slurp(peft + "/adapter_config.json");
+  EXPECT_NE(written.find("\"self_attn.q_proj\""), std::string::npos);
+  EXPECT_NE(written.find("\"base_model_name_or_path\": \"llama\""), std::string::npos) << written;
+  EXPECT_EQ(written.find(folder), std::string::npos) << written;
   auto again = quoted;
   again.replace(again.find("out=" + out), out.size() + 4, "out=" + folder + "/again lora.from=" + peft);
   r = run("train " + again + " steps=1 eval.patience=0 eval_rows=1024");

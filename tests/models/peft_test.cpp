@@ -166,4 +166,29 @@ TEST(Peft, RefusesWhatDoesNotFit) {
                 fs::copy_options::overwrite_existing);
   EXPECT_EQ(changed("\"lora_alpha\": 5", "\"lora_alpha\": 5.0"), "no error");
 }
+TEST(Peft, ABaseHasNoPathOfThisComputer) {
+  auto p = Pretrained::open(kGolden + "gpt2_plain");
+  test::TempFolder temp;
+  auto m = tuned(task<Gpt2>(*p.model.as<Gpt2Config>(), {.vocabulary = p.vocabulary}), {.lora = settings()})
+               .init(random::key(0));
+  auto said = [&](const std::string& base) {
+    save_adapters(temp / "out", tree::node(m), *p.model, settings(), base);
+    auto c = HfConfig::parse(read_file(temp / "out/adapter_config.json"), "");
+    return c.word("base_model_name_or_path", "");
+  };
+  EXPECT_EQ(said("gpt2"), "gpt2");
+  EXPECT_EQ(said("openai-community/gpt2"), "openai-community/gpt2");
+  EXPECT_EQ(said("/models/tiny"), "tiny");
+  EXPECT_EQ(said("/models/tiny/"), "tiny");
+  EXPECT_EQ(said("/models/./big/../tiny//"), "tiny");
+  EXPECT_EQ(said("/"), "");
+  EXPECT_EQ(said(""), "");
+  auto name = [&](const std::string& known) {
+    temp.write("base/config.json", "{\"_name_or_path\": " + known + "}");
+    return said(temp / "base");
+  };
+  EXPECT_EQ(name("\"meta-llama/Llama-3.2-1B\""), "meta-llama/Llama-3.2-1B");
+  for (auto other : {"\"/srv/models\"", "\"./there\"", "\"~/there\"", "\"a/b/c\"", "\"x\"", "\"x/\"", "3", "null"})
+    EXPECT_EQ(name(other), "base") << other;
+}
 }  // namespace peft_test

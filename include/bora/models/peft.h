@@ -6,9 +6,10 @@
 
 namespace bora::models {
 /// Writes the adapters of a tree of parameters (others are left alone), in f32, for the model's tensors by the names of
-/// its table. base: the folder or name of the base, as PEFT's base_model_name_or_path; empty: none. Throws ConfigError
-/// for an adapter that PEFT cannot hold, since its layer is a part of a tensor of the files (GPT-2's queries). On a
-/// mesh every rank must call it. IoError.
+/// its table. base: the folder or name of the base, as PEFT's base_model_name_or_path; empty: none. Of an absolute path
+/// only the name of the folder is written, or the name on a hub that its config.json has. Throws ConfigError for an
+/// adapter that PEFT cannot hold, since its layer is a part of a tensor of the files (GPT-2's queries). On a mesh every
+/// rank must call it. IoError.
 void save_adapters(const std::string& folder, tree::Node parameters, const Model&, const LoraSettings&,
                    const std::string& base = {});
 /// Fills the adapters of a tree of parameters, in their dtype and split as they are. Throws IoError and CheckpointError

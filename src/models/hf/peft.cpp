@@ -6,6 +6,7 @@
 #include "base/api/file.h"
 #include "bora/io/safetensors.h"
 #include "bora/io/tree.h"
+#include "bora/models/pretrained.h"
 #include "bora/nn/adapters.h"
 #include "bora/nn/axes.h"
 #include "bora/ops/indexing.h"
@@ -38,6 +39,25 @@ struct Table {
 std::string module_of(const std::string& tensor) {
   constexpr std::string_view end = ".weight";
   return tensor.ends_with(end) ? tensor.substr(0, tensor.size() - end.size()) : tensor;
+}
+/// A path of this computer is none of another's, and says more of its owner than is asked: the folder's own name stays,
+/// or the name that its config.json has from a hub ("meta-llama/Llama-3.2-1B").
+std::string name_of_base(const std::string& base) {
+  namespace fs = std::filesystem;
+  if (!fs::path(base).is_absolute()) return base;
+  if (auto file = base + "/config.json"; is_pretrained(base)) {
+    auto c = HfConfig::parse(read_file(file), file);
+    std::string known;
+    try {
+      known = c.word("_name_or_path", "");
+    } catch (const IoError&) {}  // no text
+    constexpr std::string_view begins = "/.~";
+    if (std::count(known.begin(), known.end(), '/') == 1 && begins.find(known.front()) == begins.npos &&
+        known.back() != '/')
+      return known;
+  }
+  auto path = fs::path(base).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 Table table_of(tree::Node parameters, const Model& model) {
   Table table;
@@ -107,7 +127,7 @@ void save_adapters(const std::string& folder, tree::Node parameters, const Model
   HfConfig c;
   c.set("peft_type", "LORA");
   c.set("task_type", model.decoder_start() ? "SEQ_2_SEQ_LM" : "CAUSAL_LM");
-  if (!base.empty()) c.set("base_model_name_or_path", base);
+  if (auto name = name_of_base(base); !name.empty()) c.set("base_model_name_or_path", name);
   c.set("r", s.rank);
   c.set("lora_alpha", s.alpha);
   c.set("lora_dropout", s.dropout);
