@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <sstream>
 #include <thread>
 #include "bora/base/text.h"
 #include "laws/effort.h"
@@ -245,6 +246,13 @@ TEST(SentencePiece, SpecialTokens) {
   EXPECT_EQ(whole[0], 1);
   EXPECT_EQ(end.back(), 1);
   EXPECT_NE(text::tokenizer_at(path, true)->identity(), t->identity());
+  // The ids depend on the library too.
+  std::istringstream words(t->identity());
+  std::string type, version, digest;
+  words >> type >> version >> digest;
+  EXPECT_EQ(type, "sentencepiece");
+  EXPECT_EQ(std::count(version.begin(), version.end(), '.'), 2) << version;
+  EXPECT_EQ(digest.size(), 64U);
 }
 TEST(SentencePiece, TheConfigurationSaysWhatStandsAroundAText) {
   test::TempFolder temp;

@@ -85,7 +85,8 @@ class PieceDecoder final : public Decoder {
 class SentencePiece final : public Tokenizer {
  public:
   SentencePiece(std::string_view bytes, const std::string& file, std::optional<Around> around)
-      : identity_("sentencepiece " + sha256(bytes)), model_(parse_model(bytes, file)) {
+      // With the library's version, as some break ties otherwise.
+      : identity_("sentencepiece " BORA_SENTENCEPIECE " " + sha256(bytes)), model_(parse_model(bytes, file)) {
     sentencepiece::logging::SetMinLogLevel(3);  // of four levels only what ends the program
     std::string problem;
     try {
