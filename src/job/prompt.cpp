@@ -63,7 +63,7 @@ text::ChatTemplate chat_template_for(const TrainedRun& words, const Settings& s,
   auto folder = is_pretrained(words) ? words.run : tokenizer_path(s);
   std::error_code error;
   if (fs::is_directory(name, error)) std::swap(folder, name), name.clear();
-  return text::chat_template_of(name, folder);
+  return text::chat_template_of(name, folder, "--chat-template ");
 }
 Asked asked(const text::ChatTemplate& t, std::vector<text::Turn> turns) {
   (void)t.prompt(turns);  // says what is wrong with them
@@ -78,7 +78,7 @@ Asked asked(const text::ChatTemplate& t, std::vector<text::Turn> turns) {
     a.end.resize(a.end.find_last_not_of(" \n") + 1);
     pieces.pop_back();
   }
-  for (auto& piece : pieces) a.parts.push_back(std::move(piece.text));
+  a.parts = std::move(pieces);
   return a;
 }
 

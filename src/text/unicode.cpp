@@ -81,6 +81,21 @@ std::string_view valid_utf8(std::string_view text, std::string& copy) {
   append_utf8(text.substr(good), false, copy);
   return copy;
 }
+std::vector<TextRange> in_valid(std::string_view text, std::string_view valid, std::span<const TextRange> ranges) {
+  std::vector<TextRange> r(ranges.begin(), ranges.end());
+  auto place = [&](std::size_t at) {
+    if (text.data() == valid.data()) return at;
+    std::string before;
+    append_utf8(text.substr(0, at), false, before);
+    return std::min(before.size(), valid.size());
+  };
+  auto within = [&](std::size_t at) { return at < valid.size() && (valid[at] & 0xc0) == 0x80; };  // a character
+  for (auto& [first, second] : r) {
+    for (first = place(first); within(first);) --first;
+    for (second = place(second); within(second);) ++second;
+  }
+  return r;
+}
 bool begins_character(std::string_view bytes) {
   auto [n, wanted] = prefix(bytes);
   return n == bytes.size() && n < wanted;

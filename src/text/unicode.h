@@ -2,16 +2,22 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace bora::text {
 constexpr std::string_view kMetaspace = "\u2581";  // stands for a space in pieces of SentencePiece
+using TextRange = std::pair<std::size_t, std::size_t>;  // bytes [first, second) of a text
 /// Appends bytes; each maximal part that is not UTF-8 becomes U+FFFD. Returns the number of bytes done: all, or, if
 /// more may come, those before a last incomplete character.
 std::size_t append_utf8(std::string_view bytes, bool more, std::string& out);
 /// The text, or `copy`, which then has U+FFFD for each maximal part that is not UTF-8.
 std::string_view valid_utf8(std::string_view text, std::string& copy);
+/// Ranges of a text in valid_utf8's result, of whole characters.
+std::vector<TextRange> in_valid(std::string_view text, std::string_view valid, std::span<const TextRange> ranges);
 /// Whether more bytes may complete this beginning of one character.
 bool begins_character(std::string_view bytes);
 /// The bytes of a character of UTF-8, by its first one.

@@ -54,11 +54,31 @@ TEST_F(GenerateTest, AChatAnswersTurnByTurnUpToTheEndOfTheAnswer) {
   EXPECT_EQ(run("launch -n 2 -- generate " + out + " --chat --prompt hi --temperature 0 --length 60").out,
             "hello you\n");
   is_bad_input("generate " + out + " --chat-template gemma --system Be. --prompt hi", "turn 1 has the role 'system'");
-  is_bad_input("generate " + out + " --chat-template nowhere --prompt hi", "is no file and no known template");
+  is_bad_input("generate " + out + " --chat-template nowhere --prompt hi",
+               "--chat-template nowhere: there is no such file and no such template");
   is_bad_input("generate " + out + " --system Be.", "--system: belongs to --chat");
   auto plain = folder + "/plain";
   ASSERT_EQ(run("train " + config + " steps=1 out=" + plain).code, 0);
-  is_bad_input("generate " + plain + " --chat --prompt hi", "name one with chat_template=NAME");
+  // What an error proposes works where it is read.
+  auto works = [&](const std::string& words, const std::string& without, const std::string& proposed) {
+    is_bad_input(words + without, proposed);
+    auto done = run(words + " " + proposed);
+    EXPECT_EQ(done.code, 0) << words << done.err;
+  };
+  works("generate " + plain + " --prompt hi --length 3", " --chat", "--chat-template chatml");
+  auto jinja = write("chat_template.jinja", "{{ messages }}");
+  works("generate " + plain + " --prompt hi --length 3", " --chat-template " + jinja, "--chat-template chatml");
+  auto hf = folder + "/hf", tokens = write("tokenizer.json", slurp(BORA_SOURCE_DIR
+      "/tests/golden/tokenizer_llama3.json"));
+  ASSERT_EQ(run("train " + config + " steps=1 out=" + folder + "/with tokenizer.type=huggingface tokenizer.path=" +
+                tokens).code, 0);
+  ASSERT_EQ(run("export " + folder + "/with " + hf).code, 0);
+  works("generate " + hf + " --prompt hi --length 3", " --chat", "--chat-template chatml");
+  write("hf/chat_template.jinja", "{{ messages }}");
+  works("generate " + hf + " --prompt hi --length 3", " --chat", "--chat-template chatml");
+  works("train out=" + folder + "/again 'data.sources=[{type: jsonl, path: " + folder + "/chats.jsonl}]' " +
+            "data.task.type=chat model.layers=1 model.embed=32 model.heads=2 model.positions=192 batch=4 steps=1",
+        " data.task.chat_template=" + hf, "data.task.chat_template=chatml");
 }
 TEST_F(GenerateTest, AFolderOfHuggingFacesBeginsAndEndsAsTransformersDoes) {
   auto out = folder + "/o", hf = folder + "/hf", tokens = write("tokenizer.json", slurp(BORA_SOURCE_DIR

@@ -175,7 +175,7 @@ TEST_F(ChatFiles, TheFolderIsAsked) {
   };
   auto where = folder.string();
   EXPECT_NE(error_of([&] { (void)chat_template_of(""); }).find("no tokenizer's folder"), std::string::npos);
-  EXPECT_TRUE(error_of([&] { said(); }).starts_with("chat_template: " + where + " has none (no chat_template.jinja, "));
+  EXPECT_TRUE(error_of([&] { said(); }).starts_with(where + " has no chat template (no chat_template.jinja, "));
   EXPECT_EQ(said("chatml"), "<|im_start|>user\na<|im_end|>\n");
   EXPECT_EQ(said("mistral"), "<s>[INST] a [/INST]");
   auto mistral = golden()["families"]["mistral"]["jinja"], chatml = golden()["families"]["chatml"]["jinja"];
@@ -196,7 +196,7 @@ TEST_F(ChatFiles, TheFolderIsAsked) {
   write("chat_template.jinja", "{{ messages }}");
   auto unknown = error_of([&] { said(); });
   EXPECT_TRUE(unknown.starts_with(where + "/chat_template.jinja: this chat template in Jinja is none that Bora knows; "
-                                          "name the one it is like with chat_template=NAME (chatml,"))
+                                          "name the one it is like, chat_template=chatml (or chatml,"))
       << unknown;
   EXPECT_NE(error_of([&] { (void)chat_template_of(where + "/chat_template.jinja"); }).find("none that Bora knows"),
             std::string::npos);
@@ -215,7 +215,7 @@ TEST_F(ChatFiles, TheFolderIsAsked) {
             "tokenizer_config.json has no eos_token, with which this template ends turns");
   EXPECT_TRUE(error_of([&] {
                 said("mistrall");
-              }).starts_with("chat_template: 'mistrall' is no file and no known template; there are chatml"));
+              }).starts_with("chat_template=mistrall: there is no such file and no such template; known are chatml"));
   EXPECT_NE(error_of([&] { said(where); }).find("cannot read " + where + ": it is a folder"), std::string::npos);
 }
 
@@ -228,7 +228,8 @@ TEST_F(ChatFiles, LinesOfRoles) {
   EXPECT_EQ(t.name(), path);
   std::vector<Turn> turns{{"user", " {user}\n"}, {"tool", "7"}, {"assistant", "b "}, {"assistant", ""}};
   std::vector<Piece> want{
-      {"<s> U\n{user}\t{}\\#\nT7A", false}, {"b</s>", true}, {"\nA", false}, {"</s>", true}, {"\n", false}};
+      {"<s> U\n{user}\t{}\\#\nT7A", false, {{6, 12}, {19, 20}}}, {"b</s>", true, {{0, 1}}}, {"\nA"}, {"</s>", true},
+      {"\n"}};
   EXPECT_EQ(t.render(turns), want);
   EXPECT_EQ(t.prompt(turns), text_of(want) + "A");
   turns.push_back({"system", ""});

@@ -20,7 +20,7 @@ std::set<std::int32_t> end_ids(const TrainedRun&, const text::Tokenizer&);
 text::ChatTemplate chat_template_for(const TrainedRun&, const Settings&, const std::string& named);
 /// A conversation up to the place where the assistant answers.
 struct Asked {
-  std::vector<std::string> parts;  // each is encoded by itself, as in training
+  std::vector<text::Piece> parts;  // each is encoded by itself, as in training
   std::string end;                 // of an answer; may be empty
 };
 /// Throws ConfigError where the next turn cannot be the assistant's.

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace bora::text {
@@ -11,10 +12,13 @@ namespace bora::text {
 struct Turn {
   std::string role, content;
 };
-/// A part of a conversation's text. `learnt`: it is what the assistant says, with the token that ends its turn.
+/// A part of a conversation's text. `learnt`: it is what the assistant says, with the token that ends its turn. `said`:
+/// the words of turns in it, and roles that the template does not name (EncodeOptions::said); all else is the
+/// template's.
 struct Piece {
   std::string text;
   bool learnt = false;
+  std::vector<std::pair<std::size_t, std::size_t>> said = {};
   bool operator==(const Piece&) const = default;
 };
 struct ChatLayout;
@@ -68,6 +72,8 @@ std::string jinja_of(std::string_view name);
 ///   strip: no         whether white space around what is said is dropped
 ///   alternate: no     whether user and assistant must take turns, after at most one system turn
 ///
-/// Throws ConfigError, for lines of a file "FILE:LINE: ..", and IoError for files that cannot be read.
-ChatTemplate chat_template_of(const std::string& setting, const std::string& folder = {});
+/// Throws ConfigError, for lines of a file "FILE:LINE: ..", and IoError for files that cannot be read. key: how the
+/// setting is given where the error is read, for what it proposes.
+ChatTemplate chat_template_of(const std::string& setting, const std::string& folder = {},
+                              const std::string& key = "chat_template=");
 }  // namespace bora::text

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 #include "bora/config/choice.h"
 
@@ -14,6 +15,9 @@ namespace bora::text {
 struct EncodeOptions {
   /// Whether special tokens that are written in the text are these tokens; otherwise they are text like any other.
   bool special = true;
+  /// Bytes [first, second) that somebody says in the text, in order and apart. Nothing in them, nor across their ends,
+  /// is a special token, or an added token by which the text around is marked (white space aside): it is text.
+  std::span<const std::pair<std::size_t, std::size_t>> said = {};
 };
 struct DecodeOptions {
   /// Whether special tokens are shown; otherwise they are left out.

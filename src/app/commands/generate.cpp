@@ -117,7 +117,7 @@ class Writer {
     data::Around around(*tokenizer_);
     std::vector<std::int32_t> ids;
     for (auto& part : a.parts) {
-      auto more = around.without_begin(around.without_end(tokenizer_->encode(part)));
+      auto more = around.without_begin(around.without_end(tokenizer_->encode(part.text, {.said = part.said})));
       ids.insert(ids.end(), more.begin(), more.end());
     }
     model_->restart();

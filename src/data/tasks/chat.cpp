@@ -28,7 +28,8 @@ struct Chat {
   text::ChatTemplate open() const {
     std::error_code error;
     bool folder = std::filesystem::is_directory(chat_template, error);
-    return folder ? text::chat_template_of("", chat_template) : text::chat_template_of(chat_template);
+    const std::string key = "data.task.chat_template=";
+    return folder ? text::chat_template_of("", chat_template, key) : text::chat_template_of(chat_template, {}, key);
   }
   std::vector<text::Piece> pieces(const text::ChatTemplate& t, const Record& r) const {
     std::vector<text::Turn> turns;
@@ -38,7 +39,7 @@ struct Chat {
     } catch (const ConfigError& e) { r.failed(std::string(e.text())); }
   }
   std::string encoding() const {
-    return "chat 2\t" + messages + "\t" + hash_of(open().identity());  // whatever its file is called
+    return "chat 3\t" + messages + "\t" + hash_of(open().identity());  // whatever its file is called
   }
   void need(const Record& r, const std::string&) const { (void)pieces(open(), r); }
   Encode encoder(const Materials& m, const std::string&) const {
@@ -47,7 +48,7 @@ struct Chat {
                                                                                             Document& d) {
       auto &ids = d[0], &parts = d[1];
       for (auto& p : pieces(layout, r)) {
-        auto part = around.without_begin(around.without_end(tokenizer->encode(p.text)));
+        auto part = around.without_begin(around.without_end(tokenizer->encode(p.text, {.said = p.said})));
         ids.insert(ids.end(), part.begin(), part.end());
         add_part(parts, static_cast<std::int64_t>(part.size()), p.learnt);
       }

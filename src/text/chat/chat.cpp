@@ -28,11 +28,24 @@ const ChatRole* find_role(const ChatLayout& l, std::string_view name) {
     if (role.name == name || role.name == "*") return &role;
   return nullptr;
 }
-std::string before_of(const ChatRole& role, std::string_view name) {
-  auto text = role.before;
-  if (role.name == "*")
-    if (auto at = text.find("{role}"); at != text.npos) text.replace(at, 6, name);
-  return text;
+/// A text, and the parts of it that somebody says.
+struct Words {
+  std::string text = {};
+  std::vector<TextRange> said = {};
+  Words& add(std::string_view more) {
+    text += more;
+    return *this;
+  }
+  Words& say(std::string_view more) {
+    if (!more.empty()) said.emplace_back(text.size(), text.size() + more.size());
+    return add(more);
+  }
+};
+Words before_of(const ChatRole& role, std::string_view name) {
+  std::string_view text = role.before, mark = "{role}";
+  auto at = role.name == "*" ? text.find(mark) : text.npos;
+  if (at == text.npos) return Words().add(text);
+  return Words().add(text.substr(0, at)).say(name).add(text.substr(at + mark.size()));
 }
 /// The speaker of turn k of a conversation whose turns alternate.
 const char* side(std::size_t k) { return k % 2 == 0 ? "user" : "assistant"; }
@@ -41,9 +54,9 @@ class Rendering {
  public:
   Rendering(const ChatLayout& l, std::span<const Turn> turns) : l_(l), turns_(turns) {
     check<ConfigError>(!turns.empty(), "chat template ", l.name, ": a conversation without turns");
-    add(l.begin);
+    add(Words().add(l.begin));
     bool has_system = turns[0].role == "system";
-    if (!has_system && l.system) say(*find_role(l, "system"), "system", *l.system);
+    if (!has_system && l.system) say(*find_role(l, "system"), "system", Words().add(*l.system));
     for (std::size_t i = 0; i < turns.size(); ++i) turn(i, has_system);
   }
   /// Ends with the text before an answer.
@@ -71,22 +84,34 @@ class Rendering {
                          find_role(l_, "system") ? ", after at most one system turn" : "");
     if (l_.system_in_user && i == 0 && has_system) return;
     bool takes_system = l_.system_in_user && i == 1 && has_system;
-    if (!takes_system) return say(*role, name, content);
+    if (!takes_system) return say(*role, name, Words().say(content));
     auto& system = *find_role(l_, "system");
-    say(*role, name, system.before + turns_[0].content + system.after + content);
+    say(*role, name, Words().add(system.before).say(turns_[0].content).add(system.after).say(content));
   }
-  void say(const ChatRole& role, std::string_view name, std::string_view content) {
+  void say(const ChatRole& role, std::string_view name, const Words& content) {
     bool learnt = name == "assistant";
     add(before_of(role, name));
-    add(role.lead, learnt);
-    add(l_.strip ? stripped(content) : content, learnt);
-    add(role.end, learnt);
-    add(role.after);
+    add(Words().add(role.lead), learnt);
+    add(l_.strip ? without_ends(content) : content, learnt);
+    add(Words().add(role.end), learnt);
+    add(Words().add(role.after));
   }
-  void add(std::string_view text, bool learnt = false) {
-    if (text.empty()) return;
+  static Words without_ends(const Words& words) {
+    auto inner = stripped(words.text);
+    auto first = static_cast<std::size_t>(inner.data() - words.text.data()), last = first + inner.size();
+    Words r{std::string(inner)};
+    for (auto& range : words.said)
+      if (auto begin = std::max(range.first, first), end = std::min(range.second, last); begin < end)
+        r.said.emplace_back(begin - first, end - first);
+    return r;
+  }
+  void add(const Words& words, bool learnt = false) {
+    if (words.text.empty()) return;
     if (pieces_.empty() || pieces_.back().learnt != learnt) pieces_.push_back({{}, learnt});
-    pieces_.back().text += text;
+    auto& piece = pieces_.back();
+    for (auto& range : words.said)
+      piece.said.emplace_back(piece.text.size() + range.first, piece.text.size() + range.second);
+    piece.text += words.text;
   }
   const ChatLayout& l_;
   std::span<const Turn> turns_;
@@ -119,12 +144,11 @@ std::string joined_names() {
   for (auto& name : chat_template_names()) all += (all.empty() ? "" : ", ") + name;
   return all;
 }
-ChatLayout layout_of_jinja(std::string_view source, const std::string& place, const std::optional<ChatTokens>& tokens) {
+ChatLayout layout_of_jinja(std::string_view source, const std::string& place, const std::optional<ChatTokens>& tokens,
+                           const std::string& key) {
   auto name = name_of_jinja(source);
-  check<ConfigError>(!name.empty(), place,
-                     ": this chat template in Jinja is none that Bora knows; name the one it is like with "
-                     "chat_template=NAME (",
-                     joined_names(), "), or write it as a file of lines `role: text`");
+  check<ConfigError>(!name.empty(), place, ": this chat template in Jinja is none that Bora knows; name the one it is "
+                     "like, ", key, "chatml (or ", joined_names(), "), or write it as a file of lines `role: text`");
   return *known_layout(name, tokens);
 }
 }  // namespace
@@ -147,7 +171,7 @@ std::string ChatTemplate::identity() const {
   return w.num(l.system_in_user).take();
 }
 
-ChatTemplate chat_template_of(const std::string& setting, const std::string& place) {
+ChatTemplate chat_template_of(const std::string& setting, const std::string& place, const std::string& key) {
   std::error_code error;
   bool is_folder = place.empty() || fs::is_directory(place, error);
   auto folder = is_folder ? place : fs::path(place).parent_path().string();
@@ -156,29 +180,29 @@ ChatTemplate chat_template_of(const std::string& setting, const std::string& pla
   auto tokens = tokens_of(config, folder);
   if (auto known = known_layout(setting, tokens)) return ChatTemplate(std::move(*known));
   if (!setting.empty()) {
-    check<ConfigError>(fs::exists(setting, error), "chat_template: '", setting,
-                       "' is no file and no known template; there are ", joined_names());
+    check<ConfigError>(fs::exists(setting, error), key, setting,
+                       ": there is no such file and no such template; known are ", joined_names());
     auto text = read_file(setting);
-    return ChatTemplate(setting.ends_with(".jinja") ? layout_of_jinja(text, setting, tokens)
+    return ChatTemplate(setting.ends_with(".jinja") ? layout_of_jinja(text, setting, tokens, key)
                                                     : parse_chat_file(text, setting, tokens));
   }
   auto jinja = (fs::path(folder) / "chat_template.jinja").string();
   if (!folder.empty() && fs::exists(jinja, error))
-    return ChatTemplate(layout_of_jinja(read_file(jinja), jinja, tokens));
+    return ChatTemplate(layout_of_jinja(read_file(jinja), jinja, tokens, key));
   auto at = (fs::path(folder) / kConfig).string() + ": chat_template";
   if (auto found = config.find("chat_template")) {
     if (found->is_list())  // several, by their names
       for (auto& entry : found->list()) {
         auto name = entry.find("name"), source = entry.find("template");
         if (name && source && *name == "default")
-          return ChatTemplate(layout_of_jinja(source->is_text() ? source->text() : "", at, tokens));
+          return ChatTemplate(layout_of_jinja(source->is_text() ? source->text() : "", at, tokens, key));
       }
     check<ConfigError>(found->is_text(), at, ": expected a text, or a list with one that is named default");
-    return ChatTemplate(layout_of_jinja(found->text(), at, tokens));
+    return ChatTemplate(layout_of_jinja(found->text(), at, tokens, key));
   }
-  fail<ConfigError>(
-      "chat_template: ", folder.empty() ? "there is no tokenizer's folder that could have one" : folder,
-      folder.empty() ? "" : " has none (no chat_template.jinja, no chat_template in tokenizer_config.json)",
-      "; name one with chat_template=NAME (", joined_names(), ") or a file");
+  fail<ConfigError>(folder.empty() ? "there is no tokenizer's folder that could have a chat template" : folder,
+                    folder.empty() ? "" : " has no chat template (no chat_template.jinja, no chat_template in "
+                                          "tokenizer_config.json)",
+                    "; name one, ", key, "chatml (or ", joined_names(), "), or give a file");
 }
 }  // namespace bora::text

@@ -14,8 +14,35 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tok
     if (ends_[node] < 0) ends_[node] = static_cast<std::int32_t>(i);
   }
 }
-bool AddedTokens::find(std::string_view s, Match& m) const {
+std::unordered_set<std::int32_t> AddedTokens::marks(std::string_view s, std::span<const TextRange> said) const {
+  std::unordered_set<std::int32_t> found;
+  std::size_t begin = 0;
+  // Words, and single characters, are no marks.
+  auto is_mark = [](std::string_view token) {
+    bool other = false;
+    for (std::size_t i = 0; i < token.size(); i += character_size(token[i]))
+      other = other || (!begins_with_word(token.substr(i)) && space_at_begin(token.substr(i)) == 0);
+    return other && character_size(token[0]) < token.size();
+  };
+  auto look = [&](std::size_t end) {
+    for (Match m; find(s.substr(begin, end - begin), {}, m); m.from = m.end)
+      if (!m.within_word && is_mark(s.substr(begin + m.begin, m.end - m.begin))) found.insert(m.id);
+  };
+  for (auto& range : said) {
+    look(range.first);
+    begin = range.second;
+  }
+  look(s.size());
+  return found;
+}
+bool AddedTokens::find(std::string_view s, const AddedSearch& how, Match& m) const {
   if (tokens_.empty()) return false;
+  auto may_be = [&](const AddedToken& t, const TextRange& at) {
+    if (!t.special && !(how.marks && how.marks->contains(t.id))) return true;
+    auto next = std::upper_bound(how.said.begin(), how.said.end(), at.first,
+                                 [](std::size_t begin, const TextRange& range) { return begin < range.second; });
+    return next == how.said.end() || next->first >= at.second;
+  };
   for (m.begin = m.from; m.begin < s.size(); ++m.begin) {
     if (!begins_[static_cast<unsigned char>(s[m.begin])]) continue;
     std::int32_t best = -1;
@@ -24,7 +51,8 @@ bool AddedTokens::find(std::string_view s, Match& m) const {
       auto found = next_.find(std::uint64_t{node} * 256 + static_cast<unsigned char>(s[i]));
       if (found == next_.end()) break;
       node = found->second;
-      if (ends_[node] >= 0) best = ends_[node];
+      if (ends_[node] >= 0 && may_be(tokens_[static_cast<std::size_t>(ends_[node])], {m.begin, i + 1}))
+        best = ends_[node];
     }
     if (best < 0) continue;
     auto& t = tokens_[static_cast<std::size_t>(best)];

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
+#include "text/unicode.h"
 
 namespace bora::text {
 /// A token that is found in the text itself, before anything else.
@@ -18,17 +21,23 @@ struct AddedToken {
   bool special = false;                 // whether options may leave it out
   bool single_word = false;             // whether it is none beside a character of a word
 };
+/// Where tokens are looked for.
+struct AddedSearch {
+  bool special = true;                               // whether special tokens are found
+  std::span<const TextRange> said = {};              // where neither they nor marks are
+  const std::unordered_set<std::int32_t>* marks = nullptr;  // tokens of the text around what is said
+};
 /// Finds tokens from left to right, of those that begin at the same place the longest one.
 class AddedTokens {
  public:
   AddedTokens() = default;
   explicit AddedTokens(std::vector<AddedToken> tokens);
-  /// Calls text(part) for the parts between tokens, without empty ones, and token(id), in order. special: whether
-  /// special tokens are found.
-  template <class Text, class Token> void split(std::string_view s, bool special, Text&& text, Token&& token) const {
+  /// Calls text(part) for the parts between tokens, without empty ones, and token(id), in order.
+  template <class Text, class Token>
+  void split(std::string_view s, const AddedSearch& how, Text&& text, Token&& token) const {
     std::size_t given = 0;
-    for (Match m; find(s, m); m.from = m.end) {
-      if (m.within_word || (!special && m.special)) continue;
+    for (Match m; find(s, how, m); m.from = m.end) {
+      if (m.within_word || (!how.special && m.special)) continue;
       // As `tokenizers` does it: white space that another token has taken already may be given once more, and a token
       // of which nothing is left is none.
       auto begin = m.lstrip ? std::max(given, m.begin - m.space_before) : m.begin, end = m.end + m.space_after;
@@ -39,6 +48,9 @@ class AddedTokens {
     }
     if (given < s.size()) text(s.substr(given));
   }
+  /// The tokens between what is said, but for white space and words.
+  std::unordered_set<std::int32_t> marks(std::string_view s, std::span<const TextRange> said) const;
+  bool empty() const { return tokens_.empty(); }
 
  private:
   struct Match {
@@ -47,7 +59,7 @@ class AddedTokens {
     bool special = false, within_word = false, lstrip = false;
   };
   /// The first token at m.from or later.
-  bool find(std::string_view s, Match& m) const;
+  bool find(std::string_view s, const AddedSearch&, Match& m) const;
   std::vector<AddedToken> tokens_;
   std::array<bool, 256> begins_ = {};                      // whether a token begins with the byte
   std::unordered_map<std::uint64_t, std::uint32_t> next_;  // a trie: node * 256 + byte -> node; the root is 0

@@ -44,6 +44,8 @@ class JsonTokenizer final : public Tokenizer {
     }
     in_text_ = AddedTokens(std::move(in_text));
     in_normalized_ = AddedTokens(std::move(in_normalized));
+    as_written_ = AddedTokens(json_.added);
+    unknown_ = json_.bpe ? json_.bpe->unknown : json_.unigram->unknown;
     if (json_.bpe) model_ = std::make_unique<Merges>(std::move(*json_.bpe));
     else model_ = std::make_unique<Unigram>(std::move(*json_.unigram));
   }
@@ -64,32 +66,45 @@ class JsonTokenizer final : public Tokenizer {
   }
   std::vector<std::int32_t> encode(std::string_view text, EncodeOptions options) const override {
     std::string copy;
+    auto original_text = text;
     text = valid_utf8(text, copy);
     auto ids = json_.before;
     ids.reserve(text.size() / 3 + 8);
     auto cache = caches_.take();
     Delayed delayed(*model_, *cache, ids);
     std::string_view here;  // the text of which words are parts, unless the pre-tokenizer changed it
+    bool plain = !options.special || !options.said.empty();  // no special token comes of what the model makes
     PreTokenizer::Word word = [&](std::string_view w) {
+      if (plain && unknown_ && has_unknown(w)) {
+        delayed.finish();
+        return append_apart(w, *cache, ids);
+      }
       if (w.data() >= here.data() && w.data() + w.size() <= here.data() + here.size()) return delayed.add(w);
       delayed.finish();
       model_->append(w, *cache, ids);
     };
+    auto said = in_valid(original_text, text, options.said);
+    auto marks = said.empty() ? std::unordered_set<std::int32_t>() : as_written_.marks(text, said);
+    auto made = ids.size();  // by the model, from there on
     auto token = [&](std::int32_t id) {
       delayed.finish();
+      if (plain) spell(ids, made, marks, *cache);
       ids.push_back(id);
+      made = ids.size();
     };
     auto part = [&](std::string_view original) {
       std::string changed;
-      bool first = original.data() == text.data();
+      bool first = original.data() == text.data(), begins = first;
       auto s = original;
       if (!json_.normalizer.empty()) s = changed = json_.normalizer(original, &first);
       here = s;
       auto words = [&](std::string_view p) { json_.pre_tokenizer.split(p, first && p.data() == s.data(), word); };
-      in_normalized_.split(s, options.special, words, token);
+      auto in_part = in_normal_form(original, begins, said, static_cast<std::size_t>(original.data() - text.data()));
+      in_normalized_.split(s, {options.special, in_part, &marks}, words, token);
       delayed.finish();
     };
-    in_text_.split(text, options.special, part, token);
+    in_text_.split(text, {options.special, said, &marks}, part, token);
+    if (plain) spell(ids, made, marks, *cache);
     caches_.give(std::move(cache));
     ids.insert(ids.end(), json_.after.begin(), json_.after.end());
     return ids;
@@ -99,11 +114,67 @@ class JsonTokenizer final : public Tokenizer {
   }
 
  private:
+  /// Ranges of a part at `offset` of a text, in the part's normal form.
+  std::vector<TextRange> in_normal_form(std::string_view part, bool begins, const std::vector<TextRange>& said,
+                                        std::size_t offset) const {
+    std::vector<TextRange> r;
+    if (in_normalized_.empty()) return r;
+    auto place = [&](std::size_t at) {
+      auto before = part.substr(0, std::clamp(at, offset, offset + part.size()) - offset);
+      bool first = begins;
+      return json_.normalizer.empty() ? before.size() : json_.normalizer(before, &first).size();
+    };
+    for (auto& range : said)
+      if (range.second > offset && range.first < offset + part.size())
+        r.emplace_back(place(range.first), place(range.second));
+    return r;
+  }
+  std::string_view unknown_text() const { return json_.tokens.texts[static_cast<std::size_t>(*unknown_)]; }
+  bool has_unknown(std::string_view word) const { return word.find(unknown_text()) != word.npos; }
+  /// A word in which the token of unknown characters is written out: as its characters.
+  void append_apart(std::string_view word, WordCache& cache, std::vector<std::int32_t>& ids) const {
+    auto token = unknown_text();
+    while (!word.empty()) {
+      auto at = std::min(word.find(token), word.size());
+      if (at > 0) model_->append(word.substr(0, at), cache, ids);
+      if (at == word.size()) return;
+      for (std::size_t i = 0; i < token.size(); i += character_size(token[i]))
+        model_->append(token.substr(i, character_size(token[i])), cache, ids);
+      word.remove_prefix(at + token.size());
+    }
+  }
+  /// Some models have special tokens among their pieces: of ids that the model made, from `begin` on, these become the
+  /// ids of their characters.
+  void spell(std::vector<std::int32_t>& ids, std::size_t begin, const std::unordered_set<std::int32_t>& marks,
+             WordCache& cache) const {
+    auto none = [&](std::int32_t id) {
+      return id != unknown_ && (json_.tokens.special[static_cast<std::size_t>(id)] || marks.contains(id));
+    };
+    auto at = ids.begin() + static_cast<std::ptrdiff_t>(begin);
+    if (std::none_of(at, ids.end(), none)) return;
+    std::vector<std::int32_t> made(at, ids.end()), character;
+    ids.resize(begin);
+    for (auto id : made) {
+      if (!none(id)) {
+        ids.push_back(id);
+        continue;
+      }
+      std::string_view text = json_.tokens.texts[static_cast<std::size_t>(id)];
+      for (std::size_t i = 0; i < text.size(); i += character_size(text[i])) {
+        character.clear();
+        model_->append(text.substr(i, character_size(text[i])), cache, character);
+        for (auto c : character)
+          if (!none(c)) ids.push_back(c);
+          else if (unknown_) ids.push_back(*unknown_);
+      }
+    }
+  }
   TokenizerJson json_;
   std::string identity_;
   std::optional<std::int32_t> end_;
   std::unique_ptr<const Model> model_;
-  AddedTokens in_text_, in_normalized_;
+  AddedTokens in_text_, in_normalized_, as_written_;
+  std::optional<std::int32_t> unknown_;
   mutable WordCaches caches_;
 };
 }  // namespace

@@ -2,6 +2,8 @@
 // after the other.
 #include "text/tokenizers/sentencepiece.h"
 #include <sentencepiece_processor.h>
+#include <algorithm>
+#include <cstdio>
 #include <unordered_map>
 #include "base/api/paths.h"
 #include "base/api/sha256.h"
@@ -94,14 +96,16 @@ class SentencePiece final : public Tokenizer {
       if (!status.ok()) problem = status.ToString();
     } catch (const std::exception& e) { problem = e.what(); }
     check<IoError>(problem.empty(), file, ": libsentencepiece: ", one_line(problem));
-    std::vector<AddedToken> control;
+    std::vector<AddedToken> control, defined;
     for (std::size_t i = 0; i < model_.pieces.size(); ++i) {
       auto& p = model_.pieces[i];
       auto id = static_cast<std::int32_t>(i);
       ids_.emplace(p.text, id);
       if (p.type == PieceType::control) control.push_back({.content = p.text, .id = id, .special = true});
+      if (p.type == PieceType::user_defined) defined.push_back({.content = p.text, .id = id});
     }
     control_ = AddedTokens(std::move(control));
+    defined_ = AddedTokens(std::move(defined));
     auto token = [](int id) { return id >= 0 ? std::optional<std::int32_t>(id) : std::nullopt; };
     auto first = token(library_.bos_id());
     end_ = token(library_.eos_id());
@@ -124,9 +128,12 @@ class SentencePiece final : public Tokenizer {
   }
   std::vector<std::int32_t> encode(std::string_view text, EncodeOptions options) const override {
     std::string copy;
+    auto original = text;
     text = valid_utf8(text, copy);
+    auto said = in_valid(original, text, options.said);
+    auto marks = said.empty() ? std::unordered_set<std::int32_t>() : defined_.marks(text, said);
     auto ids = before_;
-    auto part = [&](std::string_view s) {
+    auto words = [&](std::string_view s) {
       check<ValueError>(s.size() < kMostText, "encode: a text has ", s.size(),
                         " bytes; libsentencepiece takes less than ", kMostText);
       std::vector<int> found;
@@ -134,7 +141,19 @@ class SentencePiece final : public Tokenizer {
       check<ValueError>(status.ok(), "encode: libsentencepiece: ", one_line(status.ToString()));
       ids.insert(ids.end(), found.begin(), found.end());
     };
-    control_.split(text, options.special, part, [&](std::int32_t id) { ids.push_back(id); });
+    auto part = [&](std::string_view s) {
+      auto first = static_cast<std::size_t>(s.data() - text.data());
+      for (auto& at : marks.empty() ? std::vector<TextRange>() : said_marks(text, said, marks)) {
+        auto [begin, end] = at;
+        if (begin < first || end > first + s.size()) continue;
+        if (begin > first) words(s.substr(0, begin - first));
+        spell(text.substr(begin, end - begin), ids);
+        s.remove_prefix(end - first);
+        first = end;
+      }
+      if (!s.empty()) words(s);
+    };
+    control_.split(text, {options.special, said}, part, [&](std::int32_t id) { ids.push_back(id); });
     ids.insert(ids.end(), after_.begin(), after_.end());
     return ids;
   }
@@ -143,11 +162,49 @@ class SentencePiece final : public Tokenizer {
   }
 
  private:
+  /// The places of such pieces in what is said, or across its ends. The library always takes them.
+  std::vector<TextRange> said_marks(std::string_view text, const std::vector<TextRange>& said,
+                                    const std::unordered_set<std::int32_t>& marks) const {
+    std::vector<TextRange> all, apart;
+    for (auto id : marks) {
+      auto& piece = model_.pieces[static_cast<std::size_t>(id)].text;
+      for (auto at = text.find(piece); at != text.npos; at = text.find(piece, at + 1))
+        if (std::any_of(said.begin(), said.end(),
+                        [&](auto& range) { return range.first < at + piece.size() && at < range.second; }))
+          all.emplace_back(at, at + piece.size());
+    }
+    std::sort(all.begin(), all.end());
+    for (auto& at : all)
+      if (apart.empty() || apart.back().second <= at.first) apart.push_back(at);
+    return apart;
+  }
+  /// The ids of characters, each by itself.
+  void spell(std::string_view text, std::vector<std::int32_t>& ids) const {
+    auto normal = [&](const std::string& piece, PieceType type) -> std::optional<std::int32_t> {
+      auto id = id_of(piece);
+      return id && model_.pieces[static_cast<std::size_t>(*id)].type == type ? id : std::nullopt;
+    };
+    for (std::size_t i = 0, n; i < text.size(); i += n) {
+      n = character_size(text[i]);
+      auto character = text.substr(i, n);
+      if (auto id = normal(std::string(character), PieceType::normal)) {
+        ids.push_back(*id);
+        continue;
+      }
+      for (unsigned char c : character) {
+        char name[8];
+        std::snprintf(name, sizeof name, "<0x%02X>", c);
+        auto id = normal(name, PieceType::byte);
+        ids.push_back(id ? *id : library_.unk_id());
+        if (!id) break;
+      }
+    }
+  }
   std::string identity_;
   ModelProto model_;
   sentencepiece::SentencePieceProcessor library_;
   std::unordered_map<std::string, std::int32_t> ids_;
-  AddedTokens control_;
+  AddedTokens control_, defined_;
   std::optional<std::int32_t> end_, padding_;
   std::vector<std::int32_t> before_, after_;
 };
