@@ -7,9 +7,9 @@
 set(BORA_HIDDEN exec:: json:: kernels:: ops:: transport:: registered_primitive rules_of fields::name
   param_rules::kind param_rules::detail:: nn::added nn::sample data::ByteReader data::Chunk data::Folder
   data::Holder data::JsonCursor data::JsonProblem data::Lock data::RecordReader detail::Team io::BlockReader
-  io::run_jobs io::pieces io::write_blocks
-  job::check_group linalg::Reflection models::T5 text::AddedTokens text::Charsmap text::Merges text::PreTokenizer
-  text::UnigramModel text::WordCache training::Run:: training::write_)
+  io::run_jobs io::pieces io::write_blocks job::check_group job::mappings_of job::placement_rules
+  linalg::Reflection models::T5 text::AddedTokens text::Charsmap text::Merges text::PreTokenizer
+  text::UnigramModel text::WordCache text::in_valid training::Run:: training::first_not_finite training::write_)
 # Names in those namespaces that public headers declare, and the table of passes, which the command prints.
 set(BORA_SHOWN param_rules::detail::no_fields exec::option_of exec::passes exec::scope_of
   transport::Context transport::JoinTimeout transport::RankLost transport::Work
