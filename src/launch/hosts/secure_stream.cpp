@@ -25,6 +25,14 @@ constexpr std::size_t kPending = 1 << 18;
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+/// Whether this error of OpenSSL's is the end of the connection; before OpenSSL 3 that was no such error.
+bool is_end([[maybe_unused]] unsigned long error) {
+#ifdef SSL_R_UNEXPECTED_EOF_WHILE_READING
+  return ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+#else
+  return false;
+#endif
+}
 std::string key_of(const std::string& secret) {
   constexpr std::string_view use = "bora launch 1";
   std::string key(32, '\0');
@@ -93,16 +101,18 @@ bool SecureStream::wait(int result, double until) const {
   ::pollfd file{socket_, static_cast<short>(why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT), 0};
   return left > 0 && (::poll(&file, 1, static_cast<int>(left * 1000) + 1) > 0 || errno == EINTR);
 }
-bool SecureStream::handshake(int seconds) {
+Handshake SecureStream::handshake(double seconds) {
   auto until = now() + seconds;
   for (;;) {
     ::ERR_clear_error();
     auto r = ::SSL_do_handshake(ssl_.get());
-    if (r == 1) return ::SSL_session_reused(ssl_.get()) == 1;  // by the key, not by a certificate
-    if (!wait(r, until)) return false;
+    // By the key, not by a certificate.
+    if (r == 1) return ::SSL_session_reused(ssl_.get()) == 1 ? Handshake::done : Handshake::refused;
+    auto said = ::SSL_get_error(ssl_.get(), r) == SSL_ERROR_SSL && !is_end(::ERR_peek_error());
+    if (!wait(r, until)) return said ? Handshake::refused : Handshake::cut_off;
   }
 }
-bool SecureStream::write(const std::string& bytes, int seconds) {
+bool SecureStream::write(const std::string& bytes, double seconds) {
   auto until = now() + seconds;
   for (std::size_t done = 0; done < bytes.size();) {
     ::ERR_clear_error();
@@ -112,7 +122,7 @@ bool SecureStream::write(const std::string& bytes, int seconds) {
   }
   return true;
 }
-bool SecureStream::read(std::string& bytes, std::size_t n, int seconds) {
+bool SecureStream::read(std::string& bytes, std::size_t n, double seconds) {
   auto until = now() + seconds;
   char byte = 0;
   while (bytes.size() < n) {
@@ -137,7 +147,7 @@ bool SecureStream::relay(int in, int out) {
       if (more) coming.append(buffer, static_cast<std::size_t>(n)), moved = true;
       auto why = more ? SSL_ERROR_NONE : ::SSL_get_error(ssl_.get(), n);
       if (why == SSL_ERROR_WANT_WRITE) wants_write = true;
-      else if (!more && why != SSL_ERROR_WANT_READ) ended = true, in_order = why == SSL_ERROR_ZERO_RETURN;
+      else if (!more && why != SSL_ERROR_WANT_READ) ended = moved = true, in_order = why == SSL_ERROR_ZERO_RETURN;
     }
     if (in >= 0 && going.size() < kPending) {
       auto n = ::read(in, buffer, sizeof buffer);

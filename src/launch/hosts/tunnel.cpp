@@ -13,6 +13,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <vector>
 #include "bora/base/error.h"
 #include "base/api/reason.h"
@@ -24,7 +26,11 @@ namespace bora::launch {
 namespace {
 using std::chrono::seconds;
 constexpr int kHandshake = 10;       // seconds
-constexpr std::size_t kStrangers = 16;  // connections at a time that have not yet proved to know the secret
+// Connections at a time that have not yet proved to know the secret, of all addresses and of one.
+constexpr std::size_t kStrangers = 16, kOfOneAddress = 8;
+constexpr int kAtOnce = 64;          // connections that are accepted before others are heard
+constexpr int kRefusals = 3;         // after which a listener's secret is another one
+constexpr auto kStarved = std::chrono::milliseconds(100);  // without descriptors or processes
 constexpr int kReach = 55;           // seconds in which a host may come up
 constexpr int kLate = 60;            // seconds after the last end in which a host may come, or come back
 constexpr int kEnding = 5;           // seconds after SIGTERM, and its agent's end, in which a host may hear the job's
@@ -46,7 +52,7 @@ int listening_socket() {
   of4.sin_family = AF_INET, of4.sin_port = htons(kAgentPort);
   auto bound = six ? ::bind(fd, reinterpret_cast<::sockaddr*>(&of6), sizeof of6)
                    : ::bind(fd, reinterpret_cast<::sockaddr*>(&of4), sizeof of4);
-  bool listens = bound == 0 && ::listen(fd, 64) == 0;
+  bool listens = bound == 0 && ::listen(fd, SOMAXCONN) == 0;
   check<ConfigError>(listens, "launch: cannot listen on port ", kAgentPort, ": ", system_reason);
   return fd;
 }
@@ -85,6 +91,17 @@ std::string words_of(int socket, bool peer) {
   if (ip.starts_with("::ffff:")) ip.erase(0, 7);  // IPv4 on a socket of IPv6
   return ip + " " + port;
 }
+/// The network that a connection comes from, as bytes: an IPv4 address, or the half of an IPv6 one that names a network,
+/// whose hosts have as many addresses as they like.
+std::string network_of(const ::sockaddr_storage& from) {
+  if (from.ss_family == AF_INET) {
+    auto& of4 = reinterpret_cast<const ::sockaddr_in&>(from);
+    return {reinterpret_cast<const char*>(&of4.sin_addr), sizeof of4.sin_addr};
+  }
+  auto& ip = reinterpret_cast<const ::sockaddr_in6&>(from).sin6_addr;
+  auto* bytes = reinterpret_cast<const char*>(&ip);
+  return IN6_IS_ADDR_V4MAPPED(&ip) ? std::string(bytes + 12, 4) : std::string(bytes, 8);
+}
 /// A process of the listener's: one connection. Tells the listener what it is, in `news`: a letter and a number.
 /// `ends`: no agent is to begin here any more.
 [[noreturn]] void serve_connection(int socket, int news, const std::string& secret, const std::string& agent,
@@ -103,10 +120,9 @@ std::string words_of(int socket, bool peer) {
   try {
     SecureStream stream(socket, secret, true);
     std::string asked;
-    if (!stream.handshake(kHandshake) || !stream.read(asked, 2, kHandshake)) ::_exit(0);
+    if (stream.handshake(kHandshake) != Handshake::done || !stream.read(asked, 2, kHandshake)) ::_exit(0);
     if ((ends && asked[0] == kAgent) || !write_all(news, asked)) ::_exit(0);
-    if (asked[0] == kEnd) stream.write("+", 1);
-    if (asked[0] != kAgent) ::_exit(0);
+    if (!stream.write("+", 1) || asked[0] != kAgent) ::_exit(0);
     int to[2], from[2];
     if (::pipe2(to, O_CLOEXEC) != 0 || ::pipe2(from, O_CLOEXEC) != 0) ::_exit(1);
     auto child = ::fork();
@@ -125,6 +141,7 @@ std::string words_of(int socket, bool peer) {
 struct Connection {
   ::pid_t pid;
   int news;
+  std::string from;  // its network
   bool known = false;
 };
 class Listener {
@@ -138,18 +155,19 @@ class Listener {
   }
   int run() {
     for (;;) {
-      std::vector<::pollfd> files{{socket_, POLLIN, 0}, {signals_.file(), POLLIN, 0}};
+      bool starved = Clock::now() < accepts_again_;
+      std::vector<::pollfd> files{{starved ? -1 : socket_, POLLIN, 0}, {signals_.file(), POLLIN, 0}};
       for (auto& c : connections_) files.push_back({c.news, POLLIN, 0});
-      ::poll(files.data(), files.size(), 500);
+      ::poll(files.data(), files.size(), starved ? 50 : 500);
       for (int s : signals_.take()) {
-        if (connections_.empty() && ends_a_job(s)) return 130;
+        if (!known() && ends_a_job(s)) return 130;
         if (ends_a_job(s)) ends_ = true, until_ = Clock::now() + seconds(kEnding);
         for (auto& c : connections_) ::kill(-c.pid, s == SIGHUP ? SIGTERM : s);
       }
       accept_all();
-      if (auto code = hear(); code >= 0) return code;
-      bool known = std::any_of(connections_.begin(), connections_.end(), [](auto& c) { return c.known; });
-      if (known) met_ = true, until_ = Clock::now() + seconds(ends_ ? kEnding : patience_.next_s), seen_ = Clock::now();
+      hear();
+      if (code_ >= 0) return code_;
+      if (known()) met_ = true, until_ = Clock::now() + seconds(ends_ ? kEnding : patience_.next_s), seen_ = Clock::now();
       if (Clock::now() < until_ && !gone()) continue;
       if (ends_) return 130;
       write_all(2, "bora: the launcher of this job is lost: it has not connected for a while; started again, the job "
@@ -159,6 +177,9 @@ class Listener {
   }
 
  private:
+  bool known() const {
+    return std::any_of(connections_.begin(), connections_.end(), [](auto& c) { return c.known; });
+  }
   /// Nobody listens where the launcher runs. Its listener ends with it.
   bool gone() {
     if (!met_ || patience_.launcher.empty() || Clock::now() - seen_ < seconds(2)) return false;
@@ -167,30 +188,68 @@ class Listener {
     if (fd >= 0) ::close(fd), seen_ = Clock::now();
     return fd < 0 && Clock::now() - seen_ > seconds(patience_.gone_s);
   }
+  /// Each newcomer may prove that it knows the secret: it takes the place of the oldest stranger, if there are too many.
   void accept_all() {
-    for (int fd; (fd = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
-      auto strangers = std::count_if(connections_.begin(), connections_.end(), [](auto& c) { return !c.known; });
-      int news[2];
-      if (static_cast<std::size_t>(strangers) >= kStrangers || ::pipe2(news, O_CLOEXEC | O_NONBLOCK) != 0) {
-        ::close(fd);
-        continue;
+    for (int k = 0; k < kAtOnce; ++k) {
+      ::sockaddr_storage from{};
+      ::socklen_t size = sizeof from;
+      int fd = ::accept4(socket_, reinterpret_cast<::sockaddr*>(&from), &size, SOCK_CLOEXEC);
+      bool starved = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+      if (fd < 0 && !starved) return;
+      hear();  // who has proved it meanwhile is no stranger any more
+      auto network = fd < 0 ? std::string() : network_of(from);
+      if (fd >= 0) make_room(network);
+      while (fd < 0 || !begin(fd, network)) {
+        if (!end_oldest([](auto&) { return true; })) {
+          if (fd >= 0) ::close(fd);
+          accepts_again_ = Clock::now() + kStarved;
+          return;
+        }
+        if (fd < 0) break;
       }
-      auto pid = ::fork();
-      if (pid == 0) serve_connection(fd, news[1], secret_, agent_, ends_);
-      if (pid > 0) ::setpgid(pid, pid), connections_.push_back({pid, news[0]});
-      else ::close(news[0]);
-      ::close(news[1]), ::close(fd);
     }
   }
-  /// The job's exit code once a launcher has said it, else -1.
-  int hear() {
-    int code = -1;
+  void make_room(const std::string& network) {
+    std::map<std::string, std::size_t> count;
+    std::size_t all = 0;
+    for (auto& c : connections_)
+      if (!c.known) ++count[c.from], ++all;
+    auto most = std::max_element(count.begin(), count.end(), [](auto& a, auto& b) { return a.second < b.second; });
+    bool crowds = count[network] >= kOfOneAddress;
+    if (crowds || all >= kStrangers) end_oldest([&](auto& c) { return c.from == (crowds ? network : most->first); });
+  }
+  /// Ends the oldest of these strangers; false if there is none.
+  template <class F> bool end_oldest(const F& which) {
+    auto oldest = std::find_if(connections_.begin(), connections_.end(), [&](auto& c) { return !c.known && which(c); });
+    if (oldest == connections_.end()) return false;
+    end(*oldest);
+    connections_.erase(oldest);
+    return true;
+  }
+  /// Takes the connection; false if the system lacks descriptors or processes for it.
+  bool begin(int fd, const std::string& network) {
+    int news[2];
+    if (::pipe2(news, O_CLOEXEC | O_NONBLOCK) != 0) return false;
+    auto pid = ::fork();
+    if (pid == 0) {
+      ::close(socket_);  // which ends with the listener
+      serve_connection(fd, news[1], secret_, agent_, ends_);
+    }
+    ::close(news[1]);
+    if (pid < 0) return ::close(news[0]), false;
+    ::setpgid(pid, pid);
+    ::close(fd);
+    connections_.push_back({pid, news[0], network});
+    return true;
+  }
+  /// Takes note of what connections have said, and of those that have ended.
+  void hear() {
     ::pid_t newest = 0;
     for (auto& c : connections_) {
       char said[2];
       if (c.known || ::read(c.news, said, sizeof said) != sizeof said) continue;
       c.known = true;
-      if (said[0] == kEnd) code = static_cast<unsigned char>(said[1]);
+      if (said[0] == kEnd) code_ = static_cast<unsigned char>(said[1]);
       else newest = c.pid;
     }
     std::erase_if(connections_, [&](auto& c) {
@@ -200,7 +259,6 @@ class Listener {
       else if (over) ::close(c.news);
       return over;
     });
-    return code;
   }
   static void end(const Connection& c) {
     ::kill(c.pid, SIGKILL);  // its agent ends the ranks
@@ -210,10 +268,38 @@ class Listener {
   std::string secret_, agent_;
   Patience patience_;
   Clock::time_point until_, seen_ = {};  // seen_: a sign of the launcher
+  Clock::time_point accepts_again_ = {};
   bool met_ = false, ends_ = false;  // ends_: it was told to
+  int code_ = -1;                    // of the job, once a launcher has said it
   int socket_;
   Signals signals_ = {};
   std::vector<Connection> connections_ = {};
+};
+/// A launcher's call of a host that listens.
+struct Call {
+  const std::string &host, &secret;
+  bool said = false;  // the words were written; a host that has heard of the end may end before it answers
+  /// A connection on which the host has heard these words; null after `until`, or if it has another secret: the reason
+  /// in `problem`. A host that closes the connection is tried again: strangers may crowd its port.
+  std::unique_ptr<SecureStream> tell(char word, int code, Clock::time_point until, std::string& problem) {
+    auto left = [&] { return std::chrono::duration<double>(until - Clock::now()).count(); };
+    for (int refused = 0; left() > 0 && refused < kRefusals; ::poll(nullptr, 0, 300)) {
+      int fd = connect_to(host, static_cast<int>(1000 * std::min(5.0, left())) + 1, problem);
+      if (fd < 0 && said) return nullptr;  // it has ended
+      if (fd < 0) continue;
+      auto stream = std::make_unique<SecureStream>(fd, secret, false);
+      auto begun = stream->handshake(std::min<double>(kHandshake, left()));
+      std::string heard;
+      bool told = begun == Handshake::done && stream->write({word, static_cast<char>(code)}, kHandshake);
+      said = said || told;
+      if (told && stream->read(heard, 1, std::min<double>(kHandshake, left()))) return stream;
+      refused += begun == Handshake::refused;
+      problem = begun == Handshake::refused
+                    ? "its secret is another one"
+                    : "it closes connections to port " + std::to_string(kAgentPort) + ", or does not answer there";
+    }
+    return nullptr;
+  }
 };
 }  // namespace
 
@@ -225,33 +311,17 @@ int reach_agent(const std::string& host, const std::string& secret) {
   need_secret(secret);
   ::signal(SIGPIPE, SIG_IGN);
   std::string problem;
-  int refused = 0;
-  for (auto until = Clock::now() + seconds(kReach); Clock::now() < until && refused < 3; ::poll(nullptr, 0, 300)) {
-    int fd = connect_to(host, 5000, problem);
-    if (fd < 0) continue;
-    SecureStream stream(fd, secret, false);
-    if (!stream.handshake(kHandshake)) {
-      problem = "its secret is another one, or it does not answer";
-      ++refused;
-      continue;
-    }
-    if (!stream.write({kAgent, '\0'}, kHandshake)) continue;
-    return stream.relay(0, 1) ? 0 : 255;
-  }
+  if (auto to = Call{host, secret}.tell(kAgent, 0, Clock::now() + seconds(kReach), problem))
+    return to->relay(0, 1) ? 0 : 255;
   write_all(2, host + ": " + problem + "\n");
   return 255;
 }
 void end_listeners(const std::vector<Host>& hosts, const std::string& secret, int code) {
   ::signal(SIGPIPE, SIG_IGN);
   auto knows = [&](const Host& host) {
-    std::string answer;
-    int fd = connect_to(host.name, 2000, answer);
-    if (fd < 0) return false;
-    SecureStream stream(fd, secret, false);
-    answer.clear();
-    if (!stream.handshake(2) || !stream.write({kEnd, static_cast<char>(code)}, 2)) return false;
-    stream.read(answer, 1, 2);  // a host that has heard it may end before it answers
-    return true;
+    std::string ignored;
+    Call call{host.name, secret};
+    return call.tell(kEnd, code, Clock::now() + seconds(2), ignored) || call.said;
   };
   auto left = hosts;
   std::erase_if(left, knows);
