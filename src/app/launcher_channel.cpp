@@ -41,6 +41,8 @@ class LauncherChannel final : public training::Membership {
   LauncherChannel(int fd, std::int64_t generation, std::string heirs)
       : fd_(fd), generation_(generation), heirs_(std::move(heirs)) {
     if (auto job = std::getenv("BORA_ELASTIC_JOB")) job_ = job;
+    listen();  // the first words were there before this process
+    is_new_ = waits_ || !ground_.empty();
   }
   std::int64_t generation() const override { return generation_; }
   std::string job() const override { return job_; }
@@ -50,8 +52,15 @@ class LauncherChannel final : public training::Membership {
     for (std::string one; std::getline(words, one, ',');) r.push_back(std::atoi(one.c_str()));
     return r;
   }
+  std::string ground() const override { return ground_; }
+  bool is_new() const override { return is_new_; }
+  bool waits() const override { return waits_; }
+  void stands_on(const std::string& ground) override {
+    if (std::exchange(told_ground_, ground) != ground) send(Message::ground, ground);
+  }
   void reached(std::int64_t step) override {
     step_ = step;
+    is_new_ = false;
     if (Clock::now() - told_ < between_steps) return;
     told_ = Clock::now();
     send(Message::reached, ByteWriter().num(std::exchange(step_, -1)).take());
@@ -86,7 +95,7 @@ class LauncherChannel final : public training::Membership {
         auto assigned = unpacked_assignment(fields);
         heirs_ = assigned.heirs;
         enter(assigned);
-        meet_again_ = over_ = false;
+        meet_again_ = over_ = waits_ = false;
         silent_.clear();
         ++generation_;
         return true;
@@ -109,13 +118,13 @@ class LauncherChannel final : public training::Membership {
   /// Reads what there is, or with `wait` until there is something. False: the launcher has no rank for this process.
   bool receive(bool wait) {
     char buffer[4096];
-    for (;;) {
-      auto n = ::recv(fd_, buffer, sizeof buffer, wait ? 0 : MSG_DONTWAIT);
+    for (bool any = false;;) {
+      auto n = ::recv(fd_, buffer, sizeof buffer, wait && !any ? 0 : MSG_DONTWAIT);
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return errno == EAGAIN;
-      if (n == 0) return false;
+      if (n < 0) return any || errno == EAGAIN;
+      if (n == 0) return any;
       received_.append(buffer, static_cast<std::size_t>(n));
-      return true;
+      any = true;
     }
   }
   /// Takes what the launcher says while this process is in a generation.
@@ -127,6 +136,8 @@ class LauncherChannel final : public training::Membership {
         auto first = count(fields, 1 << 20);
         for (int r = first + count(fields, 1 << 20); r-- > first;) silent_[r] = Clock::now();
       }
+      if (f->type == Message::ground) ground_ = f->payload;
+      waits_ = waits_ || f->type == Message::wait;
       meet_again_ = meet_again_ || f->type == Message::meet_again;
       over_ = over_ || f->type == Message::over;
     }
@@ -135,7 +146,8 @@ class LauncherChannel final : public training::Membership {
   std::mutex reading_ = {};
   int fd_;
   std::int64_t generation_;
-  std::string job_ = {}, heirs_, received_ = {};
+  std::string job_ = {}, heirs_, received_ = {}, ground_ = {}, told_ground_ = {};
+  bool waits_ = false, is_new_ = false;
   bool meet_again_ = false, over_ = false;        // in this generation
   std::map<int, Clock::time_point> silent_ = {};  // ranks whose host is: when the launcher said so
   std::int64_t step_ = -1;                        // made, and not yet told

@@ -191,6 +191,14 @@ struct Corpus {
     }
     return Mix(std::move(stages));
   }
+  std::vector<std::string> prints(const Opening& o) const {
+    std::vector<std::string> lines;
+    for (auto& s : sources) {
+      auto made = making(*s, {o.tokenizer, o.positions, pack});
+      lines.push_back(print_line(made.recipe.files, made.identity));
+    }
+    return lines;
+  }
   Datasets open(const Opening& o) const {
     Materials materials{o.tokenizer, o.positions, pack};
     std::vector<Part> parts;

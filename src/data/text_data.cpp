@@ -18,6 +18,7 @@ struct TextData {
   std::vector<std::string*> paths() { return {&path}; }
   RowShape shape(std::int64_t positions) const { return {positions}; }
   bool holds_out() const { return hold_out > 0; }
+  std::vector<std::string> prints(const Opening&) const { return {print_line(find_files(path))}; }
   Datasets open(const Opening& o) const {
     std::vector<SourceFile> files;
     agree(o.crew, "data: the files", [&] { files = find_files(path); });

@@ -13,6 +13,7 @@
 #include "bora/train/membership.h"
 #include "bora/train/progress.h"
 #include "bora/transport/join.h"
+#include "job/ground.h"
 #include "job/placement.h"
 
 namespace bora::job {
@@ -41,13 +42,9 @@ void set_threads(const Settings& s, int ranks_here) {
 }
 
 namespace {
-/// Settings and versions that all ranks must share, in lines.
-std::string common_ground(const Job& job, const MeshShape& mesh) {
-  return "version of bora\t" BORA_VERSION "\ncommand\t" + job.purpose + "\nmesh\t" + to_string(mesh) +
-         "\ntokenizer\t" + job.tokenizer->identity() + "\n" + shared_settings(job.settings);
-}
 /// In an elastic job a rank that misses the rendezvous counts as lost. Ranks of an earlier generation passed all checks
-/// then, so a later failure to join is a loss, not bad input.
+/// then, so a later failure to join is a loss, not bad input. One that was started beside them has passed them alone
+/// (may_join), and ends at once if it cannot join: they go on without it.
 transport::ContextPtr meet(const Job& job, transport::Config config) {
   using Clock = std::chrono::steady_clock;
   auto until = Clock::now() + std::chrono::duration<double>(config.join_timeout_s);
@@ -61,15 +58,15 @@ transport::ContextPtr meet(const Job& job, transport::Config config) {
     if (!elastic) throw;
     throw transport::RankLost(e.text(), e.rank);
   } catch (const Error& e) {
-    if (!elastic || elastic->generation() == 0) throw;
+    if (!elastic || elastic->generation() == 0 || elastic->is_new()) throw;
+    if (dynamic_cast<const transport::Refused*>(&e)) throw transport::RankLost(e.text(), -1);
     if (Clock::now() > until || !elastic->lost().empty()) throw transport::RankLost(e.text(), config.rank);
     config.root_socket = -1;  // it was closed
     std::this_thread::sleep_for(std::chrono::milliseconds(200));  // its interface may be down for a while
   }
 }
 int hand_over(const Job& job, const HandOver& f, const std::vector<int>& heirs) {
-  auto config = transport::with_options(transport::config_from_environment(), options_in(job.settings));
-  config = transport::with_options(config, job.context.transport);
+  auto config = transport_of(job);
   config.build = "hand over";
   auto mesh = Mesh::over(meet(job, config), {{std::string(mesh_axes::kData), config.size}});
   f(mesh, heirs);
@@ -79,10 +76,9 @@ int hand_over(const Job& job, const HandOver& f, const std::vector<int>& heirs) 
 /// f on the mesh of this generation of the job.
 int in_generation(const Job& job, const std::function<int(const Mesh&)>& f) {
   auto& s = job.settings;
-  auto config = transport::with_options(transport::config_from_environment(), options_in(s));
-  config = transport::with_options(config, job.context.transport);
+  auto config = transport_of(job);
   auto shape = checked_mesh(s, *job.tokenizer, config.size, job.purpose);
-  config.build = common_ground(job, shape);
+  config.build = "mesh\t" + to_string(shape) + "\n" + common_settings(job);
   auto context = meet(job, config);
   set_threads(s, context->ranks_on_host());
   if (config.rank == 0 && config.size > 1 && job.purpose == "train")

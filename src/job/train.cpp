@@ -17,6 +17,7 @@
 #include "bora/train/loop.h"
 #include "bora/train/membership.h"
 #include "bora/train/trainable.h"
+#include "job/ground.h"
 #include "train/api/memory_checkpoint.h"
 
 namespace bora::job {
@@ -56,10 +57,12 @@ int train(Job job) {
   auto& s = job.settings;
   auto* membership = job.context.membership;
   auto config = transport::config_from_environment();
+  if (!may_join(job)) return 130;  // the launcher has no rank for it
   std::string settled;  // of local.every: auto, by rank 0
   if (s.local->automatic() && config.rank == 0)
     settled = std::to_string(planned_every(s, *job.tokenizer, config.size, job.context.resume));
   bora::training::MemoryCheckpoint snapshots;  // of all generations of the job in this process
+  std::string ground;                   // of this process, once it has told its launcher
   bool begun = false;                   // steps were made in one of them
   std::string gone;                     // why this rank ends while the job goes on
   SharesRecord shares;                  // of mesh.shares: auto
@@ -90,7 +93,12 @@ int train(Job job) {
     if (!s.init_from.path.empty() || !s.lora.from.empty())
       loop.initial = [&](tree::Node parameters) { return read_initial(job, *model, parameters); };
     loop.hooks.emplace_back([&begun](const StepReport&, RunView&) { begun = true; });
-    auto done = run_training(*model, open_data(s, job.tokenizer, mesh), loop, mesh);
+    auto data = open_data(s, job.tokenizer, mesh);
+    if (membership && mesh.rank() == 0) {
+      if (ground.empty()) ground = ground_of(job, transport_of(job));
+      membership->stands_on(ground);
+    }
+    auto done = run_training(*model, data, loop, mesh);
     if (done == bora::training::kDrained) gone = taken_away(mesh.rank());
     return done;
   });

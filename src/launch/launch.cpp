@@ -17,7 +17,7 @@
 #include "launch/hosts/remote.h"
 #include "launch/membership/exit_status.h"
 #include "launch/membership/generation.h"
-#include "launch/membership/joining_hosts.h"
+#include "launch/membership/job_hosts.h"
 #include "launch/membership/partition.h"
 #include "launch/membership/phase.h"
 #include "launch/membership/rank_assignment.h"
@@ -27,10 +27,8 @@
 
 namespace bora::launch {
 namespace {
-Reach reach_of(const Options& options) {
-  return options.reach.before.empty() ? Reach{ssh_words(options.ssh)} : options.reach;
-}
-// In which ranks of an elastic job notice a loss and leave: the longest compute phase of a step without a collective.
+// Grace period for ranks of an elastic job to notice a loss and leave their generation: the longest compute phase of a
+// step without a collective.
 constexpr double seconds_to_leave = 10, seconds_if_missed = 2;
 void say_ranks(std::size_t before, std::size_t now) {
   write_all(2, "elastic: " + std::to_string(now) + (now == 1 ? " rank" : " ranks") + " instead of " +
@@ -45,15 +43,13 @@ class Job final : private RankEvents {
         signals_(signals),
         partition_(partition),
         outputs_(options.log_dir, !options.command.empty() && options.command[0] == options.agent),
-        joining_(reach_of(options), options.agent) {
-    for (auto& host : options.hosts)
-      remote_.push_back(std::make_unique<RemoteRanks>(host, reach_of(options), options.agent));
+        hosts_(options, partition) {
     connect();
     now_.ranks.resize(static_cast<std::size_t>(elastic() ? fitting() : options_.ranks));
     said_ = now_.ranks.size();
     if (elastic()) return;
     int left = ranks();  // hosts behind those that the ranks need are spares, which elastic jobs keep
-    std::erase_if(remote_, [&](auto& host) { return std::exchange(left, left - host->host().slots) <= 0; });
+    std::erase_if(hosts_.remote, [&](auto& host) { return std::exchange(left, left - host->host().slots) <= 0; });
   }
   bool interrupted() const { return phase_ == Phase::stopping || phase_ == Phase::stopped; }
   int ranks() const { return static_cast<int>(now_.ranks.size()); }
@@ -78,7 +74,7 @@ class Job final : private RankEvents {
  private:
   template <class F> void each(F&& f) {
     if (local_) f(static_cast<Ranks&>(*local_));
-    for (auto& host : remote_) f(static_cast<Ranks&>(*host));
+    for (auto& host : hosts_.remote) f(static_cast<Ranks&>(*host));
   }
   bool running() {
     bool any = false;
@@ -103,62 +99,19 @@ class Job final : private RankEvents {
   void connect() {
     auto until = Clock::now() + std::chrono::seconds(options_.connect_s);
     auto waiting = [](auto& host) { return !host->ready() && host->failure().empty(); };
-    while (!interrupted() && Clock::now() < until && std::any_of(remote_.begin(), remote_.end(), waiting)) wait();
+    auto& all = hosts_.remote;
+    while (!interrupted() && Clock::now() < until && std::any_of(all.begin(), all.end(), waiting)) wait();
     if (interrupted()) return;
-    std::string problems;
-    for (auto& host : remote_) {
-      if (host->ready() && host->connected()) continue;  // it may have gone while others were awaited
-      auto why = host->ready() ? "the connection to it ended" : host->failure();
-      if (why.empty()) why = "no answer within " + std::to_string(options_.connect_s) + " s";
-      problems += (problems.empty() ? "" : "; ") + host->host().place + ": no ranks can be started on " +
-                  host->host().name + ": " + why;
-    }
+    auto problems = hosts_.problems();
     if (!elastic()) return check<ConfigError>(problems.empty(), problems);
     if (!problems.empty()) write_all(2, "elastic: without some hosts: " + problems + "\n");
-    leave_out([](auto& host) { return !host.ready() || !host.connected(); });
-    std::vector<std::string> pausing;  // since attempts before this one
-    for (auto& host : remote_)
-      if (partition_.left(host->host().name) > std::chrono::seconds(0)) pausing.push_back(host->host().name);
-    for (auto& name : pausing)
-      if (enough_without(name)) go_without(name, partition_.left(name));
-  }
-  /// Goes on without these hosts, and tries them again.
-  template <class F> void leave_out(const F& which, std::chrono::seconds pause = std::chrono::seconds(1)) {
-    for (auto& host : remote_)
-      if (which(*host)) joining_.lack(host->host(), pause);
-    std::erase_if(remote_, [&](auto& host) { return which(*host); });
-  }
-  void leave_out_gone() { leave_out([](auto& host) { return !host.connected(); }); }
-  /// Goes on without a host whose ranks live but have not met those of others, if the rest is enough.
-  void leave_out_cut_off() {
-    auto name = partition_.host();
-    if (!name.empty() && enough_without(name)) go_without(name, partition_.pause(name));
-  }
-  /// Goes on without hosts on which new ranks could not begin, beside others that go on.
-  void leave_out_unable() {
-    for (int r : now_.failed) {
-      auto& rank = now_.rank(r);
-      auto here = [&](auto& host) { return host->host().name == rank.host; };
-      bool unable = rank.newcomer && rank.ending->code() == 2 && std::any_of(remote_.begin(), remote_.end(), here);
-      if (unable && enough_without(rank.host))
-        go_without(rank.host, partition_.pause(rank.host), "a rank could not begin there");
-    }
-  }
-  bool enough_without(const std::string& name) const {
-    int slots = 0;
-    for (auto& host : remote_) slots += host->host().name == name ? 0 : host->host().slots;
-    return options_.elastic.fitting(std::min(slots, options_.ranks)) >= options_.elastic.min;
-  }
-  void go_without(const std::string& name, std::chrono::seconds pause, std::string_view why = Partition::kReason) {
-    write_all(2, Partition::text(name, pause, why));
-    leave_out([&](auto& host) { return host.host().name == name; }, pause);
+    hosts_.leave_out([](auto& host) { return !host.ready() || !host.connected(); });
+    hosts_.leave_out_pausing();
   }
   /// The ranks with which an elastic job goes on, if it gets so many slots more. ConfigError if they are too few.
   int fitting(int more = 0) const {
     auto& e = options_.elastic;
-    int slots = options_.hosts.empty() ? options_.ranks : more;
-    for (auto& host : remote_) slots += host->host().slots;
-    int n = interrupted() ? e.min : e.fitting(std::min(slots, options_.ranks));
+    int n = interrupted() ? e.min : hosts_.fitting(more), slots = hosts_.slots(more);
     check<ConfigError>(n >= e.min && n > 0, "elastic: ", slots, slots == 1 ? " slot is" : " slots are",
                        " left, and the job needs ", e.min, " to ", e.max,
                        " ranks (elastic.min, elastic.max), in a number that its mesh and batch allow");
@@ -167,23 +120,23 @@ class Job final : private RankEvents {
   /// Starts all ranks, or the next generation, in which processes that wait go on. Each generation has its own name,
   /// and its own secret unless the user gave one: ranks of earlier ones are refused.
   void start(int number, const HandOver& hand_over = {}) {
-    RanksToStart some{.count = ranks(), .size = ranks(), .command = options_.command, .secret = secret_of_job(),
+    RanksToStart some{.count = ranks(), .size = ranks(), .command = command(number > 0), .secret = secret_of_job(),
                       .elastic = elastic(), .generation = number, .heirs = hand_over.heirs};
-    if (number > 0 && options_.restarted)
-      for (auto& word : options_.restarted()) some.command.push_back(word);
+    if (!before_.empty()) some.ground = ground_;
     root_ = {};
-    if (remote_.empty()) root_ = RootSocket(options_.root);
+    if (hosts_.remote.empty()) root_ = RootSocket(options_.root);
     std::vector<int> counts = hand_over.counts;
-    for (int left = ranks(); !hand_over && counts.size() < remote_.size(); left -= counts.back())
-      counts.push_back(std::min(remote_[counts.size()]->host().slots, left));
+    for (int left = ranks(); !hand_over && counts.size() < hosts_.remote.size(); left -= counts.back())
+      counts.push_back(std::min(hosts_.remote[counts.size()]->host().slots, left));
     auto first = std::find_if(counts.begin(), counts.end(), [](int n) { return n > 0; });
     auto first_host = static_cast<std::size_t>(first - counts.begin());
-    some.root = remote_.empty() ? root_.address() : root_address(options_, remote_, first_host);
+    some.root = hosts_.remote.empty() ? root_.address() : root_address(options_, hosts_.remote, first_host);
     some.root_socket = root_.file();
     some.job = std::to_string(::getpid()) + "@" + some.root + (number > 0 ? "." + std::to_string(number) : "");
     ::winsize window{};
     if (::isatty(2) && ::ioctl(2, TIOCGWINSZ, &window) == 0) some.columns = window.ws_col;
-    if (remote_.empty()) {
+    started_ = some;
+    if (hosts_.remote.empty()) {
       auto members = place(some, local_.get());
       if (local_) local_->regroup(some, members);
       else local_ = std::make_unique<LocalRanks>(some, signals_.before());
@@ -193,8 +146,8 @@ class Job final : private RankEvents {
     auto variables = environment_for_ranks(environ, options_.variables);
     auto folder = std::filesystem::current_path().string();
     partition_.begin();
-    for (std::size_t h = 0; h < remote_.size(); ++h) {
-      auto& host = remote_[h];
+    for (std::size_t h = 0; h < hosts_.remote.size(); ++h) {
+      auto& host = hosts_.remote[h];
       some.count = counts[h];
       for (int r = some.first; r < some.first + some.count; ++r)
         partition_.has(now_.rank(r).host = host->host().name);
@@ -205,8 +158,12 @@ class Job final : private RankEvents {
   /// kept(), and notes which ranks are new beside those that go on.
   std::vector<int> place(const RanksToStart& some, const Ranks* of) {
     auto members = kept(some, of, before_.size() == now_.ranks.size());
-    for (std::size_t i = 0; i < members.size(); ++i)
-      now_.ranks[static_cast<std::size_t>(some.first) + i].newcomer = !before_.empty() && members[i] < 0;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      auto& rank = now_.ranks[static_cast<std::size_t>(some.first) + i];
+      auto was = static_cast<std::size_t>(members[i]);
+      bool came = members[i] < 0 || std::count(joined_.begin(), joined_.end(), rank.host) > 0;
+      rank.newcomer = !before_.empty() && (came || (was < before_.size() && before_[was].newcomer));
+    }
     return members;
   }
   /// Starts the next generation after a loss, or with hosts that have come; false if there is none.
@@ -218,18 +175,23 @@ class Job final : private RankEvents {
       if (now_.failed_before_kill == std::size_t{0} && !now_.why.empty()) loss_ = now_.why;
       if (!budget.goes_on(loss_, step_)) return on(Event::hopeless), false;
     }
-    if (now_.failed.empty()) leave_out_cut_off();
-    else leave_out_unable();
-    leave_out([](auto& host) { return !host.connected() || !host.failure().empty(); });  // or has said that it ends
-    for (auto& host : joining_.take()) {
+    if (now_.failed.empty()) hosts_.leave_out_cut_off();
+    auto not_before = hosts_.leave_out_unable(now_, outputs_.errors());
+    while (Clock::now() < not_before && !is_over(phase_)) wait();
+    if (is_over(phase_)) return false;
+    // Or has said that it ends.
+    hosts_.leave_out([](auto& host) { return !host.connected() || !host.failure().empty(); });
+    joined_.clear();
+    for (auto& host : hosts_.joining.take(hosts_.fitting(hosts_.joining.ready_slots()) < options_.elastic.min)) {
       write_all(2, "elastic: host " + host->host().name + " joins\n");
-      remote_.push_back(std::move(host));
+      joined_.push_back(host->host().name);
+      hosts_.remote.push_back(std::move(host));
     }
-    move_loopback_hosts_last(options_, remote_);
+    move_loopback_hosts_last(options_, hosts_.remote);
     try {
       auto to_go = fitting();
       bool handed = phase_ == Phase::handing_over;  // and nobody was lost
-      auto before_it = !options_.elastic.keeps || handed ? HandOver{} : hand_over(remote_, to_go);
+      auto before_it = !options_.elastic.keeps || handed ? HandOver{} : hand_over(hosts_.remote, to_go);
       auto n = static_cast<std::size_t>(before_it ? before_it.ranks : to_go);
       if (!before_it && n != said_) say_ranks(std::exchange(said_, n), n);
       before_ = std::exchange(now_, {.ranks = std::vector<Rank>(n)}).ranks;
@@ -246,14 +208,15 @@ class Job final : private RankEvents {
   void wait() {
     std::vector<::pollfd> files{{signals_.file(), POLLIN, 0}};
     each([&](Ranks& some) { some.add_files(files); });
-    joining_.add_files(files);
+    hosts_.joining.add_files(files);
     auto& until = now_.deadline;
     auto left = until ? std::chrono::duration_cast<std::chrono::milliseconds>(*until - Clock::now()).count() + 1 : 500;
     ::poll(files.data(), files.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 500)));
     for (int s : signals_.take()) pass_on(s);
     each([&](Ranks& some) { some.serve(*this); });
-    if (elastic() && ranks() > 0 && !ending()) leave_out_gone();  // spares, which no rank misses
-    joining_.serve(*this);
+    // Spares, which no rank misses.
+    if (elastic() && ranks() > 0 && !ending()) hosts_.leave_out([](auto& host) { return !host.connected(); });
+    hosts_.joining.serve();
     welcome();
     if (!until || Clock::now() < *until) return;
     until.reset();
@@ -262,14 +225,36 @@ class Job final : private RankEvents {
     now_.failed_before_kill = now_.failed.size();
     each([](Ranks& some) { some.end_silent(); });
   }
-  /// Once hosts have come that more ranks can run on, those of this generation are asked to meet again.
+  /// Once hosts have come that more ranks can run on, processes there compare themselves with the ranks of this
+  /// generation, and then these are asked to meet again.
   void welcome() {
-    auto slots = joining_.slots();
-    if (phase_ != Phase::running || slots == now_.weighed || ending()) return;
-    now_.weighed = slots;
-    if (fitting(slots) <= ranks()) return;
+    if (phase_ != Phase::running || ending()) return;
+    auto& joining = hosts_.joining;
+    if (auto came = joining.slots(); came != std::exchange(now_.came, came)) now_.wanted = hosts_.fitting(came);
+    if (now_.wanted > ranks() && !ground_.empty())
+      joining.prepare([&](RemoteRanks& host) { return start_candidates(host, now_.wanted); });
+    if (hosts_.slots_are_back()) now_.weighed = -1;
+    auto ready = joining.ready_slots();
+    if (ready == std::exchange(now_.weighed, ready) || hosts_.fitting(ready) <= ranks()) return;
     on(Event::asked);
     each([](Ranks& some) { some.tell(Message::meet_again); });
+  }
+  /// Processes that get ranks once the others have left this generation, of `size` then. Returns how many they are.
+  int start_candidates(RemoteRanks& host, int size) {
+    auto some = started_;
+    some.count = std::min(host.host().slots, size - ranks());
+    some.size = size, some.first = size - some.count;
+    some.command = command(true), some.ground = ground_;
+    some.root_socket = -1, some.wait = true, some.heirs = {};
+    host.start(some, environment_for_ranks(environ, options_.variables), std::filesystem::current_path().string(),
+               std::vector<int>(static_cast<std::size_t>(some.count), -1));
+    return some.count;
+  }
+  std::vector<std::string> command(bool again) const {
+    auto words = options_.command;
+    if (again && options_.restarted)
+      for (auto& word : options_.restarted()) words.push_back(word);
+    return words;
   }
   int exit_status() {
     if (now_.failed.empty()) {
@@ -309,13 +294,14 @@ class Job final : private RankEvents {
   }
   void left(int rank, int lost, const std::string& why) override {
     partition_.misses(rank, lost);
-    for (auto& host : remote_) host->miss(lost);
+    for (auto& host : hosts_.remote) host->miss(lost);
     bool first = !now_.lost() && !why.empty();
     if (now_.why.empty()) now_.why = why;
     if (lost >= 0 && lost < ranks()) now_.rank(lost).missed = true;
     on(why.empty() ? Event::left : Event::lost);
     wait_for_others(true, first);
   }
+  void stands_on(const std::string& ground) override { ground_ = ground; }
   void silent(const std::string& ranks) override { each([&](Ranks& some) { some.tell(Message::silent, ranks); }); }
   void reached(std::int64_t step) override {
     step_ = std::max(step_, step), partition_.reached();
@@ -350,12 +336,14 @@ class Job final : private RankEvents {
   Partition& partition_;
   Outputs outputs_;
   std::unique_ptr<LocalRanks> local_ = {};
-  std::vector<std::unique_ptr<RemoteRanks>> remote_ = {};
-  JoiningHosts joining_;
+  JobHosts hosts_;
   RootSocket root_ = {};
   Phase phase_ = Phase::connecting;
   Generation now_ = {};
   std::vector<Rank> before_ = {};  // of the last generation, while the next one starts
+  RanksToStart started_ = {};      // the last of them
+  std::string ground_ = {};        // on which the ranks stand
+  std::vector<std::string> joined_ = {};  // hosts, with the last generation that has begun
   std::string loss_ = {};
   std::size_t said_ = 0;    // ranks, as the user knows
   std::int64_t step_ = -1;  // the furthest that a rank has made

@@ -15,7 +15,7 @@ struct Hosts {
   virtual ~Hosts() = default;
 
   /// `list`: the lines of the file of hosts. `apart`: what ends the command that reaches a host ends nothing there, as
-  /// if it could not be reached.
+  /// if it could not be reached. The file folder/begin-HOST, if it is there, is run by the shell that begins there.
   Hosts(const std::string& below, const std::string& list, bool apart = false) : folder(below + "/hosts") {
     std::filesystem::create_directories(folder);
     std::ofstream(folder + "/list") << list;
@@ -23,6 +23,7 @@ struct Hosts {
         << "#!/bin/sh\n[ -e " << folder << "/down-$1 ] && { echo no route to $1 >&2; exit 255; }\n"
         << "export SSH_CONNECTION='127.0.0.1 1 127.0.0.1 22' BORA_HOST_ID=$1 BORA_TEST_HOSTS="
         << folder << "\nshift\n"
+        << "[ -e " << folder << "/begin-$BORA_HOST_ID ] && . " << folder << "/begin-$BORA_HOST_ID\n"
         << (apart ? "exec 3<&0\nsetsid sh -c \"$*\" <&3 3<&- &\nexec 3<&- <&-\nwait\n" : "exec sh -c \"$*\"\n");
     ::chmod((folder + "/reach").c_str(), 0755);
   }

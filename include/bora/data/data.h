@@ -33,6 +33,9 @@ struct Data : config::Chosen {
   virtual void check_files(std::int64_t positions) const = 0;
   virtual RowShape shape(std::int64_t positions) const = 0;
   virtual bool holds_out() const = 0;  // rows to evaluate: else open gives none
+  /// The files that are read, in a line for each source: their number, sizes and samples of their contents, which are
+  /// the same on all hosts that have the same data. Empty: unknown. Throws as check_files.
+  virtual std::vector<std::string> prints(const Opening&) const { return {}; }
   /// All ranks call it. Throws ConfigError, IoError; also if the ranks have different files.
   virtual Datasets open(const Opening&) const = 0;
 };
@@ -44,6 +47,10 @@ template <class T> struct DataOf final : config::Of<T, Data> {
     else return nullptr;
   }
   void check_files(std::int64_t positions) const override { this->fields.check_files(positions); }
+  std::vector<std::string> prints(const Opening& o) const override {
+    if constexpr (requires { this->fields.prints(o); }) return this->fields.prints(o);
+    else return {};
+  }
   RowShape shape(std::int64_t positions) const override { return this->fields.shape(positions); }
   bool holds_out() const override {
     if constexpr (requires { this->fields.holds_out(); }) return this->fields.holds_out();

@@ -20,6 +20,15 @@ class Membership {
   virtual std::string job() const { return {}; }
   /// Ranks that survive into the next generation. If not empty, this generation only sends state to them and ends.
   virtual std::vector<int> heirs() const { return {}; }
+  /// The ground on which the ranks of the job stand (stands_on), for a process that was started beside them: it is to
+  /// compare itself before it meets them. Empty: there is nothing to compare with.
+  virtual std::string ground() const { return {}; }
+  /// True if this process was started beside ranks that go on, until it has made a step with them.
+  virtual bool is_new() const { return false; }
+  /// True if this process has no rank yet: once it has compared itself, next_generation gives it one.
+  virtual bool waits() const { return false; }
+  /// What all ranks have in common, in lines: data, settings, build. One rank of each generation says it.
+  virtual void stands_on(const std::string&) {}
   /// Takes note of a step that this rank has made.
   virtual void reached(std::int64_t) {}
   /// True if all ranks are to leave this generation in order, after the step that is made next, `step`.

@@ -24,11 +24,10 @@ std::string hex(std::uint64_t x) {
   return text;
 }
 /// The files as all hosts must have them: names without folders, sizes, samples of the bytes.
-std::string print_of(const std::vector<SourceFile>& files, const std::vector<std::uint64_t>& samples) {
+std::string print_of(const std::vector<SourceFile>& files) {
   std::string text;
-  for (std::size_t f = 0; f < files.size(); ++f)
-    text += fs::path(files[f].path).filename().string() + "\t" + std::to_string(files[f].bytes) + "\t" +
-            hex(samples[f]) + "\n";
+  for (auto& f : files)
+    text += fs::path(f.path).filename().string() + "\t" + std::to_string(f.bytes) + "\t" + hex(sample_hash(f)) + "\n";
   return text;
 }
 /// Which of the ranks that see a folder this one is, and how many they are: each leaves a file there.
@@ -225,9 +224,7 @@ std::string check_same_files(const std::string& name, const std::vector<SourceFi
                              const std::string& identity) {
   std::string print;
   auto prints = agree(crew, "data: samples of the files", [&] {
-    std::vector<std::uint64_t> samples;
-    for (auto& f : files) samples.push_back(sample_hash(f));
-    print = print_of(files, samples);
+    print = print_of(files);
     return hash_of(print) + " " + hash_of(identity) + " " + count_text(files);
   });
   constexpr std::size_t digits = 16;  // of a hash
@@ -257,6 +254,9 @@ void check_memory(const std::string& name, std::int64_t held, std::int64_t more)
                      "; give them a folder, data.cache, from which they are read as they are needed (data={sources: "
                      "[{path: ",
                      name, "}], cache: FOLDER})");
+}
+std::string print_line(const std::vector<SourceFile>& files, const std::string& identity) {
+  return count_text(files) + ", contents " + hash_of(identity + "\n" + print_of(files));
 }
 std::shared_ptr<const Store> open_store(const Making& making, const std::string& cache, const Crew& crew) {
   auto print = check_same_files(making.name, making.recipe.files, crew, making.identity);

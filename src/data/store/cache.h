@@ -24,6 +24,8 @@ std::int64_t ranks_here(const Crew&);
 /// Throws ConfigError that names the cache if there is too little memory on this host or in this process's cgroup for
 /// `more` bytes, beside `held` bytes of tokens that have no cache.
 void check_memory(const std::string& name, std::int64_t held, std::int64_t more);
+/// The files and what is made of them as a line, the same on all hosts that have the same.
+std::string print_line(const std::vector<SourceFile>&, const std::string& identity = {});
 /// The documents, the same for any number of ranks and threads. cache: a folder, or empty: memory. All ranks call it;
 /// those that see the same folder share the work. Throws as check_same_files does, the errors of records,
 /// IoError.

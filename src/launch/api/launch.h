@@ -46,9 +46,10 @@ struct Options {
 /// An elastic job goes on after each loss, with a line that says so, on the hosts that can still be reached, with
 /// as many ranks as fit: processes that leave their generation (src/app/launcher_channel.h) get a rank in the next one,
 /// others are started beside them, and if none is left the job starts again. Hosts that could not be reached, or were
-/// lost, are tried again: once they answer and more ranks fit, those of the job leave their generation after a step,
-/// in order, and meet again with ranks there. It ends with 86 if fewer than its least number are left, or if it was
-/// lost ten times without getting further: a new checkpoint, or a step beyond those made before.
+/// lost, are tried again: once they answer, more ranks fit, and processes there have found that they may join, those of
+/// the job leave their generation after a step, in order, and meet again with them. Where new ranks cannot begin beside
+/// others, the job goes on without that host, or slot, for a while. It ends with 86 if fewer than its least number are
+/// left, or if it was lost ten times without getting further: a new checkpoint, or a step beyond those made before.
 /// Returns the job's exit code: 0; 2 a rank reported bad input; 86 a rank was lost (one line on stderr names it); 130
 /// interrupted. Throws ConfigError if the port is taken, a host cannot be reached or the logs cannot be written.
 int run(const Options&);

@@ -26,6 +26,8 @@ struct RankEvents {
   /// empty), and waits for a rank in the next. `lost`: the rank that it misses, or -1.
   virtual void left(int rank, int lost, const std::string& why) = 0;
   virtual void reached(std::int64_t step) = 0;  // a rank of an elastic job has made this step
+  /// The ground on which the ranks of an elastic job stand, as one of them says (Message::ground).
+  virtual void stands_on(const std::string&) {}
   /// Nothing is heard of these ranks' host, in an elastic job (Message::silent). Those that others miss, too, are lost.
   virtual void silent(const std::string&) {}
 };
@@ -59,6 +61,8 @@ struct RanksToStart {
   int columns = 0;                        // of the terminal that shows rank 0's progress; 0: none
   bool elastic = false;                   // ranks may go on in another generation
   int generation = 0;                     // of the job, also of one that has started again
+  std::string ground = {};                // of the others, for processes that are started beside them; empty: unknown
+  bool wait = false;                      // new processes wait for a rank, once they have compared themselves
   std::string heirs = {};                 // "0,2": ranks that get what the others hold; empty: they train
 };
 /// Each rank has its own process group, an empty stdin and its BORA_* variables, and dies with this process.
@@ -78,7 +82,8 @@ class LocalRanks final : public Ranks {
   void tell(Message, std::string_view payload) override;
   void end_silent() override;
   /// The next generation: rank first + i is the process of the waiting rank kept[i], or a new one if that is -1 or has
-  /// ended. Waiting ranks that are not among them are killed.
+  /// ended. Waiting ranks that are not among them are killed. A process that cannot be made is a rank that ends with 2
+  /// and a line on stderr: others go on.
   void regroup(const RanksToStart& job, const std::vector<int>& kept);
 
  private:
@@ -89,7 +94,10 @@ class LocalRanks final : public Ranks {
     int channel = -1;           // of an elastic job
     bool ended = false, waits = false;
     std::string received = {};  // from the channel
+    std::string failure = {};   // why there is no process
   };
+  static void greet(int channel, const RanksToStart&);
+  void replace(const RanksToStart&, int i, int& secret);
   void start(const RanksToStart&, int i, int secret);
   [[noreturn]] void become_rank(const RanksToStart&, int i, int secret, const int (&files)[3],
                                 ::pid_t launcher) const;

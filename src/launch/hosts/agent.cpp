@@ -62,6 +62,7 @@ struct Reporter final : RankEvents {
     say(Message::left, of(rank).num<std::int64_t>(lost + 1).take().append(why));
   }
   void reached(std::int64_t step) override { say(Message::reached, ByteWriter().num(step).take()); }
+  void stands_on(const std::string& ground) override { say(Message::ground, ground); }
   ByteWriter of(int rank) const {
     return ByteWriter().num<std::int64_t>(starts).num<std::int64_t>(rank - first);
   }
@@ -76,6 +77,8 @@ RanksToStart read_job(ByteReader& u, Reporter& to) {
   r.elastic = count(u, 2) != 0;
   r.generation = count(u, 1 << 30);
   r.heirs = u.text();
+  r.ground = u.text();
+  r.wait = count(u, 2) != 0;
   for (auto& variable : u.texts()) {
     auto equals = variable.find('=');
     if (equals != std::string::npos) ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);

@@ -135,6 +135,8 @@ void RemoteRanks::start(const RanksToStart& r, const std::vector<std::string>& e
       .num<std::int64_t>(r.elastic)
       .num<std::int64_t>(r.generation)
       .text(r.heirs)
+      .text(r.ground)
+      .num<std::int64_t>(r.wait)
       .texts(environment)
       .text(folder);
   for (int rank : kept) fields.num<std::int64_t>(rank + 1);
@@ -187,6 +189,7 @@ void RemoteRanks::take_frames(RankEvents& events) {
                    std::string(kGreeting.substr(1, kGreeting.size() - 2)) + "'";
       // A login shell may print what it likes: only what may be a part of the greeting is kept.
       if (received_.size() > kMostShell) received_.erase(0, received_.size() - kGreeting.size());
+      refuses_ = !failure_.empty();
       return;
     }
     auto whole = received_.substr(at + kGreeting.size());
@@ -195,14 +198,15 @@ void RemoteRanks::take_frames(RankEvents& events) {
     check<TransportError>(f->type == Message::handshake || f->type == Message::failed, "an agent begins with '",
                           static_cast<char>(f->type), "'");
     auto u = f->fields();
-    if (f->type == Message::failed) failure_ = u.text();
+    if (f->type == Message::failed) failure_ = u.text(), refuses_ = true;
     else address_ = u.text(), ready_ = true;
     received_ = whole;
   }
   while (auto f = next_frame(received_)) {
     auto u = f->fields();
-    if (f->type == Message::failed) failure_ = u.text();
+    if (f->type == Message::failed) failure_ = u.text(), refuses_ = true;
     if (f->type == Message::reached) events.reached(u.num<std::int64_t>());
+    if (f->type == Message::ground) events.stands_on(f->payload);
     if (f->type != Message::printed && f->type != Message::ended && f->type != Message::left) continue;
     if (count(u, 1 << 30) != starts_) continue;  // the agent has replaced what ended meanwhile
     auto i = count(u, static_cast<std::int64_t>(ended_.size()));

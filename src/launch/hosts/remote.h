@@ -33,6 +33,7 @@ class RemoteRanks final : public Ranks {
   const Host& host() const { return host_; }
   bool ready() const { return ready_; }                    // the agent has answered
   const std::string& failure() const { return failure_; }  // not empty: why the agent is missing or started nothing
+  bool refuses() const { return refuses_; }  // bora has answered, and said that failure
   /// A free host:port there, at the address at which the launcher reached it, or of its interface; may be empty.
   const std::string& address() const { return address_; }
   /// Starts the ranks, once ready, with these variables (NAME=VALUE) in this folder; again, for the next generation of
@@ -60,7 +61,7 @@ class RemoteRanks final : public Ranks {
   Host host_;
   ::pid_t ssh_ = 0;
   int in_ = -1, out_ = -1, err_ = -1;  // the agent's stdin, stdout and ssh's stderr
-  bool ready_ = false, ending_ = false, missed_ = false;
+  bool ready_ = false, ending_ = false, missed_ = false, refuses_ = false;
   Liveness liveness_ = {};  // of the agent
   Clock::time_point patience_ = {};  // while ending: when ssh itself is killed
   std::string to_send_ = {}, received_ = {}, said_ = {}, failure_ = {}, address_ = {};

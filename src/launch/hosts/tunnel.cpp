@@ -91,8 +91,8 @@ std::string words_of(int socket, bool peer) {
   if (ip.starts_with("::ffff:")) ip.erase(0, 7);  // IPv4 on a socket of IPv6
   return ip + " " + port;
 }
-/// The network that a connection comes from, as bytes: an IPv4 address, or the half of an IPv6 one that names a network,
-/// whose hosts have as many addresses as they like.
+/// The network that a connection comes from, as bytes: an IPv4 address, or the half of an IPv6 one that names a
+/// network, whose hosts have as many addresses as they like.
 std::string network_of(const ::sockaddr_storage& from) {
   if (from.ss_family == AF_INET) {
     auto& of4 = reinterpret_cast<const ::sockaddr_in&>(from);
@@ -167,7 +167,8 @@ class Listener {
       accept_all();
       hear();
       if (code_ >= 0) return code_;
-      if (known()) met_ = true, until_ = Clock::now() + seconds(ends_ ? kEnding : patience_.next_s), seen_ = Clock::now();
+      auto now = Clock::now();
+      if (known()) met_ = true, until_ = now + seconds(ends_ ? kEnding : patience_.next_s), seen_ = now;
       if (Clock::now() < until_ && !gone()) continue;
       if (ends_) return 130;
       write_all(2, "bora: the launcher of this job is lost: it has not connected for a while; started again, the job "
@@ -188,7 +189,8 @@ class Listener {
     if (fd >= 0) ::close(fd), seen_ = Clock::now();
     return fd < 0 && Clock::now() - seen_ > seconds(patience_.gone_s);
   }
-  /// Each newcomer may prove that it knows the secret: it takes the place of the oldest stranger, if there are too many.
+  /// Each newcomer may prove that it knows the secret: it takes the place of the oldest stranger, if there are too
+  /// many.
   void accept_all() {
     for (int k = 0; k < kAtOnce; ++k) {
       ::sockaddr_storage from{};

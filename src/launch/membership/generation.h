@@ -21,7 +21,8 @@ struct Generation {
   std::string why = {};          // the loss, as the first rank said that left because of it
   std::optional<std::size_t> failed_before_kill = {};  // how many had failed when ranks that hang were killed
   std::optional<Clock::time_point> deadline = {};      // for the others, once a rank has left or failed
-  int weighed = 0;  // slots of joining hosts that were found to change nothing, or enough
+  int came = 0, wanted = 0;  // slots of hosts that have answered, and the ranks that the job would have with them
+  int weighed = 0;  // slots of joining hosts, whose processes wait, that were found to change nothing, or enough
   bool lost() const { return !failed.empty() || !why.empty(); }
   Rank& rank(int r) { return ranks[static_cast<std::size_t>(r)]; }
 };

@@ -9,7 +9,7 @@
 
 namespace bora::launch {
 // Separates the agent's messages from output of a login shell. The number changes with the message format.
-inline constexpr std::string_view kGreeting = "\nbora agent 5\n";
+inline constexpr std::string_view kGreeting = "\nbora agent 6\n";
 inline constexpr std::size_t kMostBytes = 1 << 20;  // of a message
 enum class Message : char {
   handshake = 'H',
@@ -24,7 +24,11 @@ enum class Message : char {
   // From a rank of an elastic job to its launcher:
   left = 'L',     // it has left its generation, and waits for a rank in the next one
   reached = 'T',  // a step
+  // Both ways: the ground on which the ranks of the job stand (job/ground.h). A process that is started beside others
+  // finds theirs in its channel, and compares itself before it meets them.
+  ground = 'G',
   // From the launcher to such a rank:
+  wait = 'W',        // it has none yet: once it has compared itself, it waits for one
   assign = 'N',      // its rank in the next generation
   meet_again = 'M',  // all leave their generation in order, after the next step
   over = 'O',        // another rank of the generation was lost, and those that still wait for it leave

@@ -148,57 +148,77 @@ void LocalRanks::start(const RanksToStart& job, int i, int secret) {
   auto& rank = ranks_.emplace_back();
   rank.number = job.first + i;
   int pipes[2][2], channel[2] = {-1, -1};
+  struct Theirs {
+    std::vector<int> files = {};
+    ~Theirs() {
+      for (int fd : files) ::close(fd);
+    }
+  } theirs;
   auto need = [&](bool made) {
     check<ConfigError>(made, "launch: ", job.count, " ranks need more open files: ", std::strerror(errno));
   };
   for (int s = 0; s < 2; ++s) {
     need(::pipe2(pipes[s], O_CLOEXEC) == 0);
+    theirs.files.push_back(pipes[s][1]);
     ::fcntl(pipes[s][0], F_SETFL, O_NONBLOCK);
     rank.streams[s] = pipes[s][0];
   }
   if (job.elastic) {
     need(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) == 0);
-    ::fcntl(channel[0], F_SETFL, O_NONBLOCK);
+    theirs.files.push_back(channel[1]);
     rank.channel = channel[0];
+    ::fcntl(channel[0], F_SETFL, O_NONBLOCK);
+    greet(channel[0], job);
   }
   auto launcher = ::getpid();
   rank.pid = ::fork();
   check<ConfigError>(rank.pid >= 0, "launch: cannot start rank ", rank.number, ": ", std::strerror(errno));
   if (rank.pid == 0) become_rank(job, i, secret, {pipes[0][1], pipes[1][1], channel[1]}, launcher);
   ::setpgid(rank.pid, rank.pid);  // in parent and child, to avoid a race
-  for (int fd : {pipes[0][1], pipes[1][1], channel[1]})
-    if (fd >= 0) ::close(fd);
+}
+/// The first words in a new rank's channel, which are there before it begins.
+void LocalRanks::greet(int channel, const RanksToStart& job) {
+  std::string words;
+  if (!job.ground.empty()) words = frame(Message::ground, job.ground);
+  if (job.wait) words += frame(Message::wait, {});
+  auto sent = ::send(channel, words.data(), words.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  check<ConfigError>(sent == static_cast<::ssize_t>(words.size()), "launch: a new rank's channel does not take ",
+                     words.size(), " bytes: ", system_reason);
 }
 void LocalRanks::regroup(const RanksToStart& job, const std::vector<int>& kept) {
   auto old = std::exchange(ranks_, {});
   int secret = -1;
-  auto end_others = [&] {
-    if (secret >= 0) ::close(secret);
-    for (auto& rank : old) finish(rank);
-  };
-  try {
-    secret = job.secret.empty() ? -1 : secret_file(job.secret);
-    for (int i = 0; i < job.count; ++i) {
-      auto was = kept[static_cast<std::size_t>(i)];
-      auto rank = std::find_if(old.begin(), old.end(), [&](auto& r) { return r.number == was; });
-      if (rank == old.end() || rank->ended || !rank->waits) {
-        start(job, i, secret);
-        continue;
-      }
-      auto number = job.first + i;
-      RankAssignment next{number, job.size, i, job.count, job.columns, job.root, job.job, job.secret, job.heirs};
-      auto message = frame(Message::assign, packed(next));
-      // A small message into an empty socket; the end of a rank that cannot take it is noticed as ever.
-      [[maybe_unused]] auto sent = ::send(rank->channel, message.data(), message.size(), MSG_NOSIGNAL);
-      ranks_.push_back(std::exchange(*rank, {}));
-      ranks_.back().number = number;
-      ranks_.back().waits = false;
+  for (int i = 0; i < job.count; ++i) {
+    auto was = kept[static_cast<std::size_t>(i)];
+    auto rank = std::find_if(old.begin(), old.end(), [&](auto& r) { return r.number == was; });
+    if (rank == old.end() || rank->ended || !rank->waits) {
+      replace(job, i, secret);
+      continue;
     }
-  } catch (...) {
-    end_others();
-    throw;
+    auto number = job.first + i;
+    RankAssignment next{number, job.size, i, job.count, job.columns, job.root, job.job, job.secret, job.heirs};
+    auto message = frame(Message::assign, packed(next));
+    // A small message into an empty socket; the end of a rank that cannot take it is noticed as ever.
+    [[maybe_unused]] auto sent = ::send(rank->channel, message.data(), message.size(), MSG_NOSIGNAL);
+    ranks_.push_back(std::exchange(*rank, {}));
+    ranks_.back().number = number;
+    ranks_.back().waits = false;
   }
-  end_others();
+  if (secret >= 0) ::close(secret);
+  for (auto& rank : old) finish(rank);
+}
+/// A new process beside others, or a rank that has failed.
+void LocalRanks::replace(const RanksToStart& job, int i, int& secret) {
+  auto before = ranks_.size();
+  try {
+    if (secret < 0 && !job.secret.empty()) secret = secret_file(job.secret);
+    start(job, i, secret);
+  } catch (const ConfigError& e) {
+    if (ranks_.size() > before) finish(ranks_.back()), ranks_.pop_back();
+    auto& failed = ranks_.emplace_back();
+    failed.number = job.first + i;
+    failed.failure = e.text();
+  }
 }
 /// Kills it, if it runs, with the processes that it started.
 void LocalRanks::finish(Rank& rank) {
@@ -273,9 +293,10 @@ void LocalRanks::serve(RankEvents& events) {
     if (rank.channel >= 0) serve_channel(rank, events);
   }
   for (auto& rank : ranks_) {
-    int status = 0;
-    if (rank.ended || ::waitpid(rank.pid, &status, WNOHANG) != rank.pid) continue;
+    int status = rank.pid > 0 ? 0 : 2 << 8;
+    if (rank.ended || (rank.pid > 0 && ::waitpid(rank.pid, &status, WNOHANG) != rank.pid)) continue;
     rank.ended = true;
+    if (!rank.failure.empty()) events.printed(rank.number, true, "bora: " + one_line(rank.failure) + "\n");
     rank.waits = false;
     for (int s = 0, left = 0; s < 2; ++s)  // what it has said since: nobody reads it once all have ended
       if (rank.streams[s] >= 0 && ::ioctl(rank.streams[s], FIONREAD, &left) == 0)
@@ -289,6 +310,7 @@ void LocalRanks::serve_channel(Rank& rank, RankEvents& events) {
     while (auto f = next_frame(rank.received)) {
       auto fields = f->fields();
       if (f->type == Message::reached) events.reached(fields.num<std::int64_t>());
+      if (f->type == Message::ground) events.stands_on(std::string(fields.rest()));
       if (f->type != Message::left) continue;
       rank.waits = true;
       auto lost = count(fields, 1 << 20) - 1;
@@ -311,14 +333,14 @@ void LocalRanks::tell(Message what, std::string_view payload) {
 }
 void LocalRanks::end_silent() {
   for (auto& rank : ranks_)
-    if (!rank.ended && !rank.waits) ::kill(-rank.pid, SIGKILL);
+    if (rank.pid > 0 && !rank.ended && !rank.waits) ::kill(-rank.pid, SIGKILL);
 }
 bool LocalRanks::running() const {
   return std::any_of(ranks_.begin(), ranks_.end(), [](auto& r) { return !r.ended; });
 }
 void LocalRanks::signal(int s) {
   for (auto& rank : ranks_)
-    if (!rank.ended) ::kill(-rank.pid, s);
+    if (rank.pid > 0 && !rank.ended) ::kill(-rank.pid, s);
 }
 void LocalRanks::end() {
   for (auto& rank : ranks_)

@@ -38,6 +38,16 @@ void check_options(const Config& c) {
                      "transport.calibrate (BORA_CALIBRATE): there are auto, on and off, not '", c.calibrate, "'");
   read_algorithms(c.algorithms);  // a wrong one ends every rank at once
 }
+std::string common_terms(const Config& c) {
+  auto carrier = c.carrier == "auto" ? "tcp" : c.carrier;  // within a host both share memory
+  return "protocol: " + std::to_string(kProtocol) + "\nnumbers: " + reduced_dtypes() + "\ncarrier of data: " + carrier +
+         " (transport.carrier, BORA_CARRIER)\n";
+}
+void rehearse(const Config& c) {
+  check_options(c);
+  if (c.carrier == "mpi") check_mpi();
+  make_member_rendezvous(c, check_limits(c));
+}
 ContextPtr join(const Config& c) { return join(c, Witness{}); }
 ContextPtr join(const Config& c, const Witness& witness) {
   check<ConfigError>(c.size >= 1 && c.rank >= 0 && c.rank < c.size, "rank ", c.rank, " of ", c.size,

@@ -10,15 +10,14 @@
 namespace bora::transport {
 namespace {
 static_assert(std::endian::native == std::endian::little, "the wire format is little-endian");
+}  // namespace
 
-/// "bool u8 i32 ...": the dtypes that reduce_in_order takes in this build.
 std::string reduced_dtypes() {
   std::string names;
   for (std::size_t d = 0; d < kDtypes; ++d)
     if (is_numeric(static_cast<Dtype>(d))) names += (names.empty() ? "" : " ") + std::string(dtype_table[d].name);
   return names;
 }
-}  // namespace
 
 Rendezvous::Rendezvous(const Config& c, std::size_t strangers)
     : c_(c), start_(Clock::now()), root_(resolve(c, start_)) {

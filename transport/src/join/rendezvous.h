@@ -17,6 +17,9 @@ namespace bora::transport {
 /// In place of an address: how far data may go over MPI, which does not encrypt it.
 inline constexpr const char *kMpiAnywhere = "mpi:anywhere", *kMpiHere = "mpi:here";
 
+/// "bool u8 i32 ...": the dtypes that reduce_in_order takes in this build.
+std::string reduced_dtypes();
+
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;

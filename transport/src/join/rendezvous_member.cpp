@@ -52,7 +52,7 @@ class Member final : public Rendezvous {
       while (j_.control.socket.receive(f)) {
         auto answer = read_answer(f.view(), c_.size);
         if (!answer.absent.empty()) absent = answer.absent;
-        if (answer.refused && answer.final) throw ConfigError(*answer.refused);
+        if (answer.refused && answer.final) throw Refused(*answer.refused);
         if (answer.refused) throw JoinTimeout(*answer.refused);
         if (answer.again) j_.control.socket.send(me_.bytes(), false);
         if (!answer.welcome) continue;

@@ -72,7 +72,7 @@ class Root final : public Rendezvous {
       serve();
     }
     if (!absent.empty()) throw JoinTimeout(text.str(), absent[0]);
-    throw ConfigError(text.str());
+    throw Refused(text.str());
   }
 
  private:

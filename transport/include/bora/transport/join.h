@@ -16,6 +16,11 @@ struct Witness {
 };
 /// Throws ConfigError, as join() does, for options that are wrong whatever the other ranks have.
 void check_options(const Config&);
+/// What every rank of a job brings and all must share, beside the build, in lines: "carrier of data: tcp".
+std::string common_terms(const Config&);
+/// Throws ConfigError if this process could not join as a rank above 0, whatever the others are: it opens what it would
+/// need, and closes it again. Nobody is met.
+void rehearse(const Config&);
 /// As join().
 ContextPtr join(const Config&, const Witness&);
 }  // namespace bora::transport

@@ -19,6 +19,10 @@ struct RankLost : TransportError {
   RankLost(const std::string& what, int r) : TransportError(what), rank(r) {}
   int rank;
 };
+/// The job's ranks do not fit together, or rank 0 takes no such rank.
+struct Refused : ConfigError {
+  using ConfigError::ConfigError;
+};
 /// Not every rank arrived within join_timeout; names the missing ones. `rank`: the first of them, -1 if this rank does
 /// not know.
 struct JoinTimeout : TransportError {
