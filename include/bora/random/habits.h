@@ -1,4 +1,5 @@
-// habits.h -- calls in the manner of NumPy: each is a compile error that names the right call.
+// habits.h -- calls in the manner of NumPy: each is a compile error that names the right call. Functions whose names are
+// given to transforms and by_name have none: a template beside them would hide which one is meant.
 #pragma once
 #include <array>
 #include <concepts>
@@ -6,58 +7,6 @@
 #include "bora/ops/arguments.h"
 
 namespace bora {
-// keepdims by its position, as NumPy takes it.
-template <std::same_as<bool> B>
-__attribute__((unavailable("write sum(x, axes, {.keepdims = true})"))) Array sum(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write mean(x, axes, {.keepdims = true})"))) Array mean(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write prod(x, axes, {.keepdims = true})"))) Array prod(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write amax(x, axes, {.keepdims = true})"))) Array amax(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write amin(x, axes, {.keepdims = true})"))) Array amin(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write all(x, axes, {.keepdims = true})"))) Array all(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write any(x, axes, {.keepdims = true})"))) Array any(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write var(x, axes, {.keepdims = true})"))) Array var(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write stddev(x, axes, {.keepdims = true})"))) Array
-stddev(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write count_nonzero(x, axes, {.keepdims = true})"))) Array
-count_nonzero(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write ptp(x, axes, {.keepdims = true})"))) Array ptp(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write nansum(x, axes, {.keepdims = true})"))) Array
-nansum(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write nanprod(x, axes, {.keepdims = true})"))) Array
-nanprod(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write nanmean(x, axes, {.keepdims = true})"))) Array
-nanmean(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write nanvar(x, axes, {.keepdims = true})"))) Array
-nanvar(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write nanstd(x, axes, {.keepdims = true})"))) Array
-nanstd(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write nanmax(x, axes, {.keepdims = true})"))) Array
-nanmax(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write nanmin(x, axes, {.keepdims = true})"))) Array
-nanmin(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write logsumexp(x, axes, {.keepdims = true})"))) Array
-logsumexp(const Array&, const Dimensions&, B);
-template <std::same_as<bool> B>
-__attribute__((unavailable("write logmeanexp(x, axes, {.keepdims = true})"))) Array
-logmeanexp(const Array&, const Dimensions&, B);
 template <ArrayLike... More>
 __attribute__((unavailable("write matmul(matmul(a, b), c), or linalg::multi_dot({a, b, c})"))) Array
 matmul(const Array& a, const Array& b, const Array& c, const More&... more);
@@ -108,6 +57,4 @@ template <std::integral Seed, class... More>
 __attribute__((unavailable("write permutation(random::key(seed), ..)"))) Array permutation(Seed, const More&...);
 template <std::integral Seed, class... More>
 __attribute__((unavailable("write choice(random::key(seed), ..)"))) Array choice(Seed, const More&...);
-template <std::integral Seed, class... More>
-__attribute__((unavailable("write fold_in(random::key(seed), ..)"))) Array fold_in(Seed, const More&...);
 }  // namespace bora::random
