@@ -5,10 +5,11 @@
 # Beginnings of hidden names of namespace bora: what only the library itself uses, and what the templates of public
 # headers make again in a program that needs it.
 set(BORA_HIDDEN exec:: json:: kernels:: ops:: transport:: registered_primitive rules_of fields::name
-  param_rules::kind param_rules::detail:: nn::added nn::sample data::ByteReader data::Chunk data::Folder
-  data::Holder data::JsonCursor data::JsonProblem data::Lock data::RecordReader detail::Team io::BlockReader
-  io::run_jobs io::pieces io::write_blocks job::check_group job::mappings_of job::placement_rules
-  linalg::Reflection models::T5 text::AddedTokens text::Charsmap text::Merges text::PreTokenizer
+  param_rules::kind param_rules::detail:: nn::added nn::sample data::ByteReader data::check_memory data::Chunk
+  data::Folder data::Holder data::JsonCursor data::JsonProblem data::Lock data::print_line data::ranks_here
+  data::RecordReader detail::alone_in_crowd detail::crowd_is_over detail::Team detail::waited_for_threads
+  io::BlockReader io::run_jobs io::pieces io::write_blocks job::check_group job::common_settings job::ground_of
+  job::mappings_of job::placement_rules job::transport_of linalg::Reflection models::expect_window models::T5 text::AddedTokens text::Charsmap text::Merges text::PreTokenizer
   text::UnigramModel text::WordCache text::in_valid training::Run:: training::first_not_finite training::write_)
 # Names in those namespaces that public headers declare, and the table of passes, which the command prints.
 set(BORA_SHOWN param_rules::detail::no_fields exec::option_of exec::passes exec::scope_of

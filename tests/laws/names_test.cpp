@@ -108,7 +108,8 @@ TEST(Names, MistakesAreNamed) {
   says<ShapeError>([&] { return conv(v, ones({3, 3, 1, 4})); }, "conv: x f32[3] does not fit w f32[3, 3, 1, 4]");
   says<ValueError>([&] { return conv(image, ones({3, 3, 2, 4}), {.stride = {2}}); },
                    "conv: stride has 1 numbers for 2 spatial dimensions");
-  says<ValueError>([&] { return conv(image, ones({3, 3, 1, 3}), {.groups = 2}); }, "3 output channels do not split");
+  says<ValueError>([&] { return conv(image, ones({3, 3, 1, 3}), {.groups = 2}); },
+                   "3 output channels of w f32[3, 3, 1, 3] do not split");
   says<ShapeError>([&] { return max_pool(v, {.window = {2, 2}}); }, "does not fit a window of 2 dimensions");
   says<ShapeError>([&] { return linalg::det(x); }, "det: the matrix must be square, got f32[2, 3]");
   says<ShapeError>([&] { return linalg::lstsq(x, v); }, "lstsq: a f32[2, 3] does not fit b f32[3]");

@@ -166,11 +166,12 @@ TEST(Messages, ConvolutionsQuoteWhatWasGiven) {
   EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated(x, w, {1, 1}, {.feature_group_count = 2}); }),
             "conv_general_dilated: x f32[8, 3, 32, 30] has 3 channels, and w f32[16, 4, 5, 5] takes 4 in each of 2 "
             "groups");
-  EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated(x, w, {1}); }),
+  auto fits = ones({16, 3, 5, 5});
+  EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated(x, fits, {1}); }),
             "conv_general_dilated: window_strides has 1 numbers for 2 spatial dimensions");
-  EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated(x, w, {1, 1}, {.rhs_dilation = {0, 1}}); }),
+  EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated(x, fits, {1, 1}, {.rhs_dilation = {0, 1}}); }),
             "conv_general_dilated: rhs_dilation = 0 must be positive");
-  EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated(x, w, {1, 1}, {.lhs_dilation = {1}}); }),
+  EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated(x, fits, {1, 1}, {.lhs_dilation = {1}}); }),
             "conv_general_dilated: lhs_dilation has 1 numbers for 2 spatial dimensions");
   EXPECT_EQ(error_of([&] { (void)lax::conv_general_dilated_patches(x, {3}, {1, 1}); }),
             "conv_general_dilated_patches: filter_shape has 1 sizes for the 2 spatial dimensions of x "

