@@ -46,6 +46,14 @@ struct CommandTest : testing::Test {
     EXPECT_NE(r.err.find(part), std::string::npos) << r.err;
     EXPECT_LE(r.err.size(), 2100U);
   }
+  /// The text with one blank for any white space, as if no line had been wrapped.
+  static std::string in_a_line(const std::string& text) {
+    std::string r;
+    for (char c : text)
+      if (c != ' ' && c != '\n') r += c;
+      else if (r.empty() || r.back() != ' ') r += ' ';
+    return r;
+  }
   static void until(const std::function<bool()>& done) {
     for (int i = 0; i < 12000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_TRUE(done());

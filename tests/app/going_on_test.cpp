@@ -37,11 +37,10 @@ TEST_F(GoingOn, WithoutAHostThatCannotBegin) {
     until([&] { return Hosts::ranks_of(job).size() == 2; });
     std::ofstream(broken + "h2").close();
     hosts.come_back("h2");
-    auto left_out = "elastic: without host h2 for 30 s: a rank could not begin there";
+    auto left_out = "elastic: without host h2 for 30 s: BORA_JOIN_TIMEOUT";
     until([&] { return errors_so_far().find(left_out) != std::string::npos; });
   });
   ASSERT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_NE(r.err.find("BORA_JOIN_TIMEOUT"), r.err.npos) << r.err;
   EXPECT_EQ(losses(out), losses(folder + "/calm"));
 }
 TEST_F(GoingOn, WhileNoFurtherHostCanBeTried) {

@@ -96,7 +96,7 @@ TEST_F(NewcomersTest, AHostWithOtherDataOrSettingsIsLeftOut) {
                    ::kill(launcher, SIGTERM);
                  });
     EXPECT_EQ(r.code, 130) << r.out << r.err;
-    EXPECT_NE(r.err.find(data ? "they have 'data: 1 file, " : "they have 'seed: "), r.err.npos) << r.err;
+    EXPECT_NE(r.err.find(data ? "they have 'data: 1 file, " : "they have 'setting seed: "), r.err.npos) << r.err;
     std::ofstream(config) << before;
   }
 }

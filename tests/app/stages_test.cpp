@@ -79,10 +79,11 @@ TEST_F(StagesTest, TheSameBitsEveryTime) {
 TEST_F(StagesTest, ThePlanNamesTheBubble) {
   auto r = run("plan " + job + "--mesh stage=2 mesh.microbatches=4 --out " + at("plan"));
   EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_EQ(r.line("  pipeline: "), "gpipe, 2 stages, 4 microbatches of 3 rows; of the layers' time a rank waits 20 %");
+  auto bubble = ", 2 stages, 4 microbatches of 3 rows; of the layers' time a rank waits 20 % ";
+  EXPECT_NE(in_a_line(r.out).find(std::string(" pipeline: gpipe") + bubble), std::string::npos) << r.out;
   r = run("plan " + job + "--mesh stage=2 mesh.microbatches=4 mesh.schedule=1f1b --out " + at("plan2"));
   EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_EQ(r.line("  pipeline: "), "1f1b, 2 stages, 4 microbatches of 3 rows; of the layers' time a rank waits 20 %");
+  EXPECT_NE(in_a_line(r.out).find(std::string(" pipeline: 1f1b") + bubble), std::string::npos) << r.out;
   for (std::string schedule : {"gpipe", "1f1b"}) {  // rows that do not divide evenly over data
     r = run("plan " + job + "--mesh stage=2,data=2 mesh.microbatches=4 mesh.schedule=" + schedule + " --out " +
             at("plan3"));
