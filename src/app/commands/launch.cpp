@@ -10,13 +10,13 @@
 #include <filesystem>
 #include <sstream>
 #include "app/commands.h"
+#include "base/api/most_ranks.h"
 #include "bora/base/text.h"
 #include "bora/io/checkpoint.h"
 #include "bora/job/auto_sync_period.h"
 #include "bora/job/job.h"
 #include "bora/job/settings.h"
 #include "bora/job/trained_run.h"
-#include "bora/shard/mesh.h"
 #include "bora/text/tokenizer.h"
 #include "bora/train/local_settings.h"
 #include "bora/transport/transport.h"
@@ -27,8 +27,6 @@
 namespace fs = std::filesystem;
 namespace bora::app {
 namespace {
-constexpr int kMost = 1 << 16;  // ranks
-
 /// Whether `path` is an executable file.
 bool can_run(const std::string& path) {
   std::error_code error;
@@ -196,7 +194,7 @@ void Launch::settle() {
                      " something else reaches the hosts; leave it out");
   for (auto& variable : variables)
     check<ConfigError>(std::getenv(variable.c_str()), "--env ", variable, ": it is not set here");
-  check<ConfigError>(!ranks || (*ranks >= 1 && *ranks <= kMost), "-n: must be from 1 to ", kMost, ", got ",
+  check<ConfigError>(!ranks || (*ranks >= 1 && *ranks <= kMostRanks), "-n: must be from 1 to ", kMostRanks, ", got ",
                      ranks.value_or(0));
   check<ConfigError>(max_restarts >= 0, "--max-restarts: must be 0 or more, got ", max_restarts);
 }

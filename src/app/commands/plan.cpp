@@ -120,13 +120,14 @@ struct Plan {
     std::printf("%s", wrapped(prediction.text(between, host)).c_str());
     if (s.local->on() && has_replicas(shape)) {
       auto m = meetings_of(s, p, between, host);
-      std::printf("  a meeting of the replicas takes %.3g s; %s\n", m.seconds,
-                  m.every > 0 ? ("every " + std::to_string(m.every) + " steps it leaves 90 % for compute").c_str()
-                              : "none leaves 90 % for compute");
+      auto every = m.every > 0 ? "every " + std::to_string(m.every) + " steps it leaves 90 % for compute"
+                               : std::string("no number of steps between meetings leaves 90 % for compute");
       auto replicas = bora::training::replicas_of(*s.local, shape);  // a rank may hold several
-      std::printf("  the local steps of %lld replicas raise the loss by %.2g %%\n"
+      std::printf("  a meeting of the replicas takes %.3g s;\n      %s\n"
+                  "  the local steps of %lld replicas raise the loss by %.2g %%\n"
                   "      (a published fit for a sum every 30 steps, not measured)\n",
-                  static_cast<long long>(replicas), 100 * local_steps_penalty(replicas, p.parameters));
+                  m.seconds, every.c_str(), static_cast<long long>(replicas),
+                  100 * local_steps_penalty(replicas, p.parameters));
     }
     if (json) write_file(*json, prediction.json(p.classes));
     return 0;
