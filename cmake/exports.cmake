@@ -5,6 +5,7 @@
 # Beginnings of hidden names of namespace bora: what only the library itself uses, and what the templates of public
 # headers make again in a program that needs it.
 set(BORA_HIDDEN exec:: json:: kernels:: ops:: transport:: registered_primitive rules_of fields::name
+  fx::Propagation named_index:: named_text:: KernelTimes:: NoOthers TypesOnly
   param_rules::kind param_rules::detail:: nn::added nn::sample data::ByteReader data::check_memory data::Chunk
   data::Folder data::Holder data::JsonCursor data::JsonProblem data::Lock data::print_line data::ranks_here
   data::RecordReader detail::alone_in_crowd detail::crowd_is_over detail::Team detail::waited_for_threads
