@@ -66,19 +66,19 @@ text::ChatTemplate chat_template_for(const TrainedRun& words, const Settings& s,
   return text::chat_template_of(name, folder, "--chat-template ");
 }
 Asked asked(const text::ChatTemplate& t, std::vector<text::Turn> turns) {
-  (void)t.prompt(turns);  // says what is wrong with them
+  Asked a{t.ask(turns), {}};
   const std::string answer = "\a";  // a character that no template has
   turns.push_back({"assistant", answer});
-  auto pieces = t.render(turns);
-  while (!pieces.empty() && !pieces.back().learnt) pieces.pop_back();
-  Asked a;
-  if (!pieces.empty()) {
-    auto& last = pieces.back().text;
-    a.end = last.substr(last.rfind(answer) + answer.size());
+  std::vector<text::Piece> pieces;
+  try {
+    pieces = t.render(turns);
+  } catch (const ConfigError&) {}  // a template may not take turns that end with an answer
+  std::string all;
+  for (auto& piece : pieces) all += piece.learnt ? piece.text : "";
+  if (auto at = all.rfind(answer); at != all.npos) {
+    a.end = all.substr(at + answer.size());
     a.end.resize(a.end.find_last_not_of(" \n") + 1);
-    pieces.pop_back();
   }
-  a.parts = std::move(pieces);
   return a;
 }
 

@@ -68,23 +68,6 @@ FAMILIES = {
     "{% endif %}\n{% if loop.last and add_generation_prompt %}\n{{ '<|assistant|>' }}\n{% endif %}\n{% endfor %}",
     "<s>", "</s>", "</s>", False),
 }
-# The same templates as others write them, and templates that only look like them.
-OTHERS = [
-    ("chatml", "{% if not add_generation_prompt is defined %}{% set add_generation_prompt = false %}{% endif %}"
-               + CHATML),
-    ("chatml", "{#- ChatML -#}\n{%- for message in messages -%}\n  {{- \"<|im_start|>\" + message[\"role\"] + "
-               "\"\\n\" + "
-               "message[\"content\"]  +  \"<|im_end|>\" + '\n' -}}\n{%- endfor %}\n{% if add_generation_prompt %}\n"
-               "    {{- '<|im_start|>assistant\\n' -}}\n{% endif %}\n"),
-    ("", CHATML.replace("{% endfor %}", "{% endfor %}\n\n")),
-    ("", CHATML.replace("'<|im_end|>'", "'<|im_end|> '")),
-    ("", CHATML.replace("{% for", " {% for")[:-11] + " {% endif %}"),
-    ("", CHATML.replace("'\\n'}}", "'\\n' }} ")),
-    ("", CHATML.replace("message['content']", "message['content'] | trim")),
-    ("", CHATML + "{% if x"), ("", CHATML + "\x01"), ("", ""), ("", "{{ 'a"), ("", "no tags"),
-    ("", FAMILIES["llama-3"][0].replace("{% if add_generation_prompt %}", "")),
-    ("", FAMILIES["zephyr"][0].replace("eos_token }}\n", "eos_token }}")),
-]
 U, A, S = "user", "assistant", "system"
 HARD = [
     [(U, "Hi")], [(U, "Hi"), (A, "Hello!")], [(S, "Be brief."), (U, "Hi"), (A, "Hello!")], [(S, "Only this.")],
@@ -163,18 +146,11 @@ def said_first(name, turn):
     return render(name, [(U, "q"), turn], False)[len(render(name, [(U, "q")], True)):]
 
 
-for name, template in OTHERS:  # those with a name do the same
-    if name:
-        known = FAMILIES[name]
-        asked = [render(name, turns, prompt) for turns in HARD for prompt in (False, True)]
-        FAMILIES[name] = (template,) + known[1:]
-        assert asked == [render(name, turns, prompt) for turns in HARD for prompt in (False, True)], template
-        FAMILIES[name] = known
 families = {name: dict(jinja=f[0], bos=f[1], eos=f[2]) for name, f in FAMILIES.items()}
 cases = []
 for turns in HARD + list(varied(30)):
     rows = {name: row_of(name, turns) for name in FAMILIES}
     cases.append(json.dumps({"turns": turns} | rows, separators=(",", ":")))
-head = json.dumps({"transformers": transformers.__version__, "families": families, "others": OTHERS}, indent=1)[:-2]
+head = json.dumps({"transformers": transformers.__version__, "families": families}, indent=1)[:-2]
 path = pathlib.Path(__file__).parent / "chat.json"
 path.write_text(head + ',\n "cases": [\n' + ",\n".join(cases) + "\n]}\n")

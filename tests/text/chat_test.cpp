@@ -43,14 +43,14 @@ struct ChatFiles : testing::Test {
     return e.starts_with(path + ":") ? e.substr(path.size() + 1) : e;
   }
 };
-/// That a template gives all golden texts of a family.
-void is_family(const ChatTemplate& t, const std::string& family) {
+/// That a template gives all golden texts of a family. Templates in Jinja refuse less than layouts do.
+void is_family(const ChatTemplate& t, const std::string& family, bool jinja = false) {
   int given = 0, refused = 0;
   for (auto& c : golden()["cases"]) {
     auto turns = turns_of(c);
     auto& row = c[family];
     if (row.is_null()) {
-      EXPECT_NE(error_of([&] { (void)t.render(turns); }), "no error") << family << " " << c["turns"];
+      EXPECT_TRUE(jinja || error_of([&] { (void)t.render(turns); }) != "no error") << family << " " << c["turns"];
       ++refused;
       continue;
     }
@@ -72,7 +72,7 @@ void is_family(const ChatTemplate& t, const std::string& family) {
     }
     EXPECT_EQ(learnt, ranges) << family << " " << c["turns"];
     if (row.contains("prompt")) EXPECT_EQ(t.prompt(turns), all + row["prompt"].get<std::string>()) << c["turns"];
-    else EXPECT_NE(error_of([&] { (void)t.prompt(turns); }), "no error") << family << " " << c["turns"];
+    else EXPECT_TRUE(jinja || error_of([&] { (void)t.prompt(turns); }) != "no error") << family << " " << c["turns"];
     ++given;
   }
   EXPECT_GE(given + refused, 60);
@@ -135,38 +135,13 @@ TEST(Chat, TurnsThatDoNotFitAreNamed) {
 }
 
 // ---- templates in Jinja ---------------------------------------------------------------------------------------------
-TEST_F(ChatFiles, JinjaIsRecognised) {
+TEST_F(ChatFiles, JinjaGivesTheTextsOfTransformers) {
   for (auto& [name, family] : golden()["families"].items()) {
     auto config = json{{"chat_template", family["jinja"]}};
     for (auto token : {"bos", "eos"})
       if (family[token] != "") config[std::string(token) + "_token"] = family[token];
     write("tokenizer_config.json", config.dump());
-    EXPECT_EQ(text::name_of_jinja(family["jinja"].get<std::string>()), name);
-    is_family(chat_template_of("", folder.string()), name);
-  }
-  for (auto& other : golden()["others"])
-    EXPECT_EQ(text::name_of_jinja(other[1].get<std::string>()), other[0].get<std::string>()) << other[1];
-}
-TEST_F(ChatFiles, AnyChangeOfAKnownTemplateIsSeen) {
-  const std::size_t step = laws::effort() == laws::Effort::full ? 1 : 5;
-  for (auto& [name, family] : golden()["families"].items()) {
-    auto source = family["jinja"].get<std::string>();
-    std::size_t same = 0;
-    for (std::size_t i = 0; i < source.size(); i += step) {
-      auto without = source, doubled = source, other = source;
-      without.erase(i, 1);
-      doubled.insert(i, 1, source[i]);
-      other[i] = other[i] == 'x' ? 'y' : 'x';
-      EXPECT_EQ(text::name_of_jinja(other), "") << other;
-      // Only white space may come and go, in tags and after them.
-      bool space = source[i] == ' ' || source[i] == '\n';
-      for (auto& changed : {without, doubled})
-        if (text::name_of_jinja(changed) == name) {
-          ++same;
-          EXPECT_TRUE(space) << changed;
-        }
-    }
-    EXPECT_GT(same, step == 1 ? 20U : 2U) << name;
+    is_family(chat_template_of("", folder.string()), name, true);
   }
 }
 TEST_F(ChatFiles, TheFolderIsAsked) {
@@ -193,13 +168,9 @@ TEST_F(ChatFiles, TheFolderIsAsked) {
   EXPECT_EQ(said(), "[INST] a [/INST]");
   write("chat_template.jinja", chatml.get<std::string>());
   EXPECT_EQ(said(), "<|im_start|>user\na<|im_end|>\n");
-  write("chat_template.jinja", "{{ messages }}");
-  auto unknown = error_of([&] { said(); });
-  EXPECT_TRUE(unknown.starts_with(where + "/chat_template.jinja: this chat template in Jinja is none that Bora knows; "
-                                          "name the one it is like, chat_template=chatml (or chatml,"))
-      << unknown;
-  EXPECT_NE(error_of([&] { (void)chat_template_of(where + "/chat_template.jinja"); }).find("none that Bora knows"),
-            std::string::npos);
+  write("chat_template.jinja", "{% for m in messages %}{{ bos_token }}{{ m.content }}{% endfor %}");
+  EXPECT_EQ(said(), "a");
+  EXPECT_EQ(said(where + "/chat_template.jinja"), "a");
   fs::remove(folder / "chat_template.jinja");
   auto config = [&](const json& j) {
     write("tokenizer_config.json", j.dump());
@@ -211,8 +182,6 @@ TEST_F(ChatFiles, TheFolderIsAsked) {
   EXPECT_EQ(config({{"bos_token", 3}}), "bos_token: expected a text");
   EXPECT_EQ(config({{"chat_template", 3}}), "chat_template: expected a text, or a list with one that is named default");
   EXPECT_EQ(config({{"chat_template", json::array()}}).substr(0, 31), "chat_template: expected a text,");
-  EXPECT_EQ(config({{"chat_template", mistral}}),
-            "tokenizer_config.json has no eos_token, with which this template ends turns");
   EXPECT_TRUE(error_of([&] {
                 said("mistrall");
               }).starts_with("chat_template=mistrall: there is no such file and no such template; known are chatml"));

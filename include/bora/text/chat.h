@@ -1,6 +1,8 @@
 // chat.h -- conversations as the text that a model reads, with marks on what the assistant says in it.
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,28 +24,38 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 struct ChatLayout;
+struct ChatForm;
 
-/// The layout of one family of models, for several threads at a time. The pieces of render() are the text that the
-/// Jinja template of the family gives in Hugging Face's `transformers`, tokens such as <s> written out. Roles that such
-/// a template would drop in silence are refused.
+/// The form in which one family of models reads conversations, for several threads at a time. The pieces of render()
+/// are the text that the family's template in Jinja gives in Hugging Face's `transformers`, tokens such as <s> written
+/// out. Roles that a template would drop in silence are refused.
 class ChatTemplate {
  public:
   explicit ChatTemplate(ChatLayout);
+  explicit ChatTemplate(std::shared_ptr<const ChatForm>);
   /// The pieces, none of them empty, no two neighbours equally marked. A learnt piece begins where the assistant would
-  /// begin to answer: prompt() of the turns before it and the piece are one text with what render() gives. Throws
-  /// ConfigError with the number of the turn (from 1) for a role that the template does not have, for turns that do not
-  /// alternate where they must, and for no turns at all.
+  /// begin to answer: prompt() of the turns before it and the piece are one text with what render() gives. In Jinja it
+  /// is the text within {% generation %}, else what the assistant's turn adds to the prompt before it, without white
+  /// space at its end. Throws ConfigError with the number of the turn (from 1) for a role that the template does not
+  /// have, for turns that do not alternate where they must, for an answer that cannot be found, for no turns at all,
+  /// and with the words of a template that raises an error.
   std::vector<Piece> render(std::span<const Turn> turns) const;
-  /// The text up to the place where the assistant answers next (add_generation_prompt). Throws as render() does, and
+  /// The pieces up to the place where the assistant answers next (add_generation_prompt). Throws as render() does, and
   /// where the next turn cannot be the assistant's.
+  std::vector<Piece> ask(std::span<const Turn> turns) const;
+  /// The text of ask().
   std::string prompt(std::span<const Turn> turns) const;
   /// Its name; of a file its path.
   const std::string& name() const;
   /// Equal for templates that make the same text of every conversation, whatever their names.
   std::string identity() const;
+  /// The template on a day, YYYY-MM-DD, whose begin strftime_now gives, or at the time of this call, `now`. Without one
+  /// a template that asks for the time is refused. Throws ConfigError for other words.
+  ChatTemplate on(const std::string& day) const;
 
  private:
-  std::shared_ptr<const ChatLayout> layout_;
+  std::shared_ptr<const ChatForm> form_;
+  std::optional<std::int64_t> now_ = {};
 };
 
 /// The names of known templates, such as chatml.
@@ -54,8 +66,9 @@ std::string jinja_of(std::string_view name);
 /// The template of a setting: a known name, a file, or, if it is empty, what `folder` has for its tokenizer (the folder
 /// or a file in it): chat_template.jinja, or chat_template in tokenizer_config.json. The tokens at the begin and end of
 /// texts are those of the folder's tokenizer_config.json, if it has one, else those of the family. A template in Jinja
-/// is taken only if it is that of a known name, but for white space without meaning, quotes and comments; others are
-/// refused: Bora runs no Jinja. A file that does not end in .jinja has lines like these:
+/// runs as in `transformers` (trim_blocks, lstrip_blocks, {% generation %}, {% break %}, tojson, raise_exception,
+/// strftime_now; no inheritance, no imports), in a sandbox: it changes nothing and its steps, depth and text are
+/// limited; `tools` and `documents` are none. A file that does not end in .jinja has lines like these:
 ///
 ///   # ChatML, for an assistant that knows a tool.
 ///   system:    <|im_start|>system\n{system}<|im_end|>\n

@@ -22,7 +22,7 @@ struct Generate {
                                     help = "text from a run's newest checkpoint, or from a folder of Hugging Face's";
   static constexpr Row row{.place = 50, .launched = true};
   TrainedRun words = {};
-  std::string prompt = {}, system = {}, chat_template = {};
+  std::string prompt = {}, system = {}, chat_template = {}, date = "now";
   std::int64_t length = 300, seed = 0;
   Sampling sampling = {};
   bool chat = false, no_special = false;
@@ -40,7 +40,7 @@ struct Generate {
               "the prompt is what a user says, in the run's chat template; without one, each line of stdin");
     flags.add("--system", system, "with --chat: what is said before the first turn").names(Names::nothing);
     flags.add("--chat-template", chat_template, "its name, a file, or a folder with a tokenizer; means --chat")
-        .names(Names::input);
+@@        .names(Names::input);
   }
   void settle() {
     chat = chat || !chat_template.empty();
@@ -156,7 +156,7 @@ int Generate::run() const {
   std::vector<std::int32_t> ids;
   if (chat) {
     check<ConfigError>(!start, "--chat: a model with an encoder has no turns");
-    layout = chat_template_for(words, s, chat_template);
+    layout = chat_template_for(words, s, chat_template).on(date);
     if (!system.empty()) turns.push_back({"system", system});
     auto first = turns;
     first.push_back({"user", prompt});

@@ -11,25 +11,28 @@ struct Chat {
   static constexpr std::string_view type = "chat";
   static constexpr std::size_t fields_stored = 2;
   static constexpr Sharing unpacked = Sharing::none;
-  std::string messages = "messages", chat_template = {};
+  std::string messages = "messages", chat_template = {}, date = {};
   TooLongRow too_long = TooLongRow::truncate;
   static constexpr config::Meaning meanings[] = {
       {"messages", "the field with the turns: a list of {role, content}"},
       {"chat_template",
-       "chatml, qwen-2, llama-2, llama-3, alpaca, mistral, gemma or zephyr; a file; or a folder with a Hugging Face "
-       "tokenizer; must be given"},
+       "chatml, qwen-2, llama-2, llama-3, alpaca, mistral, gemma or zephyr; a file (of lines, or .jinja); or a folder "
+       "with a Hugging Face tokenizer; must be given"},
+      {"date", "YYYY-MM-DD: the day for templates that write it (strftime_now)"},
       {"too_long", "a conversation that is longer than a row: truncate (its end), drop, error"}};
 
   void check() const {
     std::string names;
     for (auto& n : text::chat_template_names()) names += (names.empty() ? "" : ", ") + n;
     config::domain(!chat_template.empty(), "chat_template", "''", "one of " + names + ", or a file or folder");
+    config::domain(date != "now", "date", date, "a day, YYYY-MM-DD, so that every run has the same rows");
   }
   text::ChatTemplate open() const {
     std::error_code error;
     bool folder = std::filesystem::is_directory(chat_template, error);
     const std::string key = "data.task.chat_template=";
-    return folder ? text::chat_template_of("", chat_template, key) : text::chat_template_of(chat_template, {}, key);
+    auto t = folder ? text::chat_template_of("", chat_template, key) : text::chat_template_of(chat_template, {}, key);
+    return date.empty() ? t : t.on(date);
   }
   std::vector<text::Piece> pieces(const text::ChatTemplate& t, const Record& r) const {
     std::vector<text::Turn> turns;

@@ -26,11 +26,6 @@ struct ChatTokens {
 };
 /// The layout of a known name; nothing for others. tokens: instead of the family's.
 std::optional<ChatLayout> known_layout(std::string_view name, const std::optional<ChatTokens>& tokens);
-/// The known name of a template in Jinja; empty for others.
-std::string name_of_jinja(std::string_view source);
-/// A template in Jinja without what has no meaning: white space in tags and what trim_blocks and lstrip_blocks remove,
-/// comments, kinds of quotes. Two sources with the same result do the same. Empty for what is broken.
-std::string canonical_jinja(std::string_view source);
 /// From the lines of a file.
 ChatLayout parse_chat_file(std::string_view text, const std::string& file, const std::optional<ChatTokens>& tokens);
 }  // namespace bora::text

@@ -1,11 +1,15 @@
 #include "bora/text/chat.h"
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include "base/api/bytes.h"
 #include "bora/base/error.h"
+#include "bora/base/text.h"
 #include "base/api/file.h"
 #include "json/api/value.h"
 #include "text/api/chat_layout.h"
+#include "text/chat/chat_form.h"
 #include "text/unicode.h"
 
 namespace fs = std::filesystem;
@@ -144,31 +148,61 @@ std::string joined_names() {
   for (auto& name : chat_template_names()) all += (all.empty() ? "" : ", ") + name;
   return all;
 }
-ChatLayout layout_of_jinja(std::string_view source, const std::string& place, const std::optional<ChatTokens>& tokens,
-                           const std::string& key) {
-  auto name = name_of_jinja(source);
-  check<ConfigError>(!name.empty(), place, ": this chat template in Jinja is none that Bora knows; name the one it is "
-                     "like, ", key, "chatml (or ", joined_names(), "), or write it as a file of lines `role: text`");
-  return *known_layout(name, tokens);
-}
+class LayoutChat final : public ChatForm {
+ public:
+  explicit LayoutChat(ChatLayout l) : l_(std::move(l)) {}
+  std::vector<Piece> pieces(std::span<const Turn> turns, bool ask, std::optional<std::int64_t>) const override {
+    Rendering r(l_, turns);
+    if (ask) r.ask();
+    return r.take();
+  }
+  const std::string& name() const override { return l_.name; }
+  std::string identity() const override {
+    ByteWriter w;
+    for (auto& r : l_.roles) w.texts({r.name, r.before, r.lead, r.end, r.after});
+    w.text(l_.begin).num(l_.system.has_value()).text(l_.system.value_or("")).num(l_.strip).num(l_.alternate);
+    return w.num(l_.system_in_user).take();
+  }
+
+ private:
+  ChatLayout l_;
+};
 }  // namespace
 
-ChatTemplate::ChatTemplate(ChatLayout l) : layout_(std::make_shared<const ChatLayout>(std::move(l))) {}
-std::vector<Piece> ChatTemplate::render(std::span<const Turn> turns) const { return Rendering(*layout_, turns).take(); }
+ChatTemplate::ChatTemplate(ChatLayout l) : form_(std::make_shared<LayoutChat>(std::move(l))) {}
+ChatTemplate::ChatTemplate(std::shared_ptr<const ChatForm> form) : form_(std::move(form)) {}
+std::vector<Piece> ChatTemplate::render(std::span<const Turn> turns) const {
+  return form_->pieces(turns, false, now_);
+}
+std::vector<Piece> ChatTemplate::ask(std::span<const Turn> turns) const { return form_->pieces(turns, true, now_); }
 std::string ChatTemplate::prompt(std::span<const Turn> turns) const {
-  Rendering r(*layout_, turns);
-  r.ask();
   std::string text;
-  for (auto& piece : r.take()) text += piece.text;
+  for (auto& piece : ask(turns)) text += piece.text;
   return text;
 }
-const std::string& ChatTemplate::name() const { return layout_->name; }
+const std::string& ChatTemplate::name() const { return form_->name(); }
 std::string ChatTemplate::identity() const {
-  auto& l = *layout_;
-  ByteWriter w;
-  for (auto& r : l.roles) w.texts({r.name, r.before, r.lead, r.end, r.after});
-  w.text(l.begin).num(l.system.has_value()).text(l.system.value_or("")).num(l.strip).num(l.alternate);
-  return w.num(l.system_in_user).take();
+  auto form = form_->identity();
+  return now_ ? form + "\n" + std::to_string(*now_) : form;
+}
+ChatTemplate ChatTemplate::on(const std::string& day) const {
+  auto t = *this;
+  if (day == "now") {
+    const auto now = std::time(nullptr);
+    std::tm here{};
+    t.now_ = ::timegm(::localtime_r(&now, &here));
+    return t;
+  }
+  auto part = [&](std::size_t at, std::size_t n) {
+    bool digits = day.find_first_not_of("0123456789", at) >= at + n;
+    return day.size() == 10 && digits ? parse_as<unsigned>(std::string_view(day).substr(at, n)).value_or(0) : 0;
+  };
+  using namespace std::chrono;
+  year_month_day date{year(static_cast<int>(part(0, 4))), month(part(5, 2)), std::chrono::day(part(8, 2))};
+  bool ok = day.size() == 10 && day[4] == '-' && day[7] == '-' && date.ok() && part(0, 4) >= 1900;
+  check<ConfigError>(ok, "a day is written YYYY-MM-DD, or now; got '", day, "'");
+  t.now_ = duration_cast<seconds>(sys_days(date).time_since_epoch()).count();
+  return t;
 }
 
 ChatTemplate chat_template_of(const std::string& setting, const std::string& place, const std::string& key) {
@@ -183,22 +217,22 @@ ChatTemplate chat_template_of(const std::string& setting, const std::string& pla
     check<ConfigError>(fs::exists(setting, error), key, setting,
                        ": there is no such file and no such template; known are ", joined_names());
     auto text = read_file(setting);
-    return ChatTemplate(setting.ends_with(".jinja") ? layout_of_jinja(text, setting, tokens, key)
-                                                    : parse_chat_file(text, setting, tokens));
+    return setting.ends_with(".jinja") ? ChatTemplate(jinja_chat(text, setting, config))
+                                       : ChatTemplate(parse_chat_file(text, setting, tokens));
   }
   auto jinja = (fs::path(folder) / "chat_template.jinja").string();
   if (!folder.empty() && fs::exists(jinja, error))
-    return ChatTemplate(layout_of_jinja(read_file(jinja), jinja, tokens, key));
+    return ChatTemplate(jinja_chat(read_file(jinja), jinja, config));
   auto at = (fs::path(folder) / kConfig).string() + ": chat_template";
   if (auto found = config.find("chat_template")) {
     if (found->is_list())  // several, by their names
       for (auto& entry : found->list()) {
         auto name = entry.find("name"), source = entry.find("template");
         if (name && source && *name == "default")
-          return ChatTemplate(layout_of_jinja(source->is_text() ? source->text() : "", at, tokens, key));
+          return ChatTemplate(jinja_chat(source->is_text() ? source->text() : "", at, config));
       }
     check<ConfigError>(found->is_text(), at, ": expected a text, or a list with one that is named default");
-    return ChatTemplate(layout_of_jinja(found->text(), at, tokens, key));
+    return ChatTemplate(jinja_chat(found->text(), at, config));
   }
   fail<ConfigError>(folder.empty() ? "there is no tokenizer's folder that could have a chat template" : folder,
                     folder.empty() ? "" : " has no chat template (no chat_template.jinja, no chat_template in "

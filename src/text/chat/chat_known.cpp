@@ -8,14 +8,9 @@ namespace {
 struct Known {
   ChatLayout layout;  // {bos} and {eos} stand for the tokens
   ChatTokens tokens;  // of the family
-  std::vector<std::string_view> jinja;
+  std::string_view jinja;
 };
 constexpr std::string_view kChatml =
-    R"({% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + )"
-    R"('\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %})";
-// As libraries write it that support callers without add_generation_prompt.
-constexpr std::string_view kChatmlDefined =
-    R"({% if not add_generation_prompt is defined %}{% set add_generation_prompt = false %}{% endif %})"
     R"({% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + )"
     R"('\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %})";
 constexpr std::string_view kQwen2 =
@@ -82,8 +77,8 @@ const std::vector<Known>& all() {
   static const std::vector<Known> known = [] {
     const ChatRole im{"*", "<|im_start|>{role}\n", "", "<|im_end|>", "\n"};
     return std::vector<Known>{
-        {{.name = "chatml", .roles = {im}}, {}, {kChatml, kChatmlDefined}},
-        {{.name = "qwen-2", .roles = {im}, .system = "You are a helpful assistant."}, {}, {kQwen2}},
+        {{.name = "chatml", .roles = {im}}, {}, kChatml},
+        {{.name = "qwen-2", .roles = {im}, .system = "You are a helpful assistant."}, {}, kQwen2},
         {{.name = "llama-2",
           .roles = {{"system", "<<SYS>>\n", "", "", "\n<</SYS>>\n\n"},
                     {"user", "{bos}[INST] ", "", "", " [/INST]"},
@@ -92,13 +87,13 @@ const std::vector<Known>& all() {
           .alternate = true,
           .system_in_user = true},
          {"<s>", "</s>"},
-         {kLlama2}},
+         kLlama2},
         {{.name = "llama-3",
           .roles = {{"*", "<|start_header_id|>{role}<|end_header_id|>\n\n", "", "<|eot_id|>"}},
           .begin = "{bos}",
           .strip = true},
          {"<|begin_of_text|>", "<|eot_id|>"},
-         {kLlama3}},
+         kLlama3},
         {{.name = "alpaca",
           .roles = {{"system", "", "", "", "\n\n"},
                     {"user", "### Instruction:\n", "", "", "\n\n"},
@@ -108,13 +103,13 @@ const std::vector<Known>& all() {
                     "request.",
           .alternate = true},
          {"<s>", "</s>"},
-         {kAlpaca}},
+         kAlpaca},
         {{.name = "mistral",
           .roles = {{"user", "[INST] ", "", "", " [/INST]"}, {"assistant", "", "", "{eos}"}},
           .begin = "{bos}",
           .alternate = true},
          {"<s>", "</s>"},
-         {kMistral}},
+         kMistral},
         {{.name = "gemma",
           .roles = {{"user", "<start_of_turn>user\n", "", "", "<end_of_turn>\n"},
                     {"assistant", "<start_of_turn>model\n", "", "<end_of_turn>", "\n"}},
@@ -122,13 +117,13 @@ const std::vector<Known>& all() {
           .strip = true,
           .alternate = true},
          {"<bos>", "<eos>"},
-         {kGemma}},
+         kGemma},
         {{.name = "zephyr",
           .roles = {{"system", "<|system|>\n", "", "", "{eos}\n"},
                     {"user", "<|user|>\n", "", "", "{eos}\n"},
                     {"assistant", "<|assistant|>\n", "", "{eos}", "\n"}}},
          {"<s>", "</s>"},
-         {kZephyr}},
+         kZephyr},
     };
   }();
   return known;
@@ -157,15 +152,7 @@ std::optional<ChatLayout> known_layout(std::string_view name, const std::optiona
 }
 std::string jinja_of(std::string_view name) {
   for (auto& k : all())
-    if (k.layout.name == name) return std::string(k.jinja[0]);
-  return {};
-}
-std::string name_of_jinja(std::string_view source) {
-  auto canonical = canonical_jinja(source);
-  if (canonical.empty()) return {};
-  for (auto& k : all())
-    for (auto jinja : k.jinja)
-      if (canonical_jinja(jinja) == canonical) return k.layout.name;
+    if (k.layout.name == name) return std::string(k.jinja);
   return {};
 }
 std::vector<std::string> chat_template_names() {
