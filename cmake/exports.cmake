@@ -4,21 +4,21 @@
 
 # Beginnings of hidden names of namespace bora: what only the library itself uses, and what the templates of public
 # headers make again in a program that needs it.
-set(BORA_HIDDEN exec:: json:: kernels:: ops:: transport:: registered_primitive rules_of fields::name
-  fx::Propagation named_index:: named_text:: KernelTimes:: NoOthers TypesOnly
-  param_rules::kind param_rules::detail:: nn::added nn::sample data::ByteReader data::check_memory data::Chunk
-  data::Folder data::Holder data::JsonCursor data::JsonProblem data::Lock data::print_line data::ranks_here
-  data::RecordReader detail::alone_in_crowd detail::crowd_is_over detail::Team detail::waited_for_threads
-  io::BlockReader io::run_jobs io::pieces io::write_blocks job::check_group job::common_settings job::ground_of
-  job::mappings_of job::placement_rules job::transport_of linalg::Reflection models::expect_window models::T5
-  text::AddedTokens text::Charsmap text::Merges text::PreTokenizer text::UnigramModel text::WordCache text::in_valid
-  training::Run:: training::first_not_finite training::write_)
+set(BORA_HIDDEN exec:: json:: kernels:: ops:: transport:: registered_primitive rules_of fields::name fx::Propagation
+  named_index:: named_text:: KernelTimes:: NoOthers TypesOnly param_rules::kind param_rules::detail:: nn::added
+  nn::sample data::ByteReader data::check_memory data::Chunk data::Folder data::Holder data::JsonCursor
+  data::JsonProblem data::Lock data::print_line data::ranks_here data::RecordReader detail::alone_in_crowd
+  detail::crowd_is_over detail::Team detail::waited_for_threads io::BlockReader io::run_jobs io::pieces
+  io::write_blocks job::check_group job::common_settings job::ground_of job::mappings_of job::placement_rules
+  job::transport_of linalg::Reflection models::expect_window models::T5 text::AddedTokens text::Charsmap text::Merges
+  text::PreTokenizer text::UnigramModel text::WordCache text::in_valid training::Run:: training::first_not_finite
+  training::write_ fx::is_split Memo:: detail::listed_cache)
 # Names in those namespaces that public headers declare, and the table of passes, which the command prints.
-set(BORA_SHOWN param_rules::detail::no_fields exec::option_of exec::passes exec::scope_of
-  transport::Context transport::JoinTimeout transport::RankLost transport::Work
-  transport::check_options transport::check_wire transport::clock_offset transport::config_from_environment
-  transport::dump_on_sigusr2 transport::explain transport::forecast transport::join transport::local
-  transport::measure transport::with_options transport::write_trace)
+set(BORA_SHOWN param_rules::detail::no_fields exec::option_of exec::passes exec::scope_of transport::Context
+  transport::JoinTimeout transport::RankLost transport::Work transport::check_options transport::check_wire
+  transport::clock_offset transport::config_from_environment transport::dump_on_sigusr2 transport::explain
+  transport::forecast transport::join transport::local transport::measure transport::with_options
+  transport::write_trace)
 
 # Sets `out` to the patterns of all names that begin with none of `hidden`.
 function(bora_all_but out)

@@ -7,6 +7,7 @@
 // and <bora/io/cereal.h>.
 #pragma once
 #include "bora/array/array.h"
+#include "bora/base/caches.h"
 #include "bora/base/denormals.h"
 #include "bora/base/parallel.h"
 #include "bora/fx/vectorize.h"

@@ -24,7 +24,8 @@ struct Residuals {
   std::size_t reused = ~std::size_t{0};  // outputs from here on may serve as residuals
   bool repeat_effects = false;           // all that the backward pass needs is computed again, checks too
 };
-const Split& split_vjp(const ProgramPtr&, const Mask& wrt, const Residuals&);
+using SplitPtr = std::shared_ptr<const Split>;
+SplitPtr split_vjp(const ProgramPtr&, const Mask& wrt, const Residuals&);
 /// Dependence on an input: by derivatives, which end at a step function or stop_gradient; or its values.
 enum class Flow : bool { derivatives, values };
 /// The outputs that depend on the inputs `in`. Looks inside held Programs.
@@ -43,10 +44,10 @@ struct PushedProgram {
   ProgramPtr program;
   Mask out;
 };
-const PushedProgram& jvp_program(const ProgramPtr&, const Mask& in, const Mask& force = {});
+PushedProgram jvp_program(const ProgramPtr&, const Mask& in, const Mask& force = {});
 /// Tangents through a loop's body (consts, carry, others) -> (carry, others): a carry that a tangent reaches has one,
 /// and is added to `in`.
-const PushedProgram& reached(const ProgramPtr& body, Mask& in, std::size_t consts, std::size_t carries);
+PushedProgram reached(const ProgramPtr& body, Mask& in, std::size_t consts, std::size_t carries);
 /// The same Program with its results in another order.
 ProgramPtr with_results(const ProgramPtr&, const std::vector<std::size_t>& order);
 /// Results and tangents, from the results of such a Program.

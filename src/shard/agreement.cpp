@@ -67,8 +67,8 @@ void check_agreement(const std::vector<std::string>& texts, std::string_view tit
   }
   fail<ShardError>(title, " differ: ", words, "; ", remedy);
 }
-const std::string& global_fingerprint(const Program& p) {
-  return p.memo.get<std::string>("global fingerprint", [&] {
+std::string global_fingerprint(const Program& p) {
+  return *p.memo.get<std::string>(Form::fingerprint, "", [&] {
     auto h = kNoText;
     for (auto& line : global_lines(p)) h = hash_after(h, line.words + '\n');
     return digits(h);

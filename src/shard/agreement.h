@@ -20,7 +20,7 @@ std::vector<std::string> said_of(const std::vector<Sharded>&, Whole);
 /// version of the first line in which they differ. `title`: the subject of the comparison; `remedy`: advice.
 void check_agreement(const std::vector<std::string>& texts, std::string_view title, std::string_view remedy);
 /// The hash of a global Program that ranks compare before its first run: 16 digits.
-const std::string& global_fingerprint(const Program&);
+std::string global_fingerprint(const Program&);
 /// For ranks whose global_fingerprints differ; each must call it. Throws a ShardError, the same on every rank, that
 /// quotes the first operation in which their Programs differ. Few bytes are sent, however long the Programs are.
 [[noreturn]] void quote_global_difference(const Program& mine, Communicator& communicator, std::string_view remedy);

@@ -113,7 +113,7 @@ ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in
   std::string key = (draft ? "draft " : "shard ") + std::to_string(outer.rank()) + " " + to_string(outer.mesh());
   for (auto& x : in) key += ' ' + describe(x);
   for (auto& f : force) key += " >" + (f ? describe(*f) : std::string());
-  auto r = p->memo.get<ShardedProgram>(key, [&] {
+  auto make = [&] {
     auto first = partitioned(*p, in, outer, force);
     first.placed = first.values;
     if (draft) return first;
@@ -123,12 +123,13 @@ ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in
     second.global = q;
     second.placed = std::exchange(second.values, first.values);
     return second;
-  });
+  };
+  auto r = *p->memo.get<ShardedProgram>(Form::sharded, key, make, outer.rank());
   if (!r.global) r.global = p;  // not in p's memo: it would keep itself alive
   // With the ranks of this mesh: another one of its shape, or an abstract one, has compared nothing with them.
   if (current() == eval_interpreter())
-    r.agreed = p->memo.get<OriginPtr>("agreed " + std::to_string(outer.id) + " " + key,
-                                      [&] { return agree(p, r, in, outer); });
+    r.agreed = *p->memo.get<OriginPtr>(Form::agreed, std::to_string(outer.id) + " " + key,
+                                       [&] { return agree(p, r, in, outer); }, outer.rank());
   return r;
 }
 namespace {

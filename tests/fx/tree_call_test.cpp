@@ -547,7 +547,7 @@ TEST(EvalShape, ShapesWithoutNumbers) {
 TEST(Split, CheapElementwiseChainsAreRepeatedRatherThanKept) {
   auto kept = [](const auto& f, const Types& in) {  // values beside inputs and outputs
     auto p = stage(f, in).program;
-    return fx::split_vjp(p, Mask(in.size(), true), {}).fwd->out.size() - p->out.size();
+    return fx::split_vjp(p, Mask(in.size(), true), {})->fwd->out.size() - p->out.size();
   };
   Type x{{4, 8}, f32}, w{{8, 8}, f32}, b{{8}, f32};
   // Kept is gelu's argument alone, or the product in it where the bias is small; what a product reads is made again.

@@ -1,7 +1,6 @@
 // program.h -- Stage, and its result: a straight-line Program in SSA form. Programs have global shapes until Shard has
 // run them.
 #pragma once
-#include <any>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -10,26 +9,42 @@
 #include "bora/compile/stage.h"
 
 namespace bora {
+/// What a Memo keeps; each is of one type. agreed: that the ranks have compared the Program, which they do together.
+enum class Form : std::uint8_t { executable, body, batched, split, pushed, dependence, fingerprint, sharded, agreed };
 /// Cache of forms derived from a Program: split, batched, sharded, its Executable. The key names everything that the
 /// derived form depends on; under Shard that includes mesh and rank, because ranks that are threads share Programs.
 class Memo {
  public:
+  /// Entries of one form that a Program keeps: of a form that is one rank's, for each rank, so that what one rank keeps
+  /// does not depend on how far others are. The least recently used goes first; of `agreed`, where making one again
+  /// communicates, the oldest, which is the same one on all ranks.
+  static constexpr std::size_t kMost = 128;
+  static constexpr int kNoRank = -1;
   Memo() = default;
   Memo(const Memo&) {}  // a copied Program is another Program
   Memo& operator=(const Memo&) { return *this; }
-  template <class T, class F> const T& get(const std::string& key, F&& make) const {
-    {
-      std::lock_guard l(mutex_);
-      if (auto it = entries_.find(key); it != entries_.end())
-        return *std::any_cast<const std::shared_ptr<const T>&>(it->second);
-    }
-    std::any made = std::make_shared<const T>(make());
-    std::lock_guard l(mutex_);
-    return *std::any_cast<const std::shared_ptr<const T>&>(entries_.try_emplace(key, std::move(made)).first->second);
+  ~Memo() {
+    if (!shelves_.empty()) leave();
+  }
+  template <class T, class F>
+  std::shared_ptr<const T> get(Form form, const std::string& key, F&& make, int rank = kNoRank) const {
+    if (auto found = find({form, rank}, key)) return std::static_pointer_cast<const T>(found);
+    return std::static_pointer_cast<const T>(keep({form, rank}, key, std::make_shared<const T>(make())));
   }
  private:
+  using Kept = std::shared_ptr<const void>;
+  using Shelf = std::pair<Form, int>;
+  struct Entry {
+    Kept kept;
+    std::uint64_t used = 0;
+  };
+  Kept find(const Shelf&, const std::string& key) const;
+  /// The entry of another thread, if it made one meanwhile.
+  Kept keep(const Shelf&, const std::string& key, Kept) const;
+  void leave() const;
   mutable std::mutex mutex_;
-  mutable std::map<std::string, std::any> entries_;
+  mutable std::map<Shelf, std::map<std::string, Entry>> shelves_;
+  mutable std::uint64_t uses_ = 0;
 };
 
 struct Instruction {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <list>
 #include "array/api/nans.h"
+#include "base/api/cache_counts.h"
 #include "compile/api/executable.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/manipulation.h"
@@ -67,6 +68,7 @@ static Arrays run_alone(const PrimitivePtr& p, const Arrays& in, const Types& ou
   static std::mutex mutex;
   static std::list<Entry> recent;
   constexpr std::size_t kept = 64;
+  static auto& counts = *new auto(detail::listed_cache("eager loops", kept));
   auto types = types_of(in);
   ExecutablePtr e;
   {
@@ -77,11 +79,17 @@ static Arrays run_alone(const PrimitivePtr& p, const Arrays& in, const Types& ou
         recent.splice(recent.begin(), recent, i);
       }
   }
+  counts->found(e != nullptr);
   if (!e) {
     e = executable(single(p, types, out));
+    std::list<Entry> gone;  // destroyed without the lock
     std::lock_guard l(mutex);
     recent.push_front({p, types, e});
-    if (recent.size() > kept) recent.pop_back();
+    counts->added();
+    if (recent.size() > kept) {
+      gone.splice(gone.begin(), recent, std::prev(recent.end()));
+      counts->evicted();
+    }
   }
   return e->run(in);
 }

@@ -98,10 +98,10 @@ class Planned final : public Executable {
 }  // namespace exec
 
 ExecutablePtr executable(const ProgramPtr& p, const Mask& donated) {
-  std::string key = "executable ";
+  std::string key;
   for (bool d : donated) key += d ? '1' : '0';
   if (p->local && here().mesh) key += " " + to_string(*here().mesh) + " rank " + std::to_string(here().rank);
-  return p->memo.get<ExecutablePtr>(key, [&]() -> ExecutablePtr {
+  return *p->memo.get<ExecutablePtr>(Form::executable, key, [&]() -> ExecutablePtr {
     auto q = p;
     for (auto& pass : exec::passes())
       if (pass.run && (!pass.option || p->compile.*pass.option)) q = pass.run(q);

@@ -66,7 +66,8 @@ Linearized Cond::linearize(const Arrays& in, const Mask& needs) const {
             append(a, operands);
             for (auto k : live) a.push_back(or_zero(ct[k], types[k]));
             auto branch = [&](const ProgramPtr& p) {
-              const auto& s = split_vjp(p, wrt, {.keep = Saveable::nothing, .repeat_effects = true});
+              const auto kept = split_vjp(p, wrt, {.keep = Saveable::nothing, .repeat_effects = true});
+              const auto& s = *kept;
               return stage(
                          [&](const Arrays& b) {
                            auto r = residuals(s, b, {});
@@ -93,7 +94,7 @@ Pushed Cond::jvp(const Arrays& in, const Arrays& t) const {
   Mask m;
   for (std::size_t i = 1; i < t.size(); ++i) m.push_back(t[i].defined());
   auto moved = jvp_program(on_true, m).out;
-  const auto& other = jvp_program(on_false, m).out;
+  const auto other = jvp_program(on_false, m).out;
   for (std::size_t k = 0; k < moved.size(); ++k) moved[k] = moved[k] || other[k];
   auto a = in;
   append(a, only_defined(t));
@@ -150,7 +151,7 @@ Pushed While::jvp(const Arrays& in, const Arrays& t) const {
   auto carries = in.size() - first;
   Mask m;  // of the body's inputs
   for (std::size_t i = cc; i < t.size(); ++i) m.push_back(t[i].defined());
-  auto* q = &reached(body, m, bc, carries);
+  const auto q = reached(body, m, bc, carries);
   auto consts = part(t, cc, bc), carry = part(in, first, carries), moving = only_defined(consts);
   auto types = types_of(carry);
   std::vector<int> order, cond_order;  // consts, their tangents, carry, its tangents
@@ -171,7 +172,7 @@ Pushed While::jvp(const Arrays& in, const Arrays& t) const {
     cond_types.push_back(types[i]);
     a.push_back(or_zero(t[first + i], types[i]));
   }
-  return pushed(q->out, call(While{rewired(cond, cond_order, cond_types), rewired(q->program, order), cond_consts,
+  return pushed(q.out, call(While{rewired(cond, cond_order, cond_types), rewired(q.program, order), cond_consts,
                                    body_consts + static_cast<std::int64_t>(moving.size()), lanes},
                              a));
 }

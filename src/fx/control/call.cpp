@@ -161,12 +161,14 @@ Arrays custom_vjp_flat(const FlatFn& f, const FlatFn& fwd, const FlatFn& bwd, co
 namespace bora::ops {
 using namespace fx;
 Linearized Call::linearize(const Arrays& in, const Mask& needs) const {
-  const auto& s = split_vjp(program, needs, {.keep = keep, .names = names});
+  const auto kept = split_vjp(program, needs, {.keep = keep, .names = names});
+  const auto& s = *kept;
   auto all = call(Call{s.fwd, keep, names, protect}, in);
   auto n = program->out.size();
   auto res = residuals(s, in, part(all, n, all.size() - n));
   bool repeats = keep != Saveable::everything || !names.empty();
-  return {part(all, 0, n), [p = program, &s, res, inputs = in.size(), repeats](const Arrays& ct) {
+  return {part(all, 0, n), [p = program, kept, res, inputs = in.size(), repeats](const Arrays& ct) {
+            const auto& s = *kept;
             if (s.grad.empty()) return Arrays(inputs);
             auto a = res;
             append(a, cotangents(s, ct, p->out_types()));
@@ -176,7 +178,7 @@ Linearized Call::linearize(const Arrays& in, const Mask& needs) const {
 Pushed Call::jvp(const Arrays& in, const Arrays& t) const {
   Mask m;
   for (auto& x : t) m.push_back(x.defined());
-  const auto& q = jvp_program(program, m);
+  const auto q = jvp_program(program, m);
   auto a = in;
   append(a, only_defined(t));
   return pushed(q.out, call(Call{q.program, keep, names, protect}, a));

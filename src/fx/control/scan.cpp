@@ -61,7 +61,7 @@ struct KeepCarry {
 ProgramPtr with_kept_carries(const ProgramPtr& body, const std::vector<int>& carries) {
   std::string key = "kept carries";
   for (int i : carries) key += ' ' + std::to_string(i);
-  return body->memo.get<ProgramPtr>(key, [&] {
+  return *body->memo.get<ProgramPtr>(Form::body, key, [&] {
     return stage(
                [&](const Arrays& a) {
                  Arrays kept = a;
@@ -87,10 +87,11 @@ std::size_t position(const std::vector<std::size_t>& v, std::size_t x) {
 /// carries, sums of the gradients of constants, then, one for each iteration, the other residuals and cotangents of ys.
 class BackwardScan {
  public:
-  BackwardScan(const Scan& scan, const Split& split, const Mask& wrt, Arrays constants, Arrays stacked,
+  BackwardScan(const Scan& scan, SplitPtr kept, const Mask& wrt, Arrays constants, Arrays stacked,
                std::vector<Place> residuals)
       : scan_(scan),
-        split_(split),
+        kept_(std::move(kept)),
+        split_(*kept_),
         in_(scan.body->in_types()),
         out_(scan.body->out_types()),
         constants_(std::move(constants)),
@@ -163,7 +164,8 @@ class BackwardScan {
     return r;
   }
   Scan scan_;
-  const Split& split_;  // of the body, which keeps it
+  SplitPtr kept_;
+  const Split& split_;
   Types in_, out_;      // of the body
   Arrays constants_, stacked_;
   std::vector<Place> residuals_;
@@ -178,7 +180,8 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
   auto ny = body->out_types().size();
   Mask invariant(body->in_types().size());
   for (std::size_t i = 0; i < N; ++i) invariant[i] = true;
-  const auto& s = split_vjp(body, wrt, {.invariant = invariant, .reused = K});
+  const auto kept = split_vjp(body, wrt, {.invariant = invariant, .reused = K});
+  const auto& s = *kept;
   std::vector<int> carry_in;
   for (int i : s.residual)
     if (i >= 0 && static_cast<std::size_t>(i) >= N && static_cast<std::size_t>(i) < N + K) carry_in.push_back(i);
@@ -200,20 +203,20 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
     }
   }
   return {part(all, 0, ny),
-          BackwardScan(*this, s, wrt, std::move(constants), std::move(stacked), std::move(residuals))};
+          BackwardScan(*this, kept, wrt, std::move(constants), std::move(stacked), std::move(residuals))};
 }
 /// One loop carries values and tangents.
 Pushed Scan::jvp(const Arrays& in, const Arrays& t) const {
   auto N = static_cast<std::size_t>(consts), K = static_cast<std::size_t>(carries), n = in.size();
   Mask m;
   for (auto& x : t) m.push_back(x.defined());
-  const auto& q = reached(body, m, N, K);
+  const auto q = reached(body, m, N, K);
   auto moved = [&](std::size_t from, std::size_t to) {
     return static_cast<std::size_t>(
         std::count(m.begin() + static_cast<std::ptrdiff_t>(from), m.begin() + static_cast<std::ptrdiff_t>(to), true));
   };
   auto dconsts = moved(0, N), dcarry = moved(N, N + K), dxs = moved(N + K, n);
-  const auto& pushed_body = body->memo.get<ProgramPtr>("jvp of scan " + bits(m), [&] {
+  const auto pushed_body = *body->memo.get<ProgramPtr>(Form::body, "jvp of scan " + bits(m), [&] {
     std::vector<int> order;  // consts, carry, xs, each followed by its tangents
     auto add = [&](std::size_t from, std::size_t to) {
       for (auto i = from; i < to; ++i) order.push_back(static_cast<int>(i));

@@ -141,9 +141,9 @@ std::int64_t axis_size(const MeshAxes& axes) { return ops::named_axis_size(axes)
 BatchedProgram batch_program(const ProgramPtr& p, const Mask& in, const BatchRules& c, const Mask& force) {
   auto* mesh = here().mesh;  // constraints split a mapped axis that the mesh has
   bool split = mesh && !c.axis_name.empty() && mesh->has(AxisName(c.axis_name));
-  std::string key = "batch " + std::to_string(c.size) + (split ? " on mesh axis " : " ") + c.axis_name + " " +
+  std::string key = std::to_string(c.size) + (split ? " on mesh axis " : " ") + c.axis_name + " " +
                     bits(in) + " " + bits(force) + (c.over.strict ? " over " : " mapped to ") + to_string(c.over.axes);
-  return p->memo.get<BatchedProgram>(key, [&] {
+  return *p->memo.get<BatchedProgram>(Form::batched, key, [&] {
     Stage s(current(), false, p->compile);
     Batch b(&s, c);
     Arrays x;

@@ -45,7 +45,7 @@ Mask depends(const Primitive& p, const Mask& in, const Types& out, Flow flow) {
   return r;
 }
 Mask depends(const Program& p, const Mask& in, Flow flow) {
-  return p.memo.get<Mask>((flow == Flow::values ? "reads " : "depends ") + bits(in), [&] {
+  return *p.memo.get<Mask>(Form::dependence, (flow == Flow::values ? "reads " : "depends ") + bits(in), [&] {
     auto at = [](int v) { return static_cast<std::size_t>(v); };
     Mask d(p.vars.size());
     for (std::size_t i = 0; i < in.size(); ++i) d[at(p.in[i])] = in[i];

@@ -228,8 +228,8 @@ LinearizedFlat linearize_flat(const FlatFn& f, const Arrays& primals) {
           }};
 }
 
-const PushedProgram& jvp_program(const ProgramPtr& p, const Mask& in, const Mask& force) {
-  return p->memo.get<PushedProgram>("jvp " + bits(in) + " " + bits(force), [&] {
+PushedProgram jvp_program(const ProgramPtr& p, const Mask& in, const Mask& force) {
+  return *p->memo.get<PushedProgram>(Form::pushed, bits(in) + " " + bits(force), [&] {
     Stage s(current(), false, p->compile);
     Dual dual(&s);
     auto types = p->in_types();
@@ -258,11 +258,11 @@ const PushedProgram& jvp_program(const ProgramPtr& p, const Mask& in, const Mask
     return r;
   });
 }
-const PushedProgram& reached(const ProgramPtr& body, Mask& in, std::size_t consts, std::size_t carries) {
+PushedProgram reached(const ProgramPtr& body, Mask& in, std::size_t consts, std::size_t carries) {
   for (;;) {
     Mask force(in.begin() + static_cast<std::ptrdiff_t>(consts),
                in.begin() + static_cast<std::ptrdiff_t>(consts + carries));
-    const auto& q = jvp_program(body, in, force);
+    auto q = jvp_program(body, in, force);
     bool changed = false;
     for (std::size_t i = 0; i < carries; ++i)
       if (q.out[i] && !in[consts + i]) in[consts + i] = changed = true;

@@ -5,7 +5,8 @@
 namespace bora::fx {
 ForwardBackward::ForwardBackward(const ProgramPtr& program, const Mask& wrt, const Mask& invariant)
     : program_(program), reads_(program->in.size()) {
-  const auto& s = split_vjp(program, wrt, {.invariant = invariant});
+  const auto kept = split_vjp(program, wrt, {.invariant = invariant});
+  const auto& s = *kept;
   forward_ = s.fwd;
   backward_ = s.bwd;
   residual_ = s.residual;

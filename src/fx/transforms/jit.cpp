@@ -7,6 +7,7 @@
 #include "bora/array/communicator.h"
 #include "array/api/nans.h"
 #include "array/api/source.h"
+#include "base/api/cache_counts.h"
 #include "compile/api/control.h"
 #include "compile/api/executable.h"
 #include "bora/ops/sharding.h"
@@ -110,11 +111,13 @@ struct JitCache::State {
       }
       return nullptr;
     }
-    void evict() {
+    TracedPtr evict() {
       auto victim = std::prev(entries.end());
       auto [first, last_one] = index.equal_range((*victim)->key.hash());
       index.erase(std::find_if(first, last_one, [&](auto& i) { return i.second == victim; }));
+      auto gone = std::move(*victim);
       entries.erase(victim);
+      return gone;
     }
   };
   explicit State(JitOptions o) : options(std::move(o)) {}
@@ -123,6 +126,7 @@ struct JitCache::State {
   std::mutex mutex;
   std::map<std::pair<std::string, int>, Place> places;  // of each rank of each mesh
   bool copied = false, evicted = false;
+  std::shared_ptr<bora::detail::CacheCounts> counts = bora::detail::listed_cache(name(), options.cache);
   std::string name() const { return options.name.empty() ? std::string("jit") : "jit(" + options.name + ")"; }
   Place& place() { return places[{here().mesh ? to_string(*here().mesh) : std::string(), here().rank}]; }
 };
@@ -137,8 +141,13 @@ int JitCache::traces() const {
 }
 TracedPtr JitCache::find(const tree::Key& key) {
   if (state_->checks) return nullptr;
-  std::lock_guard l(state_->mutex);
-  return state_->place().find(key);
+  TracedPtr found;
+  {
+    std::lock_guard l(state_->mutex);
+    found = state_->place().find(key);
+  }
+  state_->counts->found(found != nullptr);
+  return found;
 }
 TracedPtr JitCache::keep(Traced t) {
   auto& s = *state_;
@@ -149,6 +158,7 @@ TracedPtr JitCache::keep(Traced t) {
     else if (!is_buffer(c)) t.shard = c.owner();
   }
   auto entry = std::make_shared<const Traced>(std::move(t));
+  TracedPtr gone;  // destroyed without the lock: it may hold other caches
   std::lock_guard l(s.mutex);
   auto& p = s.place();
   if (auto kept = s.checks ? p.find(entry->key) : nullptr) {
@@ -175,8 +185,10 @@ TracedPtr JitCache::keep(Traced t) {
   if (auto other = p.find(entry->key)) return other;  // another thread staged it meanwhile
   p.entries.push_front(entry);
   p.index.emplace(entry->key.hash(), p.entries.begin());
+  s.counts->added();
   if (p.entries.size() <= s.options.cache) return entry;
-  p.evict();
+  gone = p.evict();
+  s.counts->evicted();
   if (!std::exchange(s.evicted, true))
     std::cerr << "warning: bora: " << s.name() << ": more than " << s.options.cache
               << " Programs; the least recently used are dropped and staged again when "

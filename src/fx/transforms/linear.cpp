@@ -33,7 +33,8 @@ namespace {
 std::function<Arrays(const Arrays&)> transpose_program(const ProgramPtr& p, const Mask& linear, const Arrays& known,
                                                        std::string_view not_linear) {
   auto outs = p->out_types(), in = p->in_types();
-  const auto& split = split_vjp(p, linear, {});
+  const auto kept = split_vjp(p, linear, {});
+  const auto& split = *kept;
   check_linear(split, linear, outs.size(), 0, not_linear);
   auto with = [&](const Arrays& others, const Arrays& values) {
     Arrays a;
@@ -46,7 +47,7 @@ std::function<Arrays(const Arrays&)> transpose_program(const ProgramPtr& p, cons
     if (linear[i]) moving.push_back(in[i]);
   Arrays extra;  // residuals that the others determine
   if (split.fwd->out.size() > outs.size()) {
-    const auto& fixed = p->memo.get<ProgramPtr>("residuals " + bits(linear), [&] {
+    const auto fixed = *p->memo.get<ProgramPtr>(Form::body, "residuals " + bits(linear), [&] {
       return stage(
                  [&](const Arrays& others) {
                    auto all = interpret(*split.fwd, with(others, zeros_of(moving)));
@@ -57,8 +58,9 @@ std::function<Arrays(const Arrays&)> transpose_program(const ProgramPtr& p, cons
     });
     extra = call(ops::Call{fixed}, known);
   }
-  return [p, outs, linear, moving, &split,
+  return [p, outs, linear, moving, kept,
           res = residuals(split, with(known, Arrays(moving.size())), extra)](const Arrays& ct) {
+    const auto& split = *kept;
     Arrays all(linear.size()), g;
     if (!split.grad.empty()) {
       auto a = res;
@@ -95,7 +97,8 @@ Arrays custom_jvp_flat(const FlatFn& f, const FlatFn& rule, const Arrays& in) {
   std::size_t outs = 0, moving = 0;  // the results come first, then a tangent for each floating one
   while (outs + moving < given.size()) moving += is_inexact(given[outs++].dtype);
   auto wrt = mask(n + m + s.captures.size(), n, n + m);
-  const auto& split = split_vjp(s.program, wrt, {});
+  const auto whole = split_vjp(s.program, wrt, {});
+  const auto& split = *whole;
   check_linear(split, wrt, given.size(), outs, "custom_jvp: the rule must be linear in the tangents");
   auto forward = [&](const Arrays& x) {
     auto a = x;

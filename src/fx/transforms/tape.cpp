@@ -389,11 +389,11 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
   return r;
 }
 }  // namespace
-const Split& split_vjp(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) {
-  std::string key = "split " + std::to_string(static_cast<int>(policy.keep)) + " " + bits(wrt) + " " +
+SplitPtr split_vjp(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) {
+  std::string key = std::to_string(static_cast<int>(policy.keep)) + " " + bits(wrt) + " " +
                     bits(policy.invariant) + " " + std::to_string(policy.reused) +
                     (policy.repeat_effects ? " all" : "");
   for (auto& n : policy.names) key += " " + n;
-  return p->memo.get<Split>(key, [&] { return make_split(p, wrt, policy); });
+  return p->memo.get<Split>(Form::split, key, [&] { return make_split(p, wrt, policy); });
 }
 }  // namespace bora::fx

@@ -11,6 +11,7 @@
 #include <numbers>
 #include <tuple>
 #include <vector>
+#include "base/api/cache_counts.h"
 #include "base/api/complex.h"
 #include "bora/base/parallel.h"
 #include "kernels/api/cpu.h"
@@ -141,18 +142,26 @@ template <class T> std::shared_ptr<const Tables<T>> tables_of(I n, bool whole) {
   static std::mutex m;
   static auto* kept = new std::list<Kept>;
   constexpr std::size_t kMost = 24;
+  static auto& counts =
+      *new auto(bora::detail::listed_cache(sizeof(T) == 4 ? "fft tables f32" : "fft tables f64", kMost));
   {
     std::lock_guard l(m);
     for (auto i = kept->begin(); i != kept->end(); ++i)
       if (i->n == n && i->whole == whole) {
         kept->splice(kept->begin(), *kept, i);
+        counts->found(true);
         return i->tables;
       }
   }
+  counts->found(false);
   auto t = make_tables<T>(n, whole);  // may need other tables
   std::lock_guard l(m);
   kept->push_front({n, whole, t});
-  if (kept->size() > kMost) kept->pop_back();
+  counts->added();
+  if (kept->size() > kMost) {
+    kept->pop_back();
+    counts->evicted();
+  }
   return t;
 }
 

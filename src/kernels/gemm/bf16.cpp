@@ -11,6 +11,7 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#include "base/api/cache_counts.h"
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "kernels/api/memory.h"
@@ -67,21 +68,26 @@ class Kernels {
  public:
   std::shared_ptr<const Kernel> get(const KernelKey& key) {
     std::lock_guard lock(mutex_);
-    if (auto it = at_.find(key); it != at_.end()) {
+    auto it = at_.find(key);
+    counts_->found(it != at_.end());
+    if (it != at_.end()) {
       used_.splice(used_.begin(), used_, it->second);
       return it->second->second;
     }
     used_.emplace_front(key, std::make_shared<const Kernel>(make(key)));
     at_[key] = used_.begin();
+    counts_->added();
     if (auto need = used_.front().second->scratch.get_size(); need > most_scratch) most_scratch = need;
     if (used_.size() > kKept) {
       at_.erase(used_.back().first);
       used_.pop_back();
+      counts_->evicted();
     }
     return used_.front().second;
   }
  private:
   using List = std::list<std::pair<KernelKey, std::shared_ptr<const Kernel>>>;
+  std::shared_ptr<bora::detail::CacheCounts> counts_ = bora::detail::listed_cache("bf16 products", kKept);
   std::mutex mutex_;
   List used_;
   std::map<KernelKey, List::iterator> at_;

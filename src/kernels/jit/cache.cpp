@@ -1,6 +1,8 @@
 // cache.cpp -- cache of kernels by Loop, least recently used first out; decides when a kernel gets machine code.
 #include <list>
+#include <memory>
 #include <unordered_map>
+#include "base/api/cache_counts.h"
 #include "bora/base/shape.h"
 #include "kernels/jit/loop_code.h"
 #include "kernels/loop/short_rows.h"
@@ -32,6 +34,7 @@ class Cache {
   LoopKernelPtr find(const Loop& loop) {
     std::lock_guard lock(mutex_);
     const auto it = index_.find(&loop);
+    counts_->found(it != index_.end());
     if (it == index_.end()) return nullptr;
     order_.splice(order_.begin(), order_, it->second);
     return *it->second;
@@ -43,8 +46,10 @@ class Cache {
     for (auto n = order_.size() + 1; n > 1 && (n > kMostKernels || jit::CodeMemory::total() > kMostCode); --n) {
       index_.erase(&order_.back()->loop);
       order_.pop_back();
+      counts_->evicted();
     }
     order_.push_front(std::move(made));
+    counts_->added();
     index_.emplace(&order_.front()->loop, order_.begin());
     return order_.front();
   }
@@ -56,6 +61,8 @@ class Cache {
   struct Same {
     bool operator()(const Loop* a, const Loop* b) const { return *a == *b; }
   };
+  std::shared_ptr<bora::detail::CacheCounts> counts_ =
+      bora::detail::listed_cache("kernels", kMostKernels, &jit::CodeMemory::total);
   std::mutex mutex_;
   std::list<LoopKernelPtr> order_;  // most recently used first
   std::unordered_map<const Loop*, std::list<LoopKernelPtr>::iterator, Hash, Same> index_;
