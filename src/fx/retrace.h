@@ -37,6 +37,8 @@ struct BatchedProgram {
   ProgramPtr program;
   Mask out;  // every mapped value has its mapped axis first
 };
+/// Is a vmap under way?
+bool is_mapping();
 BatchedProgram batch_program(const ProgramPtr&, const Mask& in, const BatchRules&, const Mask& force = {});
 /// Inputs: the Program's, then the tangents of those in `in`. Results: the Program's, then the tangents of those in
 /// `out`, which has those in `force`.

@@ -63,7 +63,8 @@ class HostFn {
 };
 
 /// (ct, inputs...) -> the gradient of the one input, or a tuple, pair, std::array or Arrays of them; an empty Array is
-/// zero. Written with Bora's operations, so it can be differentiated again, batched and staged.
+/// zero. Written with Bora's operations, so it can be differentiated again, batched and staged. Values that it closes
+/// over are constants of the value, not of the slope: a derivative by them is taken where the slope is differentiated.
 class VjpRule {
  public:
   VjpRule() = default;
