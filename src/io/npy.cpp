@@ -5,9 +5,12 @@
 #include <cstring>
 #include "base/api/file.h"
 #include "io/api/jobs.h"
+#include "bora/array/communicator.h"
 #include "bora/base/text.h"
 #include "bora/ops/manipulation.h"
 #include "npy_format.h"
+#include "shard/api/agree.h"
+#include "shard/api/split.h"
 
 namespace bora {
 namespace {
@@ -25,6 +28,22 @@ void write_all(const Path& file, const std::string& bytes) {
     if (std::filesystem::is_regular_file(file, error)) std::filesystem::remove(file, error);
     throw;
   }
+}
+/// Gathers arrays that are split over the mesh, as every rank does. True if there are any.
+bool gather_split(Arrays& all) {
+  bool split = false;
+  for (auto& x : all) split = split || fx::is_split(x);
+  for (auto& x : all) x = x.concrete();
+  return split;
+}
+/// A file of arrays that are split is written by the first rank, and exists on all of them when it is whole; where it
+/// fails, all ranks throw. Other arrays are this rank's alone, as is the file.
+void written_once(bool split, std::string_view what, const std::function<void()>& write) {
+  if (!split) return write();
+  Ranks all;
+  all.rank = here().rank;
+  all.exchange = [talk = here().communicator](auto& mine, auto what) { return talk->exchange(mine, what); };
+  on_first(all, what, write);
 }
 template <class T> void put(std::string& to, T x) { to.append(reinterpret_cast<const char*>(&x), sizeof x); }
 
@@ -113,7 +132,12 @@ Numbers parse_npy(std::string_view bytes, std::optional<Dtype> dtype, const std:
 constexpr std::uint64_t kZipLimit = 0xfffffffeu;
 }  // namespace
 
-void save_npy(const Path& file, const Array& x) { write_all(file, npy_bytes(x)); }
+void save_npy(const Path& file, const Array& x) {
+  (void)descr_of(x.dtype());
+  Arrays all{x};
+  bool split = gather_split(all);
+  written_once(split, "save_npy", [&] { write_all(file, npy_bytes(all[0])); });
+}
 Array load_npy(const Path& file, const LoadNpyOptions& options) {
   return parse_npy(read_file(file.string()), options.dtype, file.string()).done(options.dtype);
 }
@@ -166,15 +190,14 @@ std::map<std::string, Array> load_npz(const Path& file, const LoadNpzOptions& op
   check<DtypeError>(!r.empty() || odd.empty(), odd);
   return r;
 }
-void save_npz(const Path& file, const std::map<std::string, Array>& arrays) {
+namespace {
+std::string npz_bytes(const Path& file, const std::map<std::string, Array>& arrays) {
   std::string out, contents;
   for (auto& [name, x] : arrays) {
     auto bytes = npy_bytes(x);
     auto entry_name = name + ".npy";
     check<IoError>(bytes.size() <= kZipLimit && out.size() <= kZipLimit, "save_npz: ", file.string(),
                    " would be larger than 4 GiB; use save_npy for each array");
-    check<ValueError>(entry_name.size() <= 0xffff && first_not_utf8(name) == name.npos, "save_npz: the name '",
-                      name.substr(0, 100), "' of ", name.size(), " bytes is too long, or not UTF-8");
     auto offset = static_cast<std::uint32_t>(out.size());
     bool ascii = std::all_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x80; });
     std::string common;  // the fields shared by both headers: version 2.0, UTF-8, stored, 1 January 1980
@@ -207,6 +230,23 @@ void save_npz(const Path& file, const std::map<std::string, Array>& arrays) {
   put(out, static_cast<std::uint32_t>(contents.size()));
   put(out, start);
   put(out, std::uint16_t{0});
-  write_all(file, out);
+  return out;
+}
+}  // namespace
+void save_npz(const Path& file, const std::map<std::string, Array>& arrays) {
+  Arrays all;
+  for (auto& [name, x] : arrays) {  // on all ranks
+    check<ValueError>(name.size() + 4 <= 0xffff && first_not_utf8(name) == name.npos, "save_npz: the name '",
+                      name.substr(0, 100), "' of ", name.size(), " bytes is too long, or not UTF-8");
+    (void)descr_of(x.dtype());
+    all.push_back(x);
+  }
+  bool split = gather_split(all);
+  written_once(split, "save_npz", [&] {
+    auto whole = arrays;
+    std::size_t i = 0;
+    for (auto& entry : whole) entry.second = all[i++];
+    write_all(file, npz_bytes(file, whole));
+  });
 }
 }  // namespace bora

@@ -1,5 +1,6 @@
 // Public functions on sharded arrays.
 #include "shard/api/shaped.h"
+#include "shard/api/split.h"
 #include <algorithm>
 #include <sstream>
 #include "bora/array/communicator.h"
@@ -54,6 +55,12 @@ Array from_local_block(const Array& block, const Shape& global_shape, const Spec
   return s.wrap({block.concrete(), {global_shape, block.dtype()}, full});
 }
 Array gather(const Array& x) { return x.concrete(); }
+bool fx::is_split(const Array& x) {
+  auto* s = nearest<Shard>();
+  if (!s || !s->owns(x)) return false;
+  auto v = s->view(x);
+  return !v.spec.trivial() || !v.partial.empty() || v.moved;
+}
 Spec Array::spec() const { return spec_of(*this); }
 Spec spec_of(const Array& x) {
   auto* s = nearest<Shard>();

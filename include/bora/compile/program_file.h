@@ -5,7 +5,8 @@
 namespace bora {
 /// The Program and the values of its last inputs, in one file, whole or not at all. Throws IoError, TraceError for a
 /// value without numbers, and ValueError that names the operation for one that holds a function of this process
-/// (custom_op, callbacks, debug::print).
+/// (custom_op, callbacks, debug::print). If one of the values is sharded, every rank must call it: rank 0 writes, and
+/// an error of it is one of all ranks.
 void write_program(const std::string& path, const Staged&);
 /// The Program that write_program wrote; every instruction is checked. Throws IoError for a file that is damaged, of a
 /// later version, or with operations that this library lacks. Files are trusted as programs are: read none from

@@ -1,7 +1,9 @@
 #include "bora/compile/program_file.h"
+#include <algorithm>
 #include <cstring>
 #include "base/api/crc32c.h"
 #include "base/api/file.h"
+#include "bora/array/communicator.h"
 #include "compile/api/program.h"
 #include "compile/program/idx.h"
 #include "bora/array/params.h"
@@ -113,10 +115,24 @@ Staged parse(std::string_view body) {
 }  // namespace
 
 void write_program(const std::string& path, const Staged& s) {
+  auto is_split = [](const Array& a) { return !is_buffer(a) && !a.spec().trivial(); };
+  bool split = here().mesh && std::any_of(s.captures.begin(), s.captures.end(), is_split);
   auto body = body_of(s);
-  Header h{{}, kVersion, crc32c(body.data(), body.size()), body.size()};
-  std::memcpy(h.magic, kMagic, sizeof kMagic);
-  write_file(path, std::string(reinterpret_cast<const char*>(&h), sizeof h) + body);
+  auto write = [&] {
+    Header h{{}, kVersion, crc32c(body.data(), body.size()), body.size()};
+    std::memcpy(h.magic, kMagic, sizeof kMagic);
+    write_file(path, std::string(reinterpret_cast<const char*>(&h), sizeof h) + body);
+  };
+  if (!split) return write();
+  std::string problem;
+  if (here().rank == 0) {
+    try {
+      write();
+    } catch (const Error& e) { problem = e.text(); } catch (const std::exception& e) {
+      problem = path + ": " + e.what();
+    }
+  }
+  for (auto& text : here().communicator->exchange(problem, "write_program")) check<IoError>(text.empty(), text);
 }
 Staged read_program(const std::string& path) {
   auto bytes = read_file(path);
