@@ -108,7 +108,7 @@ struct Corpus {
   }
   void check_files(std::int64_t positions) const {
     (void)shape(positions);
-    (void)mix(1);
+    (void)Mix(stages());
     for (auto& s : sources) {
       auto files = files_of(*s);
       bool reads = !cache.empty() && would_read(s->path(), cache, {"data-1/plan.json", "data-1/00000-00000.docs"});
@@ -174,13 +174,14 @@ struct Corpus {
     } catch (const ConfigError&) { return ""; }
     return ", or set data.pack=first_fit";
   }
-  Mix mix(std::int64_t batch) const {
+  /// The weights from given steps on.
+  std::vector<Mix::Stage> stages() const {
     std::set<std::int64_t> steps{0};
     for (auto& s : sources)
       for (auto& w : s->weights_at()) steps.insert(w.step);
     std::vector<Mix::Stage> stages;
     for (auto step : steps) {
-      stages.push_back({step * batch, {}});
+      stages.push_back({step, {}});
       for (auto& s : sources) {
         if (!s->train()) continue;
         auto weight = s->weight();
@@ -189,7 +190,7 @@ struct Corpus {
         stages.back().weights.push_back(weight);
       }
     }
-    return Mix(std::move(stages));
+    return stages;
   }
   std::vector<std::string> prints(const Opening& o) const {
     std::vector<std::string> lines;
@@ -248,7 +249,14 @@ struct Corpus {
                 : held_out.size() == 1 ? held_out[0]
                                        : std::make_shared<Concatenated>(std::move(held_out));
     if (std::all_of(sets.begin(), sets.end(), [](auto& set) { return set.tags.empty(); })) sets.clear();
-    return {TrainingRows(std::move(parts), mix(o.batch)), held, shape(o.positions), names, std::move(sets)};
+    using RowsBefore = std::function<std::int64_t(std::int64_t step)>;
+    auto mix = [by_step = stages()](const RowsBefore& rows_before) {
+      auto stages = by_step;
+      for (auto& s : stages) s.from = rows_before(s.from);
+      return Mix(std::move(stages));
+    };
+    auto first = mix([&](std::int64_t step) { return step * o.batch; });
+    return {TrainingRows(std::move(parts), std::move(first)), held, shape(o.positions), names, std::move(sets), mix};
   }
 };
 }  // namespace

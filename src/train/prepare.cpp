@@ -78,14 +78,6 @@ void begin_files(Run& run, const io::GoodCheckpoint& found) {
   }
   run.write_settings();
 }
-/// Step s reads rows s * batch and following of the text's order, whatever the steps before read.
-void tell_batch(Run& run, std::int64_t before) {
-  auto now = run.settings.batch;
-  if (now != before)
-    run.warn("batch: it was " + std::to_string(before) + " and is " + std::to_string(now) + ", so " +
-             std::to_string(run.done * std::abs(now - before)) + " rows of the text's order are " +
-             (now > before ? "left out" : "read again"));
-}
 /// The newest snapshot, if it is of no earlier step than the newest checkpoint.
 MemoryCheckpoint::Found find_snapshot(Run& run) {
   if (!run.settings.memory) return {};
@@ -192,7 +184,6 @@ bool prepare(Run& run) {
     run.take(notes);
     // Replicas that met just now, in take(): the stored checkpoint is older than that.
     if (!run.model.meeting().empty()) run.stored = -1, run.moved = true;
-    if (auto batch = notes.find("batch"); batch != notes.end()) tell_batch(run, std::stoll(batch->second));
     run.say("continuing from step " + std::to_string(run.done) + " (" + stored->folder + ")");
   }
   run.wants_stop = was_out_of_patience(run);

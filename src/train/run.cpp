@@ -29,6 +29,7 @@ Best Best::of_note(const std::string& text) {
 }
 Trainable::Notes Run::notes() const {
   auto r = model.notes(done);
+  r["rows"] = cursor.note();
   if (best.step >= 0) r["best"] = best.note();
   if (unevaluated) r["unevaluated"] = "1";
   if (!moved) r["unmoved"] = "1";
@@ -36,6 +37,16 @@ Trainable::Notes Run::notes() const {
 }
 void Run::take(const Trainable::Notes& notes) {
   if (auto found = notes.find("best"); found != notes.end()) best = Best::of_note(found->second);
+  // Of runs that were written before the note "rows", step s read the rows from s * batch on.
+  if (auto found = notes.find("rows"); found != notes.end()) cursor = RowCursor::of_note(found->second);
+  else if (auto batch = notes.find("batch"); batch != notes.end()) cursor = RowCursor(std::stoll(batch->second));
+  if (auto before = cursor.batch(); before != settings.batch) {
+    cursor.change(done, settings.batch);
+    say("batch: it was " + std::to_string(before) + " and is " + std::to_string(settings.batch) +
+        "; the rows go on behind the " + std::to_string(cursor.before(done)) + " that were read");
+  }
+  if (data.mix)
+    remixed.emplace(data.train.parts(), data.mix([&](std::int64_t step) { return cursor.before(step); }));
   unevaluated = notes.contains("unevaluated");
   moved = !notes.contains("unmoved");
   model.take(notes, done);
@@ -88,6 +99,7 @@ track::Values Run::optimizer_numbers() const {
 }
 data::Rows Run::read(std::int64_t step) const {
   auto mine = rows_of_rank(settings.batch, mesh);
-  return data::training_rows(data.train, data.shape, step, settings.batch, mine.begin, mine.end, settings.seed);
+  return data::training_rows(remixed ? *remixed : data.train, data.shape, cursor.before(step), 1, mine.begin, mine.end,
+                             settings.seed);
 }
 }  // namespace bora::training

@@ -14,6 +14,7 @@
 #include "shard/api/agree.h"
 #include "train/api/run_folder.h"
 #include "train/membership/watchdog.h"
+#include "train/row_cursor.h"
 
 namespace bora::training {
 /// The lowest validation loss of a run; a checkpoint's note, so that a run that continues knows it.
@@ -77,6 +78,8 @@ struct Run final : RunView {
   std::optional<Progress> progress = std::nullopt;             // from the first step on
   bool continued = false;                                      // a checkpoint of an earlier run
   std::int64_t done = 0;                                       // updates made
+  RowCursor cursor{settings.batch};                            // the rows that steps read
+  std::optional<data::TrainingRows> remixed = std::nullopt;    // those of `data`, if its mixture follows the cursor
   std::int64_t stored = -1;                                    // those of the checkpoint that the run continues
   double skipped = 0;                                          // of them those that a gradient was not finite for
   bool asked_to_stop = false;                                  // this rank; the next batch tells the others

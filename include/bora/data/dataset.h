@@ -2,6 +2,7 @@
 // number of hosts. The only data state of a training run is its step.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -114,6 +115,9 @@ struct Datasets {
   RowShape shape = {};
   std::string name = {};           // in messages
   std::vector<HeldOut> sets = {};  // the parts of held_out, if some source has tags
+  /// The mixture of `train`, where it changes at steps of the run: given the rows before each step, which are not the
+  /// same multiple of all steps in a run whose batch has changed. Empty: it knows no steps.
+  std::function<Mix(const std::function<std::int64_t(std::int64_t step)>& rows_before)> mix = {};
 };
 
 /// Rows [begin, end) of a global batch: the rows one rank reads.

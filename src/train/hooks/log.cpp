@@ -12,13 +12,13 @@ class Log final : public LoopHook {
     });
   }
   void after_step(Run& run, const StepReport& r) override {
-    auto tokens = run.settings.batch * run.data.shape.positions;
+    auto tokens = run.cursor.before(r.step) * run.data.shape.positions;
     track::Values values{{"train/loss", r.loss},
                          {"train/grad_norm", r.gradient_norm},
                          {"optim/learning_rate", r.learning_rate},
                          {"throughput/tokens_per_second", r.tokens_per_second},
                          {"throughput/step_seconds", r.seconds},
-                         {"throughput/total_tokens", static_cast<double>(r.step * tokens)},
+                         {"throughput/total_tokens", static_cast<double>(tokens)},
                          {"data/wait_seconds", r.data_wait},
                          {"data/filled", r.filled}};
     auto& parts = run.data.train.parts();
