@@ -178,11 +178,15 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
     // fragment that met after this step does not meet again, since momentum alone would move it.
     if (step != local_.last || step == local_.met || !notes.contains("local.every")) return;
     before.last = -1;
-    bool at_once = before.delay == 0 && (fragments == 1 || local_.delay == 0);
-    auto met = at_once ? before.begins(step, fragments) : std::nullopt;
-    if (!met) return meet({}, local_.pending(step, fragments), step);
-    for (std::int64_t f = 0; f < fragments; ++f)
-      if (f != *met) meet(f, {}, step);
+    meet_all(step, before);
+  }
+  /// The meeting of the last step, after another one.
+  bool end(std::int64_t step) override {
+    if (step < 1 || step == local_.last || step == local_.met) return false;
+    met_.clear();
+    meet_all(step, local_);
+    local_.met = step;
+    return !met_.empty();
   }
 
  private:
@@ -236,7 +240,7 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
   }
   /// A fragment meets or, with a delay, the replicas take its result; without one all meet.
   JitMeet& meeting_of(const Fragment& fragment, const std::vector<std::int64_t>& pending) {
-    auto found = meet_.find(fragment);
+    auto found = meet_.find({fragment, pending});
     if (found != meet_.end()) return found->second;
     Meet f = [how = local_, replica = replica_, fragment, pending](const State& s) -> std::pair<State, Array> {
       local::Steps steps(nullptr, replica, how);
@@ -244,7 +248,16 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
       if (how.delay > 0) return {steps.take(s, *fragment, how.mix), Array()};
       return steps.meet(s, *fragment, how.mix);
     };
-    return meet_.emplace(fragment, jit_of(std::move(f), options_)).first->second;
+    return meet_.emplace(std::pair{fragment, pending}, jit_of(std::move(f), options_)).first->second;
+  }
+  /// All meet after this step, but for a fragment that has met after it already: momentum alone would move that one.
+  void meet_all(std::int64_t step, const local::Options& before) {
+    auto fragments = static_cast<std::int64_t>(state_.outer.size());
+    bool at_once = before.delay == 0 && (fragments == 1 || local_.delay == 0);
+    auto met = at_once ? before.begins(step, fragments) : std::nullopt;
+    if (!met) return meet({}, local_.pending(step, fragments), step);
+    for (std::int64_t f = 0; f < fragments; ++f)
+      if (f != *met) meet(f, {}, step);
   }
   /// After step n.
   void meet(const Fragment& fragment, const std::vector<std::int64_t>& pending, std::int64_t n) {
@@ -261,7 +274,7 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
   Axis replica_;
   TrainTask<Params> task_;
   std::map<Fragment, JitInner> inner_;
-  std::map<Fragment, JitMeet> meet_;
+  std::map<std::pair<Fragment, std::vector<std::int64_t>>, JitMeet> meet_;
   std::vector<std::pair<std::string, double>> met_;
 };
 }  // namespace

@@ -96,6 +96,7 @@ int train(Run& run, const std::vector<LoopHookPtr>& hooks) {
       if (run.wants_stop && run.leaves()) run.stopped = false, run.leaving = Leaving::none;  // nobody needs to
     }
   }
+  run.meet_last();
   run.progress->end();
   for (auto hook = hooks.rbegin(); hook != hooks.rend(); ++hook) (*hook)->end(run);
   return run.leaves() ? run.leaving == Leaving::for_good ? kDrained : kNextGeneration : run.interrupted() ? 130 : 0;

@@ -102,4 +102,12 @@ data::Rows Run::read(std::int64_t step) const {
   return data::training_rows(remixed ? *remixed : data.train, data.shape, cursor.before(step), 1, mine.begin, mine.end,
                              settings.seed);
 }
+void Run::meet_last() {
+  if (!last() || interrupted() || leaves() || !model.end(done)) return;
+  met_last = moved = true;
+  saved.step = stored = -1;  // a checkpoint of this step is of the model before
+  track::Values numbers;
+  for (auto& [name, value] : model.meeting()) numbers.push_back({"local/" + name, value});
+  record(numbers);
+}
 }  // namespace bora::training

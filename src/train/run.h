@@ -66,6 +66,9 @@ struct Run final : RunView {
   track::Values optimizer_numbers() const;
   /// This rank's rows of the step after `step` others.
   data::Rows read(std::int64_t step) const;
+  /// Where no step follows, and none would if the run went on: replicas that make local steps meet a last time, and
+  /// that model is evaluated and kept. Later calls do nothing.
+  void meet_last();
 
   Trainable& model;
   const data::Datasets& data;
@@ -91,6 +94,7 @@ struct Run final : RunView {
   Best best = {};
   bool is_best = false;      // this step's validation loss is the lowest so far
   bool moved = true;         // the model is not the one that was evaluated last
+  bool met_last = false;     // meet_last() has made a meeting
   bool unevaluated = false;  // this step's validation is due, but the run was stopped
   std::string base = {};     // the digest of the model's base; empty if it has none
   struct Saved {

@@ -31,6 +31,9 @@ class Trainable {
   /// Numbers of the meeting of replicas whose result the last step() found: "round", "outer_gradient_norm" and, if
   /// parameters meet in fragments, "fragment"; empty if there was none.
   virtual std::vector<std::pair<std::string, double>> meeting() const { return {}; }
+  /// The run ends after `step`, though it was to end later: what has to be done once after its last step is done.
+  /// Returns whether the parameters that evaluations read have changed.
+  virtual bool end(std::int64_t /*step*/) { return false; }
   /// All but the parameters as in a first state, after these were set from outside: the optimizer's state and replicas
   /// follow from them.
   virtual void begin_around_parameters() = 0;

@@ -142,6 +142,7 @@ class Evaluation final : public LoopHook {
   void after_step(Run& run, const StepReport& r) override {
     auto& eval = run.settings.eval;
     run.is_best = false;
+    run.meet_last();
     run.moved = run.moved || !r.meeting.empty();
     if (eval.every == 0 || r.step % eval.every != 0) return;
     run.unevaluated = run.interrupted();  // a stop is to be quick, and so is leaving: a host may be drained
@@ -154,13 +155,15 @@ class Evaluation final : public LoopHook {
   }
   void end(Run& run) override {
     if (run.interrupted()) return;
-    run.say("val loss: " + (at_ == run.done ? last_ : measure(run, !in_record(run))));
+    bool known = at_ == run.done && of_last_meeting_ == run.met_last;
+    run.say("val loss: " + (known ? last_ : measure(run, !in_record(run))));
   }
 
  private:
   std::string last_;    // the loss of step at_
   double watched_ = 0;  // its number that is to become lower
   std::int64_t at_ = -1;
+  bool of_last_meeting_ = false;  // Run::met_last then
   bool finite_ = true;  // the last loss
   /// True if the run was lost after it had recorded this step's evaluation, and before its next checkpoint or its end:
   /// the ranks measure again, as they know nothing of the numbers, but their row stands there.
@@ -170,18 +173,21 @@ class Evaluation final : public LoopHook {
   void evaluate_step(Run& run, bool recorded) {
     last_ = measure(run, recorded);
     at_ = run.done;
+    of_last_meeting_ = run.met_last;
     run.unevaluated = false;
     // Between two meetings of replicas their model stays as it is, which is no sign that they learn no more.
     if (run.moved) run.is_best = run.best.see(watched_, run.done, run.settings.eval.min_delta);
     run.moved = !run.model.notes(run.done).contains("local.every");
   }
-  static void end_if_due(Run& run) {
+  void end_if_due(Run& run) {
     auto& eval = run.settings.eval;
     if (eval.patience == 0 || run.best.since < eval.patience) return;
     run.say("no lower " + (eval.metric == "loss" ? "validation loss" : eval.metric) + " in " +
             std::to_string(run.best.since) + " evaluations since step " + std::to_string(run.best.step) + " (" +
             number_text(run.best.loss) + "): the run ends");
     run.wants_stop = true;
+    run.meet_last();
+    if (of_last_meeting_ != run.met_last) evaluate_step(run, true);
   }
   std::string measure(Run& run, bool recorded, std::int64_t most = kAll) {
     run.watchdog.at("the evaluation after step " + std::to_string(run.done));
