@@ -43,7 +43,7 @@ void written_once(bool split, std::string_view what, const std::function<void()>
   Ranks all;
   all.rank = here().rank;
   all.exchange = [talk = here().communicator](auto& mine, auto what) { return talk->exchange(mine, what); };
-  on_first(all, what, write);
+  on_first(all, what, [&] { write(); });
 }
 template <class T> void put(std::string& to, T x) { to.append(reinterpret_cast<const char*>(&x), sizeof x); }
 
