@@ -15,6 +15,11 @@ struct CacheCounts {
 
   CacheCounts(std::string n, std::size_t most, std::size_t (*b)()) : name(std::move(n)), limit(most), bytes(b) {}
   void found(bool hit) { (hit ? hits : misses).fetch_add(1, std::memory_order_relaxed); }
+  /// The same, cheaper, where a lock of the cache is held, which has these numbers alone.
+  void found_locked(bool hit) {
+    auto& n = hit ? hits : misses;
+    n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   void added(std::size_t n = 1) { entries.fetch_add(n, std::memory_order_relaxed); }
   void removed(std::size_t n = 1) { entries.fetch_sub(n, std::memory_order_relaxed); }
   void evicted(std::size_t n = 1) {

@@ -141,12 +141,9 @@ int JitCache::traces() const {
 }
 TracedPtr JitCache::find(const tree::Key& key) {
   if (state_->checks) return nullptr;
-  TracedPtr found;
-  {
-    std::lock_guard l(state_->mutex);
-    found = state_->place().find(key);
-  }
-  state_->counts->found(found != nullptr);
+  std::lock_guard l(state_->mutex);
+  auto found = state_->place().find(key);
+  state_->counts->found_locked(found != nullptr);
   return found;
 }
 TracedPtr JitCache::keep(Traced t) {

@@ -69,7 +69,7 @@ class Kernels {
   std::shared_ptr<const Kernel> get(const KernelKey& key) {
     std::lock_guard lock(mutex_);
     auto it = at_.find(key);
-    counts_->found(it != at_.end());
+    counts_->found_locked(it != at_.end());
     if (it != at_.end()) {
       used_.splice(used_.begin(), used_, it->second);
       return it->second->second;

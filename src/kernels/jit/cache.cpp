@@ -34,7 +34,7 @@ class Cache {
   LoopKernelPtr find(const Loop& loop) {
     std::lock_guard lock(mutex_);
     const auto it = index_.find(&loop);
-    counts_->found(it != index_.end());
+    counts_->found_locked(it != index_.end());
     if (it == index_.end()) return nullptr;
     order_.splice(order_.begin(), order_, it->second);
     return *it->second;
