@@ -12,7 +12,7 @@ set(BORA_HIDDEN exec:: json:: kernels:: ops:: transport:: registered_primitive r
   io::write_blocks job::check_group job::common_settings job::ground_of job::mappings_of job::placement_rules
   job::transport_of linalg::Reflection models::expect_window models::T5 text::AddedTokens text::Charsmap text::Merges
   text::PreTokenizer text::UnigramModel text::WordCache text::in_valid training::Run:: training::first_not_finite
-  training::write_ fx::is_split Memo:: detail::listed_cache fx::is_mapping)
+  training::write_ Memo:: detail::listed_cache fx::is_)
 # Names in those namespaces that public headers declare, and the table of passes, which the command prints.
 set(BORA_SHOWN param_rules::detail::no_fields exec::option_of exec::passes exec::scope_of transport::Context
   transport::JoinTimeout transport::RankLost transport::Work transport::check_options transport::check_wire

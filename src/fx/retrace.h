@@ -37,8 +37,10 @@ struct BatchedProgram {
   ProgramPtr program;
   Mask out;  // every mapped value has its mapped axis first
 };
-/// Is a vmap under way?
-bool is_mapping();
+/// Does the interpreter map, or take a derivative?
+bool is_batch(const Interpreter&);
+bool is_tape(const Interpreter&);
+bool is_dual(const Interpreter&);
 BatchedProgram batch_program(const ProgramPtr&, const Mask& in, const BatchRules&, const Mask& force = {});
 /// Inputs: the Program's, then the tangents of those in `in`. Results: the Program's, then the tangents of those in
 /// `out`, which has those in `force`.

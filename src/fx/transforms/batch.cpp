@@ -137,7 +137,7 @@ Arrays vmap_flat(const FlatFn& f, const Arrays& in, const VmapFlat& how) {
   }
   return out;
 }
-bool is_mapping() { return nearest<Batch>() != nullptr; }
+bool is_batch(const Interpreter& i) { return dynamic_cast<const Batch*>(&i) != nullptr; }
 std::int64_t axis_size(const MeshAxes& axes) { return ops::named_axis_size(axes); }
 BatchedProgram batch_program(const ProgramPtr& p, const Mask& in, const BatchRules& c, const Mask& force) {
   auto* mesh = here().mesh;  // constraints split a mapped axis that the mesh has

@@ -18,8 +18,18 @@ class Closing final : public Interpreter {
 };
 /// A rule that calls its own operation is closed for derivatives up to one order more than this.
 constexpr int kOrders = 3;
+/// Will the rule of an operation that is called now run later, or on other operands? Where it goes into a Program, or
+/// where a vmap lifts the operation before a derivative sees it.
+bool runs_elsewhere() {
+  bool lifted = false;
+  for (auto* i = current(); i; i = i->parent) {
+    if (dynamic_cast<const Stage*>(i) || (lifted && (is_tape(*i) || is_dual(*i)))) return true;
+    lifted = lifted || is_batch(*i);
+  }
+  return false;
+}
 std::optional<ops::Closed> closed(const FlatFn& f, const Types& in, const void* of) {
-  if (!nearest<Stage>() && !is_mapping()) return std::nullopt;
+  if (!runs_elsewhere()) return std::nullopt;
   int within = 0;
   for (auto* i = current(); i; i = i->parent)
     if (auto* c = dynamic_cast<const Closing*>(i)) within += c->of == of;

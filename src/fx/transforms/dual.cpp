@@ -178,6 +178,7 @@ class Dual final : public Interpreter {
 };
 }  // namespace
 
+bool is_dual(const Interpreter& i) { return dynamic_cast<const Dual*>(&i) != nullptr; }
 std::pair<Arrays, Arrays> jvp_flat(const FlatFn& f, const Arrays& primals, const Arrays& tangents) {
   Dual dual(current());
   Arrays in, t;

@@ -103,6 +103,7 @@ class Tape final : public Interpreter {
 bool differentiable(const Array& a) { return is_inexact(a.dtype()); }
 }  // namespace
 
+bool is_tape(const Interpreter& i) { return dynamic_cast<const Tape*>(&i) != nullptr; }
 Array or_zero(const Array& a, const Type& t) { return a.defined() ? a : full_of(t, 0); }
 
 VjpFlat vjp_flat(const FlatFn& f, const Arrays& primals, const Mask& wrt) {

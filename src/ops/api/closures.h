@@ -10,9 +10,9 @@ struct Closed {
   Arrays captures;
 };
 struct Closures {
-  /// f on inputs of these types, if it may run with other interpreters in force than now (a Program is staged, or a
-  /// vmap is under way) and closes over something; else nothing. `of`: whose rule it is, which may call the same
-  /// operation again.
+  /// f on inputs of these types, if it closes over something and will run later or on other operands: a Program is
+  /// staged, or a vmap within a derivative lifts the operation. Else nothing. `of`: whose rule it is, which may call
+  /// the same operation again.
   std::optional<Closed> (*closed)(const FlatFn& f, const Types& in, const void* of) = nullptr;
   /// f of each element of a vmap, whose inputs have the mapped axis first.
   FlatFn (*mapped)(FlatFn f, const BatchRules&) = nullptr;

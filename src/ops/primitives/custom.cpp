@@ -195,7 +195,7 @@ HostOp::HostOp(std::string name, CustomOp definition) {
       ops::Handle(std::make_shared<const ops::Definition>(ops::Definition{std::move(name), std::move(definition)}))});
 }
 namespace {
-/// While a Program is staged or a vmap is under way, .vjp is made a function of what it closes over: it runs later.
+/// Where .vjp will run later, as in a Program that is staged, it becomes a function of what it closes over.
 Array called(const PrimitivePtr& p, const Arrays& inputs) {
   auto& custom = *as<ops::Custom>(p);
   Mask given;
