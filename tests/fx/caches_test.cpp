@@ -80,6 +80,33 @@ TEST(Caches, EverNewSizesKeepABoundedNumberOfPrograms) {
   }
   EXPECT_LE(kept(), before + 64);  // entries go with the function; kernels stay
 }
+/// The law: whatever is called with ever new sizes, no cache of functions or kernels passes its limit, and memos keep
+/// a number of forms that does not follow the number of sizes.
+TEST(Caches, EveryCacheKeepsToItsLimit) {
+  auto f = jit([](const Array& x) { return sum(sin(x) * x); }, {.name = "law", .cache = 16});
+  auto add = [](const Array& s, const Array& v) { return std::pair{s + v, s * v}; };
+  testing::internal::CaptureStderr();  // jit says that it drops Programs
+  std::size_t first = 0;
+  for (std::int64_t n = 2; n < 2 + 300; ++n) {
+    auto x = full({n}, 0.5F), rows = full({n, 3}, 0.5F);
+    (void)f(x);
+    (void)grad(f)(x);
+    (void)grad([&](const Array& r) { return sum(vmap(f)(r)); })(rows);
+    (void)jvp([&](const Array& r) { return vmap(f)(r); }, rows, rows);
+    (void)grad([&](const Array& r) { return sum(vmap(grad(f))(r)); })(rows);
+    (void)scan(add, zeros({}), x);
+    (void)fft::fft(x);
+    (void)matmul(rows.astype(bf16), transpose(rows).astype(bf16));
+    if (n == 2 + 200) first = kept();
+  }
+  (void)testing::internal::GetCapturedStderr();
+  for (auto& c : caches())
+    if (!c.name.starts_with("memo")) {
+      EXPECT_LE(c.entries, c.limit) << to_string(c);
+    }
+  EXPECT_GT(report("jit(law)").evictions, 0U);
+  EXPECT_LE(kept(), first + first / 8 + 64) << "with half as many sizes more";
+}
 TEST(Caches, DerivativesOfAFunctionWhoseFormsWereDropped) {
   constexpr int inputs = 8;  // 255 sets of inputs that are differentiated
   using In = std::array<Array, inputs>;
