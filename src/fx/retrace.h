@@ -63,6 +63,11 @@ inline Arrays part(const Arrays& a, std::size_t from, std::size_t n) {
   return {a.begin() + static_cast<std::ptrdiff_t>(from), a.begin() + static_cast<std::ptrdiff_t>(from + n)};
 }
 template <class T> void append(std::vector<T>& a, const std::vector<T>& b) { a.insert(a.end(), b.begin(), b.end()); }
+/// Throws DtypeError unless complex: holomorphic functions have complex arguments and results (`place`).
+inline void check_holomorphic(std::string_view what, std::string_view place, const Type& type) {
+  check<DtypeError>(is_complex(type.dtype), what, ": {.holomorphic = true} needs complex ", place, ", got ", type,
+                    "; leave it out for real ones, or use astype(complex64)");
+}
 /// For cache keys: "0110".
 inline std::string bits(const Mask& m) {
   std::string r;

@@ -80,19 +80,19 @@ template <class F, int... Numbers, class T> auto by_arguments(T transformed) {
 
 /// The derivative by these arguments: grad<1>(f) has the type of argument 1, grad<0, 2>(f) is a tuple of two. Negative
 /// numbers count from the last. Source: JAX's argnums.
-template <int First, int... More, class F> auto grad(F f) {
-  return fx::by_arguments<F, First, More...>(grad(fx::Chosen<F, First, More...>{std::move(f)}));
+template <int First, int... More, class F> auto grad(F f, const GradOptions& options = {}) {
+  return fx::by_arguments<F, First, More...>(grad(fx::Chosen<F, First, More...>{std::move(f)}, options));
 }
-template <int First, int... More, class F> auto value_and_grad(F f) {
-  return fx::by_arguments<F, First, More...>(value_and_grad(fx::Chosen<F, First, More...>{std::move(f)}));
+template <int First, int... More, class F> auto value_and_grad(F f, const GradOptions& options = {}) {
+  return fx::by_arguments<F, First, More...>(value_and_grad(fx::Chosen<F, First, More...>{std::move(f)}, options));
 }
-template <int First, int... More, class F> auto jacrev(F f) {
-  return fx::by_arguments<F, First, More...>(jacrev(fx::Chosen<F, First, More...>{std::move(f)}));
+template <int First, int... More, class F> auto jacrev(F f, const GradOptions& options = {}) {
+  return fx::by_arguments<F, First, More...>(jacrev(fx::Chosen<F, First, More...>{std::move(f)}, options));
 }
-template <int First, int... More, class F> auto jacfwd(F f) {
-  return fx::by_arguments<F, First, More...>(jacfwd(fx::Chosen<F, First, More...>{std::move(f)}));
+template <int First, int... More, class F> auto jacfwd(F f, const GradOptions& options = {}) {
+  return fx::by_arguments<F, First, More...>(jacfwd(fx::Chosen<F, First, More...>{std::move(f)}, options));
 }
-template <int First, int... More, class F> auto hessian(F f) {
-  return fx::by_arguments<F, First, More...>(hessian(fx::Chosen<F, First, More...>{std::move(f)}));
+template <int First, int... More, class F> auto hessian(F f, const GradOptions& options = {}) {
+  return fx::by_arguments<F, First, More...>(hessian(fx::Chosen<F, First, More...>{std::move(f)}, options));
 }
 }  // namespace bora

@@ -6,13 +6,19 @@
 #include "bora/fx/tree_call.h"
 
 namespace bora {
+/// For grad, value_and_grad, jacrev, jacfwd, hessian. holomorphic: f is a holomorphic function of complex numbers, and
+/// its complex derivative f'(z) is meant (of what is not holomorphic, half a derivative). DtypeError then unless
+/// arguments and results are complex. Source: JAX's holomorphic=True.
+struct GradOptions {
+  bool holomorphic = false;
+};
 namespace fx {
 template <class R> struct Loss { static constexpr bool ok = tree::IsLeaf<R>, aux = false; };
 template <class L, class A> struct Loss<std::pair<L, A>> { static constexpr bool ok = tree::IsLeaf<L>, aux = true; };
 /// Derivative with respect to the first n of `in`. Throws DtypeError if none of them is floating.
-VjpFlat vjp_of_loss(const FlatFn& f, const Arrays& in, std::size_t n);
+VjpFlat vjp_of_loss(const FlatFn& f, const Arrays& in, std::size_t n, const GradOptions& options);
 /// Gradients of the first n inputs. Throws ShapeError unless the first output is a scalar.
-Arrays gradients_of_loss(const VjpFlat&, std::size_t n);
+Arrays gradients_of_loss(const VjpFlat&, std::size_t n, const GradOptions& options);
 /// Cotangents (tangents) in the order of the leaves of `out` (the arguments), checked against their types; empty leaves
 /// of `given` are zero. what: the transform, for messages.
 Arrays cotangents(tree::Node out, tree::Node given, const Types& types, std::string_view what = "vjp");
@@ -23,6 +29,7 @@ std::pair<Arrays, Arrays> jvp_shell(const FlatFn& f, const Arrays& primals, cons
 template <class F> struct ValueAndGrad {
   static constexpr auto gives = Gives::value_and_gradient;
   F f;
+  GradOptions options = {};
   template <class P, class... Rest> auto operator()(const P& p, const Rest&... rest) const {
     check_trees<P, Rest...>();
     if constexpr (foreign<P, Rest...>) return ForeignCall<gives, P, P, Rest...>::call(f, *this, p, rest...);
@@ -40,8 +47,8 @@ template <class F> struct ValueAndGrad {
       if constexpr (Loss<R>::ok) {
         std::optional<R> out;
         auto n = tree::count_leaves(tree::node(p));
-        auto v = vjp_of_loss(flat_fn<R>(f, out, p, rest...), pack(p, rest...), n);
-        P g = tree::unflatten(p, gradients_of_loss(v, n));
+        auto v = vjp_of_loss(flat_fn<R>(f, out, p, rest...), pack(p, rest...), n, options);
+        P g = tree::unflatten(p, gradients_of_loss(v, n, options));
         R r = tree::unflatten(std::move(*out), v.out);
         if constexpr (Loss<R>::aux) return std::tuple{std::move(r.first), std::move(r.second), std::move(g)};
         else return std::pair{std::move(r), std::move(g)};
@@ -97,10 +104,12 @@ template <class F, class... A> auto vjp_of(const F& f, const A&... a) {
 
 /// A function of the same arguments that returns {f's loss, its gradient}: the gradient has the type of the first
 /// argument, with respect to its floating leaves (others are empty Arrays). Where f returns std::pair{loss, aux}:
-/// {loss, aux, gradient}. The loss is a scalar.
-template <class F> auto value_and_grad(F f) { return fx::ValueAndGrad<F>{std::move(f)}; }
+/// {loss, aux, gradient}. The loss is a scalar, real unless {.holomorphic = true}.
+template <class F> auto value_and_grad(F f, const GradOptions& options = {}) {
+  return fx::ValueAndGrad<F>{std::move(f), options};
+}
 /// As value_and_grad, without the value: the gradient, or std::pair{gradient, aux}.
-template <class F> auto grad(F f) { return fx::Grad<F>{{std::move(f)}}; }
+template <class F> auto grad(F f, const GradOptions& options = {}) { return fx::Grad<F>{{std::move(f), options}}; }
 template <class F, class X, class... More>
 __attribute__((unavailable("write grad(f)(x, ..); it is by the first argument, which may be a tuple or struct"))) void
 grad(F f, const X& x, const More&... more);

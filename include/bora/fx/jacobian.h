@@ -19,14 +19,18 @@ struct JacobianType<R, X> {
 struct Blocks {
   Arrays out, blocks;
 };
-Blocks jacrev_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::function<std::size_t()>& results);
-Blocks jacfwd_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::function<std::size_t()>& results);
-using BlocksOf = Blocks (*)(const FlatFn&, const Arrays&, std::size_t, const std::function<std::size_t()>&);
+Blocks jacrev_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::function<std::size_t()>& results,
+                   const GradOptions& options);
+Blocks jacfwd_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::function<std::size_t()>& results,
+                   const GradOptions& options);
+using BlocksOf = Blocks (*)(const FlatFn&, const Arrays&, std::size_t, const std::function<std::size_t()>&,
+                            const GradOptions&);
 
 template <class F> inline constexpr bool is_jacobian = false;
 template <BlocksOf blocks_of, class F> struct Jacobian {
   static constexpr auto gives = is_jacobian<F> ? Gives::hessian : Gives::jacobian;
   F f;
+  GradOptions options = {};
   template <class X, class... Rest> auto operator()(const X& x, const Rest&... rest) const {
     if constexpr (foreign<X, Rest...>) return ForeignCall<gives, X, X, Rest...>::call(f, *this, x, rest...);
     else if constexpr (Number<X>) return (*this)(number(x), rest...);
@@ -47,7 +51,7 @@ template <BlocksOf blocks_of, class F> struct Jacobian {
       std::optional<R> out;
       auto n = tree::count_leaves(tree::node(x));
       auto b = blocks_of(flat_fn<R>(f, out, x, rest...), pack(x, rest...), n,
-                         [&] { return tree::count_leaves(tree::node(P::result(*out))); });
+                         [&] { return tree::count_leaves(tree::node(P::result(*out))); }, options);
       R y = tree::unflatten(std::move(*out), b.out);
       typename JacobianType<Y, X>::type j;
       auto at = b.blocks.begin();
@@ -71,15 +75,19 @@ template <BlocksOf blocks_of, class F> inline constexpr bool is_jacobian<Jacobia
 /// argument. For a result that is one Array: a tree like the argument, each leaf [result's shape..., leaf's shape...];
 /// for a tree: a std::map from the path of each of its leaves to such a tree. Leaves of the argument that are not
 /// floating are left empty. f may be has_aux(..): std::pair{derivatives, aux}. Throws DtypeError for a result that is
-/// not floating; jacfwd also takes a complex one. jacrev: one pullback per number of the result; jacfwd: one
-/// push-forward per number of the argument.
-template <class F> auto jacrev(F f) { return fx::Jacobian<&fx::jacrev_flat, F>{std::move(f)}; }
-template <class F> auto jacfwd(F f) { return fx::Jacobian<&fx::jacfwd_flat, F>{std::move(f)}; }
+/// not floating; jacfwd also takes a complex result, jacrev a complex argument, and {.holomorphic = true} both.
+/// jacrev: one pullback per number of the result; jacfwd: one push-forward per number of the argument.
+template <class F> auto jacrev(F f, const GradOptions& options = {}) {
+  return fx::Jacobian<&fx::jacrev_flat, F>{std::move(f), options};
+}
+template <class F> auto jacfwd(F f, const GradOptions& options = {}) {
+  return fx::Jacobian<&fx::jacfwd_flat, F>{std::move(f), options};
+}
 /// Second derivatives: jacfwd(jacrev(f)). Array -> Array: [f(x)'s shape..., x's shape..., x's shape...]. For a struct x
 /// and one result: hessian(f)(x)["w"].b is the block of the leaves w and b.
-template <class F> auto hessian(F f) {
-  if constexpr (fx::marked_aux<F>) return jacfwd(has_aux(jacrev(std::move(f))));
-  else return jacfwd(jacrev(std::move(f)));
+template <class F> auto hessian(F f, const GradOptions& options = {}) {
+  if constexpr (fx::marked_aux<F>) return jacfwd(has_aux(jacrev(std::move(f), options)), options);
+  else return jacfwd(jacrev(std::move(f), options), options);
 }
 /// The Hessian of a scalar loss f by its first argument, times v: as much work as a few gradients. f may return
 /// std::pair{loss, aux}. Source: Pearlmutter 1994.

@@ -1,8 +1,9 @@
 #include "bora/fx/argnums.h"
 #include "bora/ops/creation.h"
+#include "fx/retrace.h"
 
 namespace bora::fx {
-VjpFlat vjp_of_loss(const FlatFn& f, const Arrays& in, std::size_t n) {
+VjpFlat vjp_of_loss(const FlatFn& f, const Arrays& in, std::size_t n, const GradOptions& options) {
   Mask wrt(in.size());
   bool any = false;
   for (std::size_t i = 0; i < n; ++i) any |= wrt[i] = is_inexact(in[i].dtype());
@@ -10,15 +11,21 @@ VjpFlat vjp_of_loss(const FlatFn& f, const Arrays& in, std::size_t n) {
       any, "grad: the first argument has no floating leaves to differentiate with respect to",
       n ? ": the first is " : "", [&] { return n ? to_string(in[0].type()) : std::string(); },
       "; use astype(f32), or another order of arguments");
+  for (std::size_t i = 0; i < n; ++i)
+    if (options.holomorphic && wrt[i]) check_holomorphic("grad", "arguments", in[i].type());
   return vjp_flat(f, in, wrt);
 }
-Arrays gradients_of_loss(const VjpFlat& v, std::size_t n) {
+Arrays gradients_of_loss(const VjpFlat& v, std::size_t n, const GradOptions& options) {
   check<ShapeError>(!v.out.empty(), "grad: the loss is an empty Array");
   auto& type = v.out[0].type();
   check<ShapeError>(type.shape.empty(), "grad: the loss must be a scalar, got ", type, "; did you forget mean()?");
-  check<DtypeError>(!is_complex(type.dtype), "grad: the loss must be real, got ", type,
-                    "; take real() or abs() of it, or vjp() with a cotangent of your own");
-  check<DtypeError>(is_float(type.dtype), "grad: the loss must be floating, got ", type);
+  if (options.holomorphic) check_holomorphic("grad", "results", type);
+  else {
+    check<DtypeError>(!is_complex(type.dtype), "grad: the loss must be real, got ", type,
+                      "; take real() or abs() of it, or vjp() with a cotangent of your own; the derivative of a ",
+                      "holomorphic function is grad(f, {.holomorphic = true})");
+    check<DtypeError>(is_float(type.dtype), "grad: the loss must be floating, got ", type);
+  }
   Arrays ct(v.out.size());
   ct[0] = ones_like(v.out[0]);
   auto g = v.pullback(ct);

@@ -18,23 +18,34 @@ Array as_block(const Array& x, const Type& out, const Type& in) {
   s.append(in.shape);
   return reshape(x, s);
 }
-/// The places of the floating inputs. Throws if there are none.
-std::vector<std::size_t> floating_inputs(const Arrays& in, std::size_t n) {
+/// The places of the inputs by which f is differentiated. Throws if there are none. Forward, they are real.
+std::vector<std::size_t> floating_inputs(const Arrays& in, std::size_t n, bool forward, const GradOptions& options) {
   std::vector<std::size_t> r;
-  for (std::size_t i = 0; i < n; ++i)
-    if (is_float(in[i].dtype())) r.push_back(i);
-  check<DtypeError>(
-      !r.empty(), "a Jacobian needs floating values, got ",
-      [&] { return n ? to_string(in[0].type()) : std::string("an argument without leaves"); },
-      n > 0 && is_complex(in[0].dtype()) ? "; split it into real and imaginary parts, or use jvp" : "");
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!is_inexact(in[i].dtype())) continue;
+    if (options.holomorphic) check_holomorphic("a Jacobian", "arguments", in[i].type());
+    else if (forward)
+      check<DtypeError>(
+          !is_complex(in[i].dtype()), "a Jacobian needs floating values, got ", in[i].type(),
+          "; split it into real and imaginary parts, or use jvp; of holomorphic functions it is jacfwd(f,",
+          " {.holomorphic = true})");
+    r.push_back(i);
+  }
+  check<DtypeError>(!r.empty(), "a Jacobian needs floating values, got ",
+                    [&] { return n ? to_string(in[0].type()) : std::string("an argument without leaves"); });
   return r;
 }
 /// Forward, a result may be complex.
-void check_floating(const Arrays& out, std::size_t results, bool forward) {
-  for (std::size_t k = 0; k < results; ++k)
-    check<DtypeError>(is_float(out[k].dtype()) || (forward && is_complex(out[k].dtype())),
-                      "a Jacobian needs floating values, got ", out[k].type(),
-                      is_complex(out[k].dtype()) ? "; jacfwd takes complex results" : "");
+void check_floating(const Arrays& out, std::size_t results, bool forward, const GradOptions& options) {
+  for (std::size_t k = 0; k < results; ++k) {
+    if (options.holomorphic) check_holomorphic("a Jacobian", "results", out[k].type());
+    else
+      check<DtypeError>(is_float(out[k].dtype()) || (forward && is_complex(out[k].dtype())),
+                        "a Jacobian needs floating values, got ", out[k].type(),
+                        is_complex(out[k].dtype()) ? "; jacfwd takes complex results; of holomorphic functions it is "
+                                                     "jacrev(f, {.holomorphic = true})"
+                                                   : "");
+  }
 }
 /// f of the first n inputs, the others as they are.
 FlatFn of_first(const FlatFn& f, const Arrays& in, std::size_t n) {
@@ -46,11 +57,12 @@ FlatFn of_first(const FlatFn& f, const Arrays& in, std::size_t n) {
 }
 }  // namespace
 
-Blocks jacrev_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::function<std::size_t()>& results) {
-  auto wrt = floating_inputs(in, n);
+Blocks jacrev_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::function<std::size_t()>& results,
+                   const GradOptions& options) {
+  auto wrt = floating_inputs(in, n, false, options);
   auto v = vjp_flat(of_first(f, in, n), part(in, 0, n), Mask(n, true));
   auto count = results();
-  check_floating(v.out, count, false);
+  check_floating(v.out, count, false, options);
   Blocks r{v.out, Arrays(count * n)};
   for (std::size_t k = 0; k < count; ++k) {
     auto& type = v.out[k].type();
@@ -66,11 +78,12 @@ Blocks jacrev_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::
   }
   return r;
 }
-Blocks jacfwd_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::function<std::size_t()>& results) {
-  auto wrt = floating_inputs(in, n);
+Blocks jacfwd_flat(const FlatFn& f, const Arrays& in, std::size_t n, const std::function<std::size_t()>& results,
+                   const GradOptions& options) {
+  auto wrt = floating_inputs(in, n, true, options);
   auto l = linearize_flat(of_first(f, in, n), part(in, 0, n));
   auto count = results();
-  check_floating(l.out, count, true);
+  check_floating(l.out, count, true, options);
   auto outs = types_of(part(l.out, 0, count));
   Blocks r{l.out, Arrays(count * n)};
   for (auto i : wrt) {
