@@ -27,6 +27,17 @@ class Dimensions {
  private:
   std::optional<Dims> axes_;
 };
+/// Positions along a dimension, fixed numbers of which negative ones count from the end: one, or a list.
+struct Positions {
+  Dims list;
+  bool one = false;  // a number, not a list of one
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) Positions(T i) : list{static_cast<std::int64_t>(i)}, one(true) {}
+  Positions(std::initializer_list<Dimensions::One> l) {
+    for (auto p : l) list.push_back(p.n);
+  }
+  Positions(Dims l) : list(std::move(l)) {}
+};
 struct ReduceOptions {
   bool keepdims = false;
   std::optional<Dtype> dtype = none;  // accumulate and return in this dtype

@@ -7,6 +7,8 @@
 #include "bora/base/wire.h"
 
 namespace bora {
+/// The sum over the members of the axes, as `sum` over a dimension of them: bool, i8 and i16 give i32, u8 and u16 u32,
+/// so that 100 of four members is 400. (JAX's psum keeps the dtype and gives -112.)
 Array psum(const Array& x, const MeshAxes& axes);
 struct SumOptions {
   Wire wire = {};  // between ranks; a vmap's axis has none
@@ -15,6 +17,7 @@ struct SumOptions {
 /// gradient travels alike. Throws DtypeError for other dtypes unless the wire is f32, ValueError for a block that the
 /// codec does not take. Source: the quantised sums of ZeRO++ (Wang et al. 2023), summed in rank order.
 Array psum(const Array& x, const MeshAxes& axes, const SumOptions& options);
+/// The mean over the members, in the dtype of x, of integers in f32; sums of integers do not overflow up to i32.
 Array pmean(const Array& x, const MeshAxes& axes);
 Array pmax(const Array& x, const MeshAxes& axes);
 Array pmin(const Array& x, const MeshAxes& axes);
@@ -24,8 +27,8 @@ struct GatherOptions {
 };
 /// Every member's x: a new dimension `axis` (concatenated along it if tiled).
 Array all_gather(const Array& x, const MeshAxes& axes, const GatherOptions& options = {});
-/// The sum over the members, of which each keeps its part of dimension `axis` (tiled: the dimension is split; else it
-/// must have one element a member and disappears).
+/// The sum over the members, as psum, of which each keeps its part of dimension `axis` (tiled: the dimension is split;
+/// else it must have one element a member and disappears).
 Array psum_scatter(const Array& x, const MeshAxes& axes, const GatherOptions& options = {});
 /// Splits split_axis over the members and concatenates the received parts along concat_axis.
 Array all_to_all(const Array& x, const MeshAxes& axes, std::int64_t split_axis, std::int64_t concat_axis);

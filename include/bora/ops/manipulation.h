@@ -125,11 +125,13 @@ Arrays dsplit(const Array& x, DimSize parts);
 Arrays unstack(const Array& x, std::int64_t axis = 0);
 /// x and then values along axis; without an axis both raveled.
 Array append(const Array& x, const Array& values, std::optional<std::int64_t> axis = none);
-/// x with values before position i of axis: their first dimension (1 if they have fewer dimensions than x) counts the
-/// new elements, the others are broadcast. delete_ is x without the elements at positions (delete is a keyword of C++).
-/// Positions are fixed numbers; negative ones count from the end. Throws IndexError.
-Array insert(const Array& x, std::int64_t i, const Array& values, std::int64_t axis = 0);
-Array delete_(const Array& x, const Dims& positions, std::int64_t axis = 0);
+/// x with values before positions of axis, which count elements of x. One position: the first dimension of values (1
+/// if they have fewer dimensions than x) counts the new elements, the others are broadcast. A list: values are
+/// broadcast to x with as many elements along axis as there are positions (a list of one: any number), element i goes
+/// before positions[i], and those of one position stay in order. delete_ is x without the elements at positions (delete
+/// is a keyword of C++). Throws IndexError for a position that does not exist, ShapeError for values that do not fit.
+Array insert(const Array& x, const Positions& positions, const Array& values, std::int64_t axis = 0);
+Array delete_(const Array& x, const Positions& positions, std::int64_t axis = 0);
 
 // ---- repeating and turning ------------------------------------------------------------------------------------------
 Array tile(const Array& x, const Dims& repeats);

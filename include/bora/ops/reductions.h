@@ -5,8 +5,8 @@
 
 namespace bora {
 // Reductions over axes (default: all), which disappear unless keepdims. Sums and means of bf16 accumulate in f32 and
-// round once; sums and products (running ones too) of bool, i8 and i16 are i32, of u8 and u16 u32. max and min give
-// NaN for NaN. Ties share the gradients of amax and amin equally.
+// round once; sums and products (running ones, those of segments and over ranks too) of bool, i8 and i16 are i32, of u8
+// and u16 u32. max and min give NaN for NaN. Ties share the gradients of amax and amin equally.
 Array sum(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
 Array mean(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
 Array prod(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
@@ -58,8 +58,9 @@ Array nancumprod(const Array& x, std::int64_t axis = 0);
 
 // ---- of segments, with the names of jax.ops: means of clusters, messages of graphs, bags of tokens ------------------
 /// The sum (product, maximum, minimum) of the rows of data [N, ..] that have each segment's number: [num_segments, ..],
-/// of data's dtype. segment_ids [N]: integers, in any order; rows whose number lies outside of [0, num_segments) belong
-/// nowhere. A segment without rows gives 0 (1, the least and the greatest number of the dtype, -inf and inf).
+/// of data's dtype (sums and products of small integers: i32 or u32). segment_ids [N]: integers, in any order; rows
+/// whose number lies outside of [0, num_segments) belong nowhere. A segment without rows gives 0 (1, the least and the
+/// greatest number of the dtype, -inf and inf).
 /// num_segments: default: the largest number plus 1, which reads values. Throws ShapeError, DtypeError, ValueError for
 /// a negative num_segments, TraceError inside transforms without it. Source: jax.ops.segment_sum.
 Array segment_sum(const Array& data, const Array& segment_ids, std::optional<std::int64_t> num_segments = none);

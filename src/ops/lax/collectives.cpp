@@ -24,7 +24,7 @@ Dims same(const Array& x, std::int64_t dim, const MeshAxes& axes) {
 
 Array psum(const Array& x, const MeshAxes& a) {
   (void)ops::named_axis_size(a);
-  return ops::all_reduce(x.dtype() == Dtype::boolean ? x.astype(i32) : x, a, Reduction::sum, {});
+  return ops::all_reduce(for_sums(x), a, Reduction::sum, {});
 }
 Array psum(const Array& x, const MeshAxes& a, const SumOptions& options) {
   auto& wire = options.wire;
@@ -36,7 +36,10 @@ Array psum(const Array& x, const MeshAxes& a, const SumOptions& options) {
   (void)ops::named_axis_size(a);
   return ops::all_reduce(x, a, Reduction::sum, {}, wire);
 }
-Array pmean(const Array& x, const MeshAxes& a) { return psum(x, a) / ops::named_axis_size(a); }
+Array pmean(const Array& x, const MeshAxes& a) {
+  bool may_overflow = x.dtype() == i32 || x.dtype() == u32;
+  return psum(may_overflow ? x.astype(i64) : x, a) / ops::named_axis_size(a);
+}
 Array pmax(const Array& x, const MeshAxes& a) {
   check<DtypeError>(!is_complex(x.dtype()), "pmax: complex numbers have no order, got ", x.type());
   return (void)ops::named_axis_size(a), ops::all_reduce(x, a, Reduction::max, {});
@@ -52,8 +55,7 @@ Array all_gather(const Array& x, const MeshAxes& axes, const GatherOptions& o) {
 }
 Array psum_scatter(const Array& x, const MeshAxes& axes, const GatherOptions& o) {
   auto dim = normalize_axis("psum_scatter", o.axis, x.ndim());
-  auto terms = x.dtype() == Dtype::boolean ? x.astype(i32) : x;  // as psum
-  auto y = ops::reduce_scatter(terms, axes, dim, even("psum_scatter", x, dim, axes), {});
+  auto y = ops::reduce_scatter(for_sums(x), axes, dim, even("psum_scatter", x, dim, axes), {});
   if (o.tiled) return y;
   check<ShapeError>(y.shape(dim) == 1, "psum_scatter: dimension ", dim, " of ", x.type(),
                     " must have one element a member unless tiled");

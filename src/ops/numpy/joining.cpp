@@ -1,5 +1,8 @@
 // Arrays joined, split, lengthened and shortened.
+#include <algorithm>
+#include <numeric>
 #include <set>
+#include "bora/ops/indexing.h"
 #include "bora/ops/manipulation.h"
 #include "ops/numpy/support.h"
 #include "bora/ops/creation.h"
@@ -96,26 +99,54 @@ Array append(const Array& x, const Array& values, std::optional<std::int64_t> ax
   auto both = each("append", {x, values}, [&](const Array& v) { return axis ? v : ravel(v); });
   return concatenate(both, normalize_axis("append", axis.value_or(0), both[0].ndim()));
 }
-Array insert(const Array& x, std::int64_t i, const Array& values, std::int64_t axis) {
+namespace {
+/// Elements of values before those of x at list[i], values [.., list.size(), ..].
+Array inserted(const Array& x, const Dims& list, const Array& values, std::int64_t axis) {
+  auto n = x.shape(axis), m = static_cast<std::int64_t>(list.size());
+  Dims order(list.size()), from;
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return list[at(a)] < list[at(b)]; });
+  std::int64_t next = 0;
+  for (auto k : order) {
+    for (; next < list[at(k)]; ++next) from.push_back(next);
+    from.push_back(n + k);
+  }
+  for (; next < n; ++next) from.push_back(next);
+  auto s = x.shape();
+  s[at(axis)] = m;
+  return take(concatenate({x, broadcast_to(values, s)}, axis), asarray(from).astype(i32), axis);
+}
+}  // namespace
+Array insert(const Array& x, const Positions& positions, const Array& values, std::int64_t axis) {
   axis = normalize_axis("insert", axis, x.ndim());
   auto n = x.shape(axis);
-  check<IndexError>(i >= -n && i <= n, "insert: position ", i, " does not lie in [", -n, ", ", n, "] of dimension ",
-                    axis, " of ", x.shape());
-  if (i < 0) i += n;
+  auto list = positions.list;
+  for (auto& i : list) {
+    check<IndexError>(i >= -n && i <= n, "insert: position ", i, " does not lie in [", -n, ", ", n, "] of dimension ",
+                      axis, " of ", x.shape());
+    if (i < 0) i += n;
+  }
   check<ShapeError>(values.ndim() <= x.ndim(), "insert: values ", values.type(), " have more dimensions than x, ",
                     x.type());
   auto v = values;
   while (v.ndim() < x.ndim()) v = expand_dims(v, 0);
-  v = moveaxis(v, 0, axis);
+  if (list.size() != 1) {
+    auto m = static_cast<std::int64_t>(list.size());
+    check<ShapeError>(v.shape(axis) == 1 || v.shape(axis) == m, "insert: values ", values.type(), " have ",
+                      v.shape(axis), " elements along axis ", axis, ", and there are ", m, " positions");
+    return list.empty() ? x : inserted(x, list, v.astype(x.dtype()), axis);
+  }
+  auto i = list[0];
+  if (positions.one) v = moveaxis(v, 0, axis);
   auto s = x.shape();
   s[at(axis)] = v.shape(axis);
   return concatenate({part(x, axis, 0, i), broadcast_to(v.astype(x.dtype()), s), part(x, axis, i, n)}, axis);
 }
-Array delete_(const Array& x, const Dims& positions, std::int64_t axis) {
+Array delete_(const Array& x, const Positions& positions, std::int64_t axis) {
   axis = normalize_axis("delete_", axis, x.ndim());
   auto n = x.shape(axis);
   std::set<std::int64_t> gone;
-  for (auto p : positions) {
+  for (auto p : positions.list) {
     check<IndexError>(p >= -n && p < n, "delete_: position ", p, " does not lie in [", -n, ", ", n, ") of dimension ",
                       axis, " of ", x.shape());
     gone.insert(p < 0 ? p + n : p);
