@@ -31,6 +31,7 @@ Array categorical(const Array& k, const Array& logits, const CategoricalOptions&
   auto extra = static_cast<std::int64_t>(result.size()) - static_cast<std::int64_t>(batch.size());
   check<ShapeError>(extra >= 0 && broadcast_shapes("categorical", result, batch) == result, "categorical: the shape ",
                     result, " does not end in the batch dimensions ", batch, " of logits ", logits.shape());
+  auto weights = draw.exact ? logits.astype(f64) : logits;  // equal scores would favour the first
   if (!options.replace) {
     Shape prefix(Dims(result.begin(), result.begin() + extra));
     auto whole = prefix;
@@ -40,12 +41,12 @@ Array categorical(const Array& k, const Array& logits, const CategoricalOptions&
     auto draws = volume(prefix);
     check<ValueError>(draws <= logits.shape(axis), "categorical: cannot take ", draws, " of ", logits.shape(axis),
                       " categories without replacement");
-    auto scores = logits + gumbel(k, options.mode, logits.shape(), logits.dtype(), draw);
+    auto scores = weights + gumbel(k, options.mode, logits.shape(), weights.dtype(), draw);
     return reshape(moveaxis(top_k(moveaxis(scores, axis, -1), draws).indices, -1, 0), result);
   }
   auto noise = result;
   noise.insert(static_cast<std::size_t>(extra + axis), logits.shape(axis));
-  return argmax(gumbel(k, options.mode, noise, logits.dtype(), draw) + logits, extra + axis);
+  return argmax(gumbel(k, options.mode, noise, weights.dtype(), draw) + weights, extra + axis);
 }
 
 namespace {
@@ -98,17 +99,18 @@ Array chosen_positions(const Array& k, std::int64_t n, const Shape& shape, const
   auto draws = volume(shape);
   check<ValueError>(n > 0 || draws == 0, "choice: there is nothing to choose from");
   check<ValueError>(options.replace || draws <= n, "choice: cannot take ", draws, " of ", n, " without replacement");
-  const auto& p = options.p;
-  if (!p.defined()) {
+  if (!options.p.defined()) {
     if (options.replace) return randint(k, shape, 0, n);
     return reshape(slice_in_dim(permutation(k, n), 0, 0, draws), shape);
   }
-  check<ShapeError>(p.shape() == Shape{n}, "choice: p must have one probability for each of the ", n, " elements, got ",
-                    p.shape());
-  floating("choice", p.dtype());
-  if (!options.replace) return reshape(top_k(gumbel(k, {n}, p.dtype()) + log(p), draws).indices, shape);
+  check<ShapeError>(options.p.shape() == Shape{n}, "choice: p must have one probability for each of the ", n,
+                    " elements, got ", options.p.shape());
+  floating("choice", options.p.dtype());
+  const DrawOptions draw{.exact = options.exact};
+  auto p = options.exact ? options.p.astype(f64) : options.p;
+  if (!options.replace) return reshape(top_k(gumbel(k, {n}, p.dtype(), draw) + log(p), draws).indices, shape);
   auto cumulative = cumsum(p);
-  auto r = index_in_dim(cumulative, 0, -1) * (1 - uniform(k, shape, p.dtype()));
+  auto r = index_in_dim(cumulative, 0, -1) * (1 - uniform(k, shape, p.dtype(), 0.0, 1.0, draw));
   return search_left(cumulative, r);
 }
 }  // namespace

@@ -2,6 +2,7 @@
 // accepted once, and keeps each element's last accepted count (jax.random). A first pass finds the number
 // of rounds of each element, whose maximum the second pass draws. Positions are global, so any layout gives the same.
 #include <limits>
+#include <numbers>
 #include "bora/base/parallel.h"
 #include "bora/ops/accumulator.h"
 #include "bora/ops/creation.h"
@@ -52,9 +53,24 @@ template <class T> struct Round {
   T count;
 };
 
-/// Poisson counts, in steps of f32.
-struct PoissonLaw {
-  using T = float;
+/// Stirling's series: log k! - ((k + 1/2) log k - k + log(2 pi) / 2), for k >= 10.
+double stirling_rest(double k) {
+  double square = 1 / (k * k);
+  return (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - (1.0 / 1680 - square / 1188) * square) * square) * square) / k;
+}
+/// log(lam^k e^-lam / k!) by the deviance, which does not cancel for large lam (Loader 2000).
+double poisson_log_mass(double k, double lam) {
+  if (k < 10) {
+    double factorial = 1;
+    for (double i = 2; i <= k; ++i) factorial *= i;
+    return k * log_of(lam) - lam - log_of(factorial);
+  }
+  double away = k - lam, deviance = k * log1p_of(away / lam) - away;
+  return -stirling_rest(k) - deviance - 0.5 * log_of(2 * std::numbers::pi * k);
+}
+/// Poisson counts, in steps of f32 as JAX's; exact ones in f64.
+template <class F> struct PoissonLaw {
+  using T = F;
   T lam;
   bool few() const { return lam != lam || lam < 10; }
   PoissonLaw of_rejection() const { return {few() ? T(1e5) : lam}; }
@@ -74,7 +90,8 @@ struct PoissonLaw {
       if (shifted >= T(0.07) && v <= v_r) return {true, k};
       if (k < 0 || (shifted < T(0.013) && v > shifted)) return {false, k};
       T s = log_of(v * inv_alpha / (a / (shifted * shifted) + b));
-      return {s <= std::fma(k, log_lam, -lam) - lgamma_scalar(k + 1), k};
+      if constexpr (std::is_same_v<T, double>) return {s <= poisson_log_mass(k, lam), k};
+      else return {s <= std::fma(k, log_lam, -lam) - lgamma_scalar(k + 1), k};
     }
   };
   Rejection rejection() const {
@@ -93,7 +110,8 @@ template <class T> T stirling_tail(T k) {
   T square = T(10) * T(10);  // k is held at 9 here, in JAX too
   return (T(1.0 / 12) - (T(1.0 / 360) - T(1.0 / 1260) / square) / square) / T(10);
 }
-template <class F> struct BinomialLaw {
+/// exact: with the whole of Stirling's series, and logarithms of quotients near 1 by their distance from it.
+template <class F, bool exact = false> struct BinomialLaw {
   using T = F;
   T n, p;
   T q() const {
@@ -113,13 +131,16 @@ template <class F> struct BinomialLaw {
   }
   /// Hörmann, The generation of binomial random variates (1993): BTRS.
   struct Rejection {
-    T n, b, a, c, v_r, r, alpha, m;
+    T n, b, a, c, v_r, r, alpha, m, p;
+    /// log(n! p^k (1 - p)^(n - k) / (k! (n - k)!)) without what does not depend on k.
+    T log_mass(T k) const { return poisson_log_mass(k, n * p) + poisson_log_mass(n - k, n * (1 - p)); }
     Round<T> operator()(const std::array<Words, 2>& keys, std::int64_t at) const {
       T u = unit_scalar<T>(keys[0], at) - T(0.5), v = unit_scalar<T>(keys[1], at), us = T(0.5) - std::abs(u);
       T k = std::floor(std::fma(2 * a / us + b, u, c));
       if (us >= T(0.07) && v <= v_r) return {true, k};
       if (k < 0 || k > n) return {false, k};
       v = log_of(v * alpha / (a / (us * us) + b));
+      if constexpr (exact) return {v <= log_mass(k) - log_mass(m), k};
       T bound = (m + T(0.5)) * log_of((m + 1) / (r * (n - m + 1))) + (n + 1) * log_of((n - m + 1) / (n - k + 1)) +
                 (k + T(0.5)) * log_of(r * (n - k + 1) / (k + 1)) + stirling_tail(m) + stirling_tail(n - m) -
                 stirling_tail(k) - stirling_tail(n - k);
@@ -135,7 +156,8 @@ template <class F> struct BinomialLaw {
             T(0.92) - T(4.2) / b,
             p / (1 - p),
             (T(2.83) + T(5.1) / b) * deviation,
-            std::floor((n + 1) * p)};
+            std::floor((n + 1) * p),
+            p};
   }
   T result(T count) const {
     if (invalid_n() || p != p || p < 0 || p > 1) return std::numeric_limits<T>::quiet_NaN();
@@ -148,7 +170,7 @@ template <class F> struct BinomialLaw {
 /// the number of rounds as a further input, the counts.
 struct Counts {
   Law law;
-  bool drawn;
+  bool drawn, exact = false;
   static constexpr std::string_view name = "counts";
   static constexpr bool random = true;
   std::size_t parameters() const { return law == Law::poisson ? 1 : 2; }
@@ -156,18 +178,22 @@ struct Counts {
     check<DtypeError>(in.size() == 2 + parameters() + drawn && in[0].dtype == Dtype::key && in[1].dtype == i64,
                       "counts: needs keys, positions and parameters, got ", in.at(0), " and ", in.at(1));
     auto d = in[2].dtype;
-    check<DtypeError>(d == f32 || (d == f64 && law == Law::binomial),
-                      law == Law::poisson ? "poisson: needs f32, got " : "binomial: needs f32 or f64, got ", in[2]);
+    check<DtypeError>(d == f32 || d == f64, "counts: needs parameters of f32 or f64, got ", in[2]);
     for (auto& t : in)
       check<ShapeError>(t.shape == in[0].shape, "counts: needs operands of one shape, got ", in[0], " and ", t);
     return {in[0].shape, drawn ? d : i32};
   }
   void eval(InputViews in, OutputViews out) const {
-    if (law == Law::poisson) run(in, out, [&](std::int64_t i) { return PoissonLaw{in[2].as<float>()[i]}; });
-    else if (in[2].type.dtype == f32)
-      run(in, out, [&](std::int64_t i) { return BinomialLaw<float>{in[2].as<float>()[i], in[3].as<float>()[i]}; });
-    else
-      run(in, out, [&](std::int64_t i) { return BinomialLaw<double>{in[2].as<double>()[i], in[3].as<double>()[i]}; });
+    auto of = [&](auto t) {
+      using T = decltype(t);
+      auto* first = in[2].as<T>();
+      if (law == Law::poisson) return run(in, out, [&](std::int64_t i) { return PoissonLaw<T>{first[i]}; });
+      auto* second = in[3].as<T>();
+      if (exact) run(in, out, [&](std::int64_t i) { return BinomialLaw<T, true>{first[i], second[i]}; });
+      else run(in, out, [&](std::int64_t i) { return BinomialLaw<T>{first[i], second[i]}; });
+    };
+    if (in[2].type.dtype == f32) of(float{});
+    else of(double{});
   }
   template <class At> void run(InputViews in, OutputViews out, At&& law_at) const {
     using T = typename decltype(law_at(0))::T;
@@ -206,7 +232,9 @@ struct Counts {
     auto lam = array({2.5, 40.0}), n = asarray(std::vector<double>{5, 90}), p = asarray(std::vector<double>{0.2, 0.7});
     return {{{Law::poisson, true}, {keys, at, lam, rounds}},
             {{Law::poisson, false}, {keys, at, lam}},
-            {{Law::binomial, true}, {keys, at, n, p, rounds}}};
+            {{Law::binomial, true}, {keys, at, n, p, rounds}},
+            {{Law::poisson, true, true}, {keys, at, n, rounds}},
+            {{Law::binomial, true, true}, {keys, at, n, p, rounds}}};
   }
 };
 /// Row-major positions in the whole draw, born in its layout.
@@ -227,9 +255,9 @@ Array counts(Law law, const Array& k, Arrays parameters, const Shape& shape, con
   Arrays in{broadcast_to(k, shape), global_positions(shape, draw.spec)};
   for (auto& p : parameters) in.push_back(stop_gradient(broadcast_to(p, shape)));
   auto rounds = constant(0, i32);
-  if (!few && volume(shape) > 0) rounds = amax(call_one(Counts{law, false}, in));
+  if (!few && volume(shape) > 0) rounds = amax(call_one(Counts{law, false, draw.exact}, in));
   in.push_back(broadcast_to(rounds, shape));
-  return call_one(Counts{law, true}, in);
+  return call_one(Counts{law, true, draw.exact}, in);
 }
 }  // namespace
 Array poisson(const Array& k, const Parameter& lam, const std::optional<Shape>& shape, Dtype dtype,
@@ -237,14 +265,14 @@ Array poisson(const Array& k, const Parameter& lam, const std::optional<Shape>& 
   one_key("poisson", k);
   check<DtypeError>(is_integer(dtype), "poisson: the dtype must be an integer one, got ", dtype);
   auto s = draw_shape("poisson", shape, {lam});
-  bool few = lam.is_number && PoissonLaw{static_cast<float>(lam.number.value)}.few();
-  return counts(Law::poisson, k, {value_of(lam, f32)}, s, draw, few).astype(dtype);
+  bool few = lam.is_number && PoissonLaw<float>{static_cast<float>(lam.number.value)}.few();
+  return counts(Law::poisson, k, {value_of(lam, draw.exact ? f64 : f32)}, s, draw, few).astype(dtype);
 }
 Array binomial(const Array& k, const Parameter& n, const Parameter& p, const std::optional<Shape>& shape, Dtype dtype,
                const DrawOptions& draw) {
   one_key("binomial", k);
   floating("binomial", dtype);
-  auto d = p.is_number || !is_float(p.array.dtype()) ? f32 : p.array.dtype();
+  auto d = draw.exact ? f64 : p.is_number || !is_float(p.array.dtype()) ? f32 : p.array.dtype();
   check<DtypeError>(!is_narrow(d), "binomial: p must be f32 or f64, got ", d);
   auto s = draw_shape("binomial", shape, {n, p});
   bool few = n.is_number && p.is_number &&
@@ -256,7 +284,7 @@ Array multinomial(const Array& k, const Parameter& n, const Array& p, const std:
   one_key("multinomial", k);
   floating("multinomial", dtype);
   check<ShapeError>(p.ndim() > 0, "multinomial: p needs a dimension of categories, got ", p.type());
-  auto d = real_accumulator(p.dtype());
+  auto d = draw.exact ? f64 : real_accumulator(p.dtype());
   auto s = shape.value_or(p.shape());
   check<ShapeError>(!s.empty(), "multinomial: the shape needs the dimension of categories, got ", s);
   auto batch = s;

@@ -21,5 +21,8 @@ Array value_of(const Parameter& p, Dtype dtype);
 Shape draw_shape(std::string_view what, const std::optional<Shape>& shape, std::initializer_list<Parameter> parameters);
 /// a * b + c as XLA computes it: with one rounding in f32 and f64, with two in bf16.
 Array contracted(const Array& a, const Array& b, const Array& c);
+/// loggamma whose numbers below the range stay finite and in order, for softmax.
+Array bounded_loggamma(std::string_view what, const Array& k, const Array& a, const Shape& shape, Dtype dtype,
+                       const DrawOptions& draw);
 Array draw_bits(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw);
 }  // namespace bora::random

@@ -1,5 +1,6 @@
 // gamma, loggamma, dirichlet. Rejection takes a different number of draws for each element, so it runs as one operation
 // on the host, with one key per element; the elementary functions are the same as everywhere else.
+#include <algorithm>
 #include "bora/base/parallel.h"
 #include "bora/ops/creation.h"
 #include "bora/random/gamma_grad.h"
@@ -14,7 +15,13 @@
 namespace bora::random {
 namespace {
 /// Marsaglia and Tsang, A simple method for generating gamma variables (2000), with draws ordered as JAX's _gamma_one.
-template <class T> T gamma_scalar(Words key, T a, bool log_space) {
+/// boost / a <= -max / 2, which may overflow: below that numbers go on by their logarithm, so that they stay in order.
+template <class T> T bounded_quotient(T boost, T a) {
+  constexpr T most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::denorm_min();
+  T beyond = log_of(-boost) - log_of(a) - log_of(most / 2), all = log_of(T(64)) - log_of(least) - log_of(most / 2);
+  return -most * (T(0.5) + T(0.5) * std::clamp(beyond / all, T(0), T(1)));
+}
+template <class T> T gamma_scalar(Words key, T a, bool log_space, bool bounded) {
   if (!(a >= 0)) return std::numeric_limits<T>::quiet_NaN();  // of 0 it is 0, as in JAX
   const T third = static_cast<T>(1.0 / 3.0);
   T d = (a >= 1 ? a : a + 1) - third, c = third / std::sqrt(d);
@@ -36,7 +43,10 @@ template <class T> T gamma_scalar(Words key, T a, bool log_space) {
   }
   if (log_space) {
     T log_boost = log1p_of(-unit_scalar<T>(boost_key));
-    return (log_of(d) + log_of(v)) + (a >= 1 || log_boost == 0 ? T(0) : log_boost * (T(1) / a));
+    T inverse = T(1) / a, boost = T(0);  // of a denormal a the inverse overflows sooner than the quotient
+    if (a < 1 && log_boost != 0) boost = std::isinf(inverse) && a > 0 ? log_boost / a : log_boost * inverse;
+    if (bounded && a > 0 && boost < -std::numeric_limits<T>::max() / 2) return bounded_quotient(log_boost, a);
+    return (log_of(d) + log_of(v)) + boost;
   }
   return (d * v) * (a >= 1 ? T(1) : std::pow(T(1) - unit_scalar<T>(boost_key), T(1) / a));
 }
@@ -91,7 +101,7 @@ double gamma_slope(double a, double x) {
 }
 /// Draws x and a, alike -> dx / da; with log_space, draws log x -> d log x / da.
 struct GammaSlope {
-  bool log_space;
+  bool log_space, bounded = false;  // bounded: finite, as the draw is
   static constexpr std::string_view name = "gamma_slope";
   Type infer(const Types& in) const {
     check<DtypeError>(in.at(0).dtype == f32 || in[0].dtype == f64, "gamma: needs f32 or f64, got ", in[0]);
@@ -104,7 +114,9 @@ struct GammaSlope {
         for (auto i = begin; i < end; ++i) {
           double x = in[0].as<T>()[i], a = in[1].as<T>()[i];
           if (log_space) x = std::max(std::exp(x), static_cast<double>(std::numeric_limits<T>::min()));
-          out[0].as<T>()[i] = static_cast<T>(gamma_slope(a, x) / (log_space ? x : 1));
+          auto slope = gamma_slope(a, x) / (log_space ? x : 1);
+          if (bounded) slope = std::min(slope, static_cast<double>(std::numeric_limits<T>::max()));
+          out[0].as<T>()[i] = static_cast<T>(slope);
         }
       });
     };
@@ -120,7 +132,7 @@ struct GammaSlope {
 };
 /// The 64 random bits of each element, which are the words of its key, and a, alike -> one draw each.
 struct Gamma {
-  bool log_space;
+  bool log_space, bounded = false;  // bounded: a logarithm below the range is a finite number, of the right order
   static constexpr std::string_view name = "gamma";
   static constexpr bool random = true;
   Type infer(const Types& in) const {
@@ -137,25 +149,29 @@ struct Gamma {
         for (auto i = begin; i < end; ++i) {
           auto w = static_cast<std::uint64_t>(bits[i]);
           Words key{static_cast<std::uint32_t>(w >> 32), static_cast<std::uint32_t>(w)};
-          out[0].as<T>()[i] = gamma_scalar<T>(key, in[1].as<T>()[i], log_space);
+          out[0].as<T>()[i] = gamma_scalar<T>(key, in[1].as<T>()[i], log_space, bounded);
         }
       });
     };
     if (out[0].type.dtype == f32) run(float{});
     else run(double{});
   }
-  Arrays vjp(const Vjp& v) const { return {{}, v.ct[0] * call_one(GammaSlope{log_space}, {v.out[0], v.in[1]})}; }
+  Arrays vjp(const Vjp& v) const {
+    return {{}, v.ct[0] * call_one(GammaSlope{log_space, bounded}, {v.out[0], v.in[1]})};
+  }
   DimFactors factors(const Types& in) const { return elementwise_factors(in); }
   Gamma lift(std::int64_t) const { return *this; }
   // In f32, as the derivative is not that of the steps at fixed bits, which finite differences would give.
   static SamplesOf<Gamma> samples() { return {{{false}, {draw_bits(key(3), {3}, i64, {}), array({0.5, 1.0, 4.0})}}}; }
 };
 Array gamma_of(std::string_view what, const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype,
-               const DrawOptions& draw, bool log_space) {
+               const DrawOptions& draw, Gamma form) {
   one_key(what, k);
-  check<DtypeError>(dtype == f32 || dtype == f64, what, ": the dtype must be f32 or f64, got ", dtype);
+  check<DtypeError>(dtype == f32 || dtype == f64 || (draw.exact && is_float(dtype)), what,
+                    ": the dtype must be f32 or f64, got ", dtype);
   auto s = shape.value_or(a.shape());
-  return call_one(Gamma{log_space}, {draw_bits(k, s, i64, draw), broadcast_to(a.astype(dtype), s)});
+  if (draw.exact && dtype != f64) return gamma_of(what, k, a, s, f64, draw, form).astype(dtype);
+  return call_one(form, {draw_bits(k, s, i64, draw), broadcast_to(a.astype(dtype), s)});
 }
 }  // namespace
 }  // namespace bora::random
@@ -167,11 +183,15 @@ Array random_gamma_grad(const special::Operand& a, const special::Operand& sampl
 }  // namespace bora::lax
 namespace bora::random {
 Array gamma(const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype, const DrawOptions& draw) {
-  return gamma_of("gamma", k, a, shape, dtype, draw, false);
+  return gamma_of("gamma", k, a, shape, dtype, draw, {.log_space = false});
 }
 Array loggamma(const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype,
                const DrawOptions& draw) {
-  return gamma_of("loggamma", k, a, shape, dtype, draw, true);
+  return gamma_of("loggamma", k, a, shape, dtype, draw, {.log_space = true});
+}
+Array bounded_loggamma(std::string_view what, const Array& k, const Array& a, const Shape& shape, Dtype dtype,
+                       const DrawOptions& draw) {
+  return gamma_of(what, k, a, shape, dtype, draw, {.log_space = true, .bounded = true});
 }
 Array dirichlet(const Array& k, const Array& alpha, const std::optional<Shape>& shape, Dtype dtype,
                 const DrawOptions& draw) {
@@ -181,7 +201,8 @@ Array dirichlet(const Array& k, const Array& alpha, const std::optional<Shape>& 
     s = *shape;
     s.push_back(alpha.shape(-1));
   }
-  auto x = loggamma(k, alpha, s, dtype, draw);
+  if (draw.exact && dtype != f64 && is_float(dtype)) return dirichlet(k, alpha, shape, f64, draw).astype(dtype);
+  auto x = bounded_loggamma("dirichlet", k, alpha, s, dtype, draw);
   auto e = exp(x - amax(x, -1, {.keepdims = true}));
   return e / sum(e, -1, {.keepdims = true});
 }

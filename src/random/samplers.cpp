@@ -5,6 +5,8 @@
 #include "base/api/complex.h"
 #include "bora/ops/creation.h"
 #include "random/draw.h"
+#include "random/exact.h"
+#include "bora/ops/special.h"
 #include "bora/ops/ufuncs.h"
 #include "bora/ops/manipulation.h"
 #include "bora/array/primitive_base.h"
@@ -72,6 +74,16 @@ Array uniform_in(const Array& k, const Shape& shape, Dtype dtype, double minval,
   if (minval == 0 && span == 1) return u;
   return stretched(u, constant(span, dtype), constant(minval, dtype));
 }
+/// In [minval, maxval), with all digits near both; f64 bounds.
+Array exact_uniform(const Array& k, const Shape& shape, Dtype dtype, const Array& minval, const Array& maxval,
+                    const DrawOptions& draw) {
+  Fine fine(k, shape, draw);
+  auto lo = minval.astype(f64), hi = maxval.astype(f64);
+  auto way = hi * fine.small - lo * fine.small;  // the span itself may overflow
+  auto x = where(fine.low, lo + way, hi - way).astype(dtype);
+  auto least = minval.astype(dtype), last = stop_gradient(neighbour(maxval.astype(dtype), false));
+  return maximum(least, minimum(x, last));
+}
 Array logarithm_of_uniform(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   return log(uniform_in(k, shape, dtype, tiny(dtype), 1, draw));
 }
@@ -79,24 +91,34 @@ Array logarithm_of_uniform(const Array& k, const Shape& shape, Dtype dtype, cons
 Array uniform(const Array& k, const Shape& shape, Dtype dtype, Scalar minval, Scalar maxval, const DrawOptions& draw) {
   one_key("uniform", k);
   floating("uniform", dtype);
+  if (draw.exact) {
+    auto bound = [&](double x) { return constant(rounded(x, dtype), f64); };
+    return exact_uniform(k, shape, dtype, bound(minval.value), bound(maxval.value), draw);
+  }
   return uniform_in(k, shape, dtype, minval.value, maxval.value, draw);
 }
 Array uniform(const Array& k, const Shape& shape, Dtype dtype, const Array& minval, const Array& maxval,
               const DrawOptions& draw) {
   one_key("uniform", k);
   floating("uniform", dtype);
+  if (draw.exact) {
+    auto bound = [&](const Array& x) { return broadcast_to(x.astype(dtype), shape); };
+    return exact_uniform(k, shape, dtype, bound(minval), bound(maxval), draw);
+  }
   auto lo = broadcast_to(minval.astype(dtype), shape), hi = broadcast_to(maxval.astype(dtype), shape);
   return stretched(unit(k, shape, dtype, draw), hi - lo, lo);
 }
 Array normal(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   one_key("normal", k);
   floating("normal", dtype);
+  if (draw.exact) return Fine(k, shape, draw).symmetric(special::ndtri).astype(dtype);
   return erf_inv(uniform_in(k, shape, dtype, next_after(-1, 0, dtype), 1, draw)) * rounded(std::sqrt(2.0), dtype);
 }
 Array truncated_normal(const Array& k, double lower, double upper, const Shape& shape, Dtype dtype,
                        const DrawOptions& draw) {
   one_key("truncated_normal", k);
   floating("truncated_normal", dtype);
+  if (draw.exact) return truncated_normal(k, Parameter(lower), Parameter(upper), shape, dtype, draw);
   auto root = rounded(std::sqrt(2.0), dtype), lo = rounded(lower, dtype), hi = rounded(upper, dtype);
   auto erf_of = [&](double x) { return rounded(std::erf(rounded(x / root, dtype)), dtype); };
   auto x = erf_inv(uniform_in(k, shape, dtype, erf_of(lo), erf_of(hi), draw)) * root;
@@ -105,33 +127,40 @@ Array truncated_normal(const Array& k, double lower, double upper, const Shape& 
 }
 Array bernoulli(const Array& k, double p, const Shape& shape, const DrawOptions& draw) {
   one_key("bernoulli", k);
+  if (draw.exact) return Fine(k, shape, draw).below(constant(p, f64));
   return unit(k, shape, f32, draw) < rounded(p, f32);
 }
 Array bernoulli(const Array& k, const Array& p, const std::optional<Shape>& shape, const DrawOptions& draw) {
   one_key("bernoulli", k);
   floating("bernoulli", p.dtype());
   auto s = shape.value_or(p.shape());
+  if (draw.exact) return Fine(k, s, draw).below(broadcast_to(p.astype(f64), s));
   return unit(k, s, p.dtype(), draw) < broadcast_to(p, s);
 }
 Array gumbel(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   one_key("gumbel", k);
   floating("gumbel", dtype);
+  if (draw.exact) return (-log(Fine(k, shape, draw).exponential())).astype(dtype);
   return -log(-logarithm_of_uniform(k, shape, dtype, draw));
 }
 Array exponential(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   one_key("exponential", k);
   floating("exponential", dtype);
+  if (draw.exact) return Fine(k, shape, draw).exponential().astype(dtype);
   return -log1p(-unit(k, shape, dtype, draw));
 }
 Array laplace(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   one_key("laplace", k);
   floating("laplace", dtype);
+  if (draw.exact) return Fine(k, shape, draw).symmetric([](const Array& p) { return log(2 * p); }).astype(dtype);
   auto u = uniform_in(k, shape, dtype, next_after(-1, 0, dtype), 1, draw);
   return sign(u) * log1p(-abs(u));
 }
 Array logistic(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   one_key("logistic", k);
   floating("logistic", dtype);
+  if (draw.exact)
+    return Fine(k, shape, draw).symmetric([](const Array& p) { return log(p) - log1p(-p); }).astype(dtype);
   auto u = uniform_in(k, shape, dtype, tiny(dtype), 1, draw);
   return log(u) - log1p(-u);
 }

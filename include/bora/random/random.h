@@ -17,9 +17,12 @@
 #include "bora/ops/arguments.h"
 
 namespace bora::random {
-/// The layout of a draw: with a Spec each rank draws only its own block. The numbers are the same.
 struct DrawOptions {
-  Spec spec = {};
+  Spec spec = {};  // the layout: with it each rank draws only its own block, the numbers are the same
+  /// Draws whose tails are those of the distribution, with any parameters: from 64 random bits a number (a key, for
+  /// gamma's), in f64, rounded once to the dtype. Other numbers than JAX's, whose tails end at 2^-23 or so (f32;
+  /// docs/random.md has a table), in 2 to 5 times the time; the same on every mesh.
+  bool exact = false;
 };
 
 /// A parameter of a distribution. A number takes the dtype of the draw.
@@ -68,10 +71,13 @@ Array uniform(const Array& k, const Shape& shape, Dtype dtype, const Array& minv
               const DrawOptions& draw = {});
 /// Standard normal. bf16 draws 8 bits per element, as JAX does: 128 different values.
 Array normal(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
-/// Standard normal, truncated to (lower, upper).
+/// Standard normal, truncated to (lower, upper). JAX's draw, by the inverse of the error function: of the distribution
+/// while the bound next to 0 lies within 3.5 (f32), 7 (f64), 2 (f16) or 1 (bf16) of it; beyond, draws gather at few
+/// numbers or at a bound (f32, (8, 9): all are 9). {.exact = true} draws between any two bounds, infinite ones too;
+/// rounding to the dtype may give a bound itself.
 Array truncated_normal(const Array& k, double lower, double upper, const Shape& shape = {}, Dtype dtype = f32,
                        const DrawOptions& draw = {});
-/// Standard normal, truncated to (lower, upper), arrays or numbers.
+/// Standard normal, truncated to (lower, upper), arrays or numbers; exact: NaN unless lower <= upper.
 Array truncated_normal(const Array& k, const Parameter& lower, const Parameter& upper,
                        const std::optional<Shape>& shape = none, Dtype dtype = f32, const DrawOptions& draw = {});
 /// boolean: true with probability p.
@@ -202,6 +208,7 @@ struct ChoiceOptions {
   bool replace = true;
   Array p = {};  // probabilities [n]; empty: uniform
   std::int64_t axis = 0;
+  bool exact = false;  // with p: as DrawOptions
 };
 /// Random elements of x along an axis (or of 0, 1, .., n - 1); `shape` replaces that axis.
 Array choice(const Array& k, std::int64_t n, const Shape& shape = {}, const ChoiceOptions& options = {});
