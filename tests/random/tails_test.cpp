@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <bit>
 #include "bora/fx/transforms.h"
+#include "bora/random/gamma_grad.h"
 #include "bora/shard/mesh.h"
 #include "laws/effort.h"
 #include "random/exact.h"
@@ -191,6 +192,40 @@ TEST(Tails, ExactDrawsAreTheSameEverywhere) {
   });
 }
 
+TEST(Tails, ExactDrawsAreDifferentiated) {
+  using Draw = std::function<Array(const Array& parameter)>;
+  auto k = r::key(9);
+  const r::DrawOptions e{.exact = true};
+  const Shape s{40};
+  const std::pair<std::string, Draw> draws[] = {
+      {"uniform", [&](const Array& p) { return r::uniform(k, s, f64, p, full({}, 3, f64), e); }},
+      {"truncated_normal", [&](const Array& p) { return r::truncated_normal(k, p, 3, s, f64, e); }},
+      {"truncated_normal from above", [&](const Array& p) { return r::truncated_normal(k, -2, p, s, f64, e); }},
+      {"lognormal", [&](const Array& p) { return r::lognormal(k, p, s, f64, e); }},
+      {"pareto", [&](const Array& p) { return r::pareto(k, p, s, f64, e); }},
+      {"rayleigh", [&](const Array& p) { return r::rayleigh(k, p, s, f64, e); }},
+      {"triangular", [&](const Array& p) { return r::triangular(k, p, 2, 4, s, f64, e); }},
+      {"weibull_min", [&](const Array& p) { return r::weibull_min(k, 2, p, s, f64, e); }},
+      {"double_sided_maxwell", [&](const Array& p) { return r::double_sided_maxwell(k, 0, p, s, f64, e); }},
+      {"wald", [&](const Array& p) { return r::wald(k, p, s, f64, e); }},
+  };
+  for (auto& [name, draw] : draws) {
+    auto loss = [&](const Array& p) { return sum(sin(draw(p))); };
+    auto at = [&](double p) { return loss(full({}, p, f64)).item<double>(); };
+    const double p = 1.2, step = 1e-6;
+    auto slope = grad(loss)(full({}, p, f64)).item<double>(), right = (at(p + step) - at(p - step)) / (2 * step);
+    EXPECT_NEAR(slope, right, 1e-6 * (1 + std::abs(right))) << name;
+    EXPECT_NEAR(jvp(loss, full({}, p, f64), ones({}, f64)).second.item<double>(), slope, 1e-12 * (1 + std::abs(slope)));
+    auto narrow = grad([&](const Array& q) { return loss(q.astype(f64)).astype(f32); })(full({}, p, f32));
+    EXPECT_NEAR(narrow.item<double>(), right, 1e-5 * (1 + std::abs(right))) << name;
+  }
+  // Through gamma draws they are implicit, those of f32 in f64.
+  auto a = full({}, 0.7, f32);
+  auto of_gamma = [&](const Array& x, Dtype d) { return r::gamma(k, broadcast_to(x, s), s, d, e); };
+  auto x = of_gamma(a.astype(f64), f64);
+  auto want = sum(lax::random_gamma_grad(broadcast_to(a.astype(f64), s), x)).item<double>();
+  EXPECT_NEAR(grad([&](const Array& v) { return sum(of_gamma(v, f32)); })(a).item<double>(), want, 1e-5 * want);
+}
 TEST(Tails, ParametersBelowTheNormalRange) {
   // Beta(a, b) with tiny a and b is 1 with probability a / (a + b), else 0; Dirichlet's alike.
   auto k = r::key(1);

@@ -21,7 +21,7 @@ struct DrawOptions {
   Spec spec = {};  // the layout: with it each rank draws only its own block, the numbers are the same
   /// Draws whose tails are those of the distribution, with any parameters: from 64 random bits a number (a key, for
   /// gamma's), in f64, rounded once to the dtype. Other numbers than JAX's, whose tails end at 2^-23 or so (f32;
-  /// docs/random.md has a table), in 2 to 5 times the time; the same on every mesh.
+  /// docs/random.md has a table), in 1 to 5 times the time (truncated_normal: 1 us); the same on every mesh.
   bool exact = false;
 };
 
