@@ -254,7 +254,8 @@ Array f(const Array& k, const Parameter& dfnum, const Parameter& dfden, const st
   auto [den, num] = split<2>(k);
   if (draw.exact) {  // in logarithms, as each draw may underflow
     auto n = value_of(dfnum, dtype), d = value_of(dfden, dtype);
-    return exp(loggamma(num, n / 2, s, dtype, draw) - loggamma(den, d / 2, s, dtype, draw)) * (d / n);
+    auto of = [&](const Array& key, const Array& half) { return bounded_loggamma("f", key, half, s, dtype, draw); };
+    return exp(of(num, n / 2) - of(den, d / 2)) * (d / n);
   }
   return chisquare(num, dfnum, s, dtype, draw) / value_of(dfnum, dtype) /
          (chisquare(den, dfden, s, dtype, draw) / value_of(dfden, dtype));
