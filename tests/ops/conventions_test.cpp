@@ -160,6 +160,11 @@ TEST(Conventions, InsertedElementsAreDifferentiated) {
   auto many = vmap([](const Array& row, const Array& more) { return insert(row, {1, -1}, more); })(
       reshape(arange(6), {2, 3}), reshape(arange(4), {2, 2}) + 10);
   EXPECT_EQ(many.to_vector<int>(), (std::vector<int>{0, 10, 1, 11, 2, 3, 12, 4, 13, 5}));
+  EXPECT_EQ(insert(arange(4), array({1, -1}), array(9)).to_vector<int>(), (std::vector<int>{0, 9, 1, 2, 9, 3}));
+  EXPECT_EQ(insert(arange(2), array(1), array({7, 8})).to_vector<int>(), (std::vector<int>{0, 7, 8, 1}))
+      << "one position";
+  EXPECT_EQ(delete_(arange(4), array({0, -1})).to_vector<int>(), (std::vector<int>{1, 2}));
+  EXPECT_MESSAGE(DtypeError, insert(x, array({0.5}), v), "positions must be integers, got f32[1]");
   EXPECT_EQ(insert(arange(3), {1, 2}, array(2.9)).dtype(), i32) << "the dtype is that of x";
   EXPECT_MESSAGE(IndexError, insert(x, {0, 7}, v), "insert: position 7 does not lie in [-6, 6]");
   EXPECT_MESSAGE(ShapeError, insert(x, {0, 1}, v), "have 3 elements along axis 0, and there are 2 positions");

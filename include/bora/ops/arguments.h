@@ -27,7 +27,8 @@ class Dimensions {
  private:
   std::optional<Dims> axes_;
 };
-/// Positions along a dimension, fixed numbers of which negative ones count from the end: one, or a list.
+/// Positions along a dimension, fixed numbers of which negative ones count from the end: one, or a list; of an Array of
+/// integers its values are read, which throws TraceError inside transforms.
 struct Positions {
   Dims list;
   bool one = false;  // a number, not a list of one
@@ -37,6 +38,10 @@ struct Positions {
     for (auto p : l) list.push_back(p.n);
   }
   Positions(Dims l) : list(std::move(l)) {}
+  Positions(const Array& a) : one(a.ndim() == 0) {
+    check<DtypeError>(is_integer(a.dtype()), "positions must be integers, got ", a.type());
+    list = a.astype(i64).to_vector<std::int64_t>();
+  }
 };
 struct ReduceOptions {
   bool keepdims = false;
