@@ -13,7 +13,7 @@
 
 namespace bora::data {
 namespace {
-enum class OnError : std::uint8_t { stop, skip };
+enum class OnError : std::uint8_t { stop, skip, replace };
 /// Rows of several datasets, one dataset after another.
 struct Concatenated final : Dataset {
   explicit Concatenated(std::vector<std::shared_ptr<const Dataset>> p) : parts(std::move(p)), places(joined(parts)) {}
@@ -65,7 +65,8 @@ struct Corpus {
       {"pack", "how documents share rows"},
       {"cache", "a folder that keeps the tokens for later runs; empty: they are made anew, and kept in memory"},
       {"hold_out", "fraction of each source's documents kept for evaluation; 0: none is"},
-      {"on_error", "a malformed record ends the run (stop), or is left out and counted (skip)"}};
+      {"on_error", "a malformed record, or text that is not UTF-8, ends the run (stop), or is left out and counted "
+                   "(skip); replace: text gets U+FFFD in the place of what is not UTF-8"}};
 
   void check() const {
     bora::check<ConfigError>(!sources.empty(), "sources: there is none; give a list of {type, path}");
@@ -119,13 +120,17 @@ struct Corpus {
         Raw raw;
         try {
           if (!reader.next(raw)) continue;
-          task->need(Record(*reader.layout(), raw), s->field());
+          task->need(Record(*reader.layout(), raw, rule(true)), s->field());
         } catch (const ConfigError&) {
-          if (on_error == OnError::stop) throw;
+          if (on_error != OnError::skip) throw;
         }
         break;
       }
     }
+  }
+  /// bytes: of a text that need not be UTF-8.
+  TextRule rule(bool bytes) const {
+    return {on_error == OnError::replace, bytes, "; mend it, or set data.on_error to skip or replace"};
   }
   Making making(const Source& s, const Materials& m) const {
     Making made;
@@ -135,9 +140,10 @@ struct Corpus {
                    .fields = task->stored(),
                    .vocabulary = m.tokenizer->size(),
                    .skip = on_error == OnError::skip,
+                   .rule = rule(m.tokenizer->bytes()),
                    .encode = task->encoder(m, s.field())};
     made.identity = std::string(s.type()) + "\n" + s.field() + "\n" + task->encoding() + "\n" +
-                    m.tokenizer->identity() + "\n" + config::print_value(on_error);
+                    m.tokenizer->identity() + "\n" + config::print_value(on_error) + "\nrows " + std::string(rows_form);
     return made;
   }
   bool holds_out() const {
@@ -207,6 +213,7 @@ struct Corpus {
     std::vector<HeldOut> sets;
     std::vector<std::string> unseen;
     std::string names;
+    bool recut = false;
     for (auto& s : sources) {
       Making made;
       agree(o.crew, "data: the files", [&] { made = making(*s, materials); });
@@ -218,6 +225,8 @@ struct Corpus {
       auto name = alone(word_of) ? word_of(s->path()) : alone(start_of) ? start_of(s->path()) : s->path();
       if (store->skipped() > 0)
         o.crew.say("data: " + s->path() + ": " + std::to_string(store->skipped()) + " malformed records were left out");
+      auto files = static_cast<std::int64_t>(made.recipe.files.size());
+      recut = recut || (s->format() == Format::text && store->size() != files) || store->skipped() > 0;
       auto [train, held] = split(store, s->path(), s->train());
       Part part{nullptr, name, {.documents = store->size(), .held_out = held.size(), .skipped = store->skipped()}};
       for (auto& f : made.recipe.files) part.facts.files += 1, part.facts.bytes += f.bytes;
@@ -256,7 +265,8 @@ struct Corpus {
       return Mix(std::move(stages));
     };
     auto first = mix([&](std::int64_t step) { return step * o.batch; });
-    return {TrainingRows(std::move(parts), std::move(first)), held, shape(o.positions), names, std::move(sets), mix};
+    return {TrainingRows(std::move(parts), std::move(first)), held, shape(o.positions), names, std::move(sets), mix,
+            recut};
   }
 };
 }  // namespace

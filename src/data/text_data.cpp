@@ -1,4 +1,5 @@
 // Text files, or a folder of them: one stream of tokens.
+#include <algorithm>
 #include <filesystem>
 #include "bora/data/data.h"
 #include "bora/data/windows.h"
@@ -41,7 +42,10 @@ struct TextData {
     facts.documents = text.documents, facts.held_out = text.held_out_documents;
     for (auto& f : files) facts.files += 1, facts.bytes += f.bytes;
     facts.tokens = facts.filled = train->filled();
-    return {TrainingRows({std::move(part)}, Mix::of({1})), held, {o.positions}, path};
+    // Of tokens that are bytes only line feeds that were put in are new.
+    auto ends = [](const Stream& s) { return std::ranges::all_of(s.pieces(), &Stream::Piece::line); };
+    bool recut = text.recut || !o.tokenizer->bytes() || !ends(text.train) || !ends(text.held_out);
+    return {TrainingRows({std::move(part)}, Mix::of({1})), held, {o.positions}, path, {}, recut};
   }
 };
 }  // namespace

@@ -31,7 +31,7 @@ std::int64_t read_texts(const std::vector<std::string>& patterns, const std::str
       RecordReader reader(file, format, {}, {.document = kAtOnce});
       for (Raw raw; reader.next(raw);) {
         bool whole = format == Format::text;
-        texts.push_back(whole ? std::move(raw.bytes) : Record(*reader.layout(), raw).text(field));
+        texts.push_back(Record(*reader.layout(), raw).text(whole ? "text" : field));
         held += texts.back().size();
         if (held >= kAtOnce) give();
       }

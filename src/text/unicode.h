@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+#include "text/api/utf8.h"
 
 namespace bora::text {
 constexpr std::string_view kMetaspace = "\u2581";  // stands for a space in pieces of SentencePiece
@@ -14,8 +15,6 @@ using TextRange = std::pair<std::size_t, std::size_t>;  // bytes [first, second)
 /// Appends bytes; each maximal part that is not UTF-8 becomes U+FFFD. Returns the number of bytes done: all, or, if
 /// more may come, those before a last incomplete character.
 std::size_t append_utf8(std::string_view bytes, bool more, std::string& out);
-/// The text, or `copy`, which then has U+FFFD for each maximal part that is not UTF-8.
-std::string_view valid_utf8(std::string_view text, std::string& copy);
 /// Ranges of a text in valid_utf8's result, of whole characters.
 std::vector<TextRange> in_valid(std::string_view text, std::string_view valid, std::span<const TextRange> ranges);
 /// Whether more bytes may complete this beginning of one character.

@@ -78,6 +78,15 @@ void begin_files(Run& run, const io::GoodCheckpoint& found) {
   }
   run.write_settings();
 }
+/// Texts are not cut as they were when the run began, so the rows behind its step are others.
+void tell_rows(Run& run, const Trainable::Notes& notes) {
+  auto found = notes.find("rows_form");
+  auto before = found == notes.end() ? "1" : found->second;
+  if (before != data::rows_form && run.data.recut)
+    run.warn("data: this run began with another version, which cut " + run.data.name +
+             " into rows at other places; the rows from here on are others than it would have read, so some tokens "
+             "come twice in this pass and some not at all. A run with another out begins anew with them");
+}
 /// The newest snapshot, if it is of no earlier step than the newest checkpoint.
 MemoryCheckpoint::Found find_snapshot(Run& run) {
   if (!run.settings.memory) return {};
@@ -184,6 +193,7 @@ bool prepare(Run& run) {
     run.take(notes);
     // Replicas that met just now, in take(): the stored checkpoint is older than that.
     if (!run.model.meeting().empty()) run.stored = -1, run.moved = true;
+    tell_rows(run, notes);
     run.say("continuing from step " + std::to_string(run.done) + " (" + stored->folder + ")");
   }
   run.wants_stop = was_out_of_patience(run);

@@ -215,21 +215,21 @@ TEST(Text, AShrunkFileIsAnError) {
 struct WindowsTest : testing::Test {
   static constexpr std::int64_t kPositions = 16;
   Folder f;
-  Stream stream;
+  std::shared_ptr<const Tokens> tokens;
   std::shared_ptr<const Dataset> ring, line;
   std::int64_t bytes = 0;
   WindowsTest() {
     std::string text;  // two bytes that tell where they are
     for (int i = 0; i < 3000; ++i) text += static_cast<char>('0' + i / 64), text += static_cast<char>('0' + i % 64);
-    stream = open_text(f.write("t", text), 1e-9).train;
-    ring = windows(byte_tokens(stream), kPositions, true);
-    line = windows(byte_tokens(stream), kPositions, false);
-    bytes = stream.size();
+    tokens = byte_tokens(open_text(f.write("t", text), 1e-9).train);  // and a line feed
+    ring = windows(tokens, kPositions, true);
+    line = windows(tokens, kPositions, false);
+    bytes = tokens->size();
   }
   /// Place of a row's first byte in the stream; -1: the row is no part of it, or its targets are not one further.
   std::int64_t position(const Rows& rows, std::int64_t row) const {
-    std::vector<std::uint8_t> all(static_cast<std::size_t>(bytes));
-    stream.read(0, bytes, all.data());
+    std::vector<std::int32_t> all(static_cast<std::size_t>(bytes));
+    tokens->read(0, bytes, all.data());
     auto from = static_cast<std::size_t>((row - rows.begin) * kPositions);
     for (std::int64_t p = 0; p < bytes; ++p) {
       bool same = true;

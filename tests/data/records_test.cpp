@@ -125,7 +125,7 @@ TEST_F(Records, DocumentsOfText) {
   EXPECT_EQ(texts(""), Texts{});
   EXPECT_EQ(texts("one\n\ntwo"), (Texts{"one\n\ntwo"}));
   EXPECT_EQ(texts("\xef\xbb\xbfone"), (Texts{"one"}));
-  EXPECT_EQ(texts("a\n%\nb\r\n%\r\n%\nc % d\n%%\n"), (Texts{"a\n", "b\r\n", "c % d\n%%\n"}));
+  EXPECT_EQ(texts("a\n%\nb\r\n%\r\n%\nc % d\n%%\n"), (Texts{"a", "b", "c % d\n%%\n"}));
   EXPECT_EQ(texts("%\n%\n"), Texts{});
   EXPECT_EQ(texts("a\n%"), (Texts{"a\n%"})) << "a line that has no end is no mark, as for streams of bytes";
   EXPECT_EQ(texts("aaaa\n\nbb\ncc\ndddd", 12), (Texts{"aaaa\n\nbb\ncc\n", "dddd"})) << "no paragraph behind the half";
@@ -213,23 +213,30 @@ TEST_F(Records, CsvEqualsPython) {
 
 TEST(Record, GivesTheFieldsOfJson) {
   Raw raw{
-      R"( {"a": "x \"y\" \u00e4\ud83d\ude00\ud83d \udc00\n\/", "n": -1.5e2, "null": null, "o": {"a": ["}"]}, "a b": "",
+      R"( {"a": "x \"y\" \u00e4\ud83d\ude00\n\/", "half": "\ud83d \udc00", "n": -1.5e2,
+ "null": null, "o": {"a": ["}"]}, "a b": "",
  "k\u0065y": "v", "n2": "first", "n2": "last", "bytes": ")"
       "\xff\xc3"
       R"("} )",
       3};
   Record r(kJson, raw);
-  EXPECT_EQ(r.text("a"), "x \"y\" \u00e4\U0001f600\ufffd \ufffd\n/");
+  EXPECT_EQ(r.text("a"), "x \"y\" \u00e4\U0001f600\n/");
   EXPECT_EQ(r.text("a b"), "");
   EXPECT_EQ(r.text("key"), "v");
   EXPECT_EQ(r.text("n2"), "last") << "as in Python and nlohmann's library";
-  EXPECT_EQ(r.text("bytes"), "\xff\xc3") << "bytes that are no UTF-8 are the tokenizer's matter";
+  EXPECT_EQ(error_of<ConfigError>([&] { r.text("half"); }),
+            "f:3: the field 'half' has half of a surrogate pair, which stands for no character");
+  EXPECT_EQ(error_of<ConfigError>([&] { r.text("bytes"); }),
+            "f:3: the field 'bytes' is not UTF-8: byte 1 is 0xff");
+  Record replaced(kJson, raw, {.replace = true});
+  EXPECT_EQ(replaced.text("half"), "\ufffd \ufffd");
+  EXPECT_EQ(replaced.text("bytes"), "\ufffd\ufffd");
   EXPECT_EQ(r.number("n"), -150);
   EXPECT_TRUE(r.has("o"));
   EXPECT_FALSE(r.has("null"));
   EXPECT_FALSE(r.has("x"));
   EXPECT_EQ(error_of<ConfigError>([&] { r.text("x"); }),
-            "f:3: there is no field 'x'; there are 'a', 'n', 'null', 'o', 'a b', 'key', 'n2', 'n2', 'bytes'");
+            "f:3: there is no field 'x'; there are 'a', 'half', 'n', 'null', 'o', 'a b', 'key', 'n2', 'n2', 'bytes'");
   EXPECT_EQ(error_of<ConfigError>([&] { r.text("n"); }), "f:3: the field 'n' is a number; text is expected");
   EXPECT_EQ(error_of<ConfigError>([&] { r.text("null"); }), "f:3: the field 'null' is null; text is expected");
   EXPECT_EQ(error_of<ConfigError>([&] { r.number("key"); }), "f:3: the field 'key' is '\"v\"'; a number is expected");

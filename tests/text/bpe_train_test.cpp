@@ -122,6 +122,9 @@ TEST(BpeTraining, CutsAreOfWholeCharacters) {
   EXPECT_EQ(text::last_cut("abc\ndef\nghi"), 7U);
   EXPECT_EQ(text::last_cut("abc\n1.\n2"), 3U);  // a line that ends with a letter is better
   EXPECT_EQ(text::last_cut("1\n2.\n3"), 4U);
+  EXPECT_EQ(text::last_cut("one two  3 4"), 7U);  // before a blank behind a letter
+  EXPECT_EQ(text::last_cut("1 2  3"), 3U);        // before any blank
+  EXPECT_EQ(text::last_cut(" ab語"), 3U);
   EXPECT_EQ(text::last_cut("ab語"), 2U);
   EXPECT_EQ(text::last_cut("ab語\xe8"), 5U);
   EXPECT_EQ(text::last_cut("語"), 1U);  // it must cut somewhere

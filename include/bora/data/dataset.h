@@ -109,6 +109,9 @@ struct HeldOut {
   std::string name = {};
   std::vector<std::string> tags = {};
 };
+/// The way in which texts are cut and joined, as checkpoints note it (without a note: 1). 2: at blanks and characters,
+/// with an end behind each part.
+inline constexpr std::string_view rows_form = "2";
 struct Datasets {
   TrainingRows train;
   std::shared_ptr<const Dataset> held_out;  // null: nothing is evaluated
@@ -118,6 +121,7 @@ struct Datasets {
   /// The mixture of `train`, where it changes at steps of the run: given the rows before each step, which are not the
   /// same multiple of all steps in a run whose batch has changed. Empty: it knows no steps.
   std::function<Mix(const std::function<std::int64_t(std::int64_t step)>& rows_before)> mix = {};
+  bool recut = false;              // a run of rows_form 1 may have had other rows of these files
 };
 
 /// Rows [begin, end) of a global batch: the rows one rank reads.

@@ -14,7 +14,7 @@ class Pattern;
 std::string_view word_pattern(std::string_view name);
 
 /// The last place at which a text can be cut without a change of its words: behind an ASCII letter, before a newline.
-/// Without such a place it is at another newline or at a character. 0: only for an empty text.
+/// Without such a place it is at another newline, at a blank, or else at a character. 0: only for an empty text.
 std::size_t last_cut(std::string_view text);
 
 /// How often each word stands in texts.

@@ -60,7 +60,7 @@ struct Position {
   friend bool operator==(const Position&, const Position&) = default;
 };
 /// Bytes: the most of a record (of more, it is malformed); the most of a document of text (of more, it is cut at the
-/// last paragraph, else line, of its second half, else at a character); of one reading.
+/// last paragraph, else line, else blank of its second half, else at a character); of one reading.
 struct Limits {
   std::int64_t record = 64 << 20, document = 1 << 20, block = 256 << 10;
 };
@@ -72,7 +72,8 @@ struct Layout {
 };
 
 /// The records of a file, in order.
-///   text: a document is the file, or what lies between its lines of '%' if it has some; empty documents are left out.
+///   text: a document is the file, or what lies between its lines of '%' if it has some, without the end of the line
+///     before such a line; empty documents are left out.
 ///   jsonl: each line that is not blank.
 ///   csv: each row behind the header (RFC 4180; a quote inside an unquoted field is itself); empty lines are left out.
 /// A byte-order mark at the file's begin is no part of it; lines end with LF or CRLF.
@@ -99,15 +100,23 @@ class RecordReader {
 
 /// Role and content.
 using Turn = std::pair<std::string, std::string>;
+/// What becomes of text that is not UTF-8, and of an escaped half of a surrogate pair, which no UTF-8 stands for.
+/// Without a rule it is an error.
+struct TextRule {
+  bool replace = false;  // U+FFFD takes its place: one for each maximal part, as Unicode recommends
+  bool bytes = false;    // bytes of a document or of CSV stay as they are; JSON is UTF-8 by its standard
+  const char* advice = "";  // the end of the error
+};
 /// The fields of one record; it refers to its layout and raw bytes, which must outlive it. Every error is a ConfigError
-/// "FILE:LINE: ..". Bytes of text that are no UTF-8 stay as they are; an escaped half of a surrogate pair is U+FFFD.
+/// "FILE:LINE: ..".
 class Record {
  public:
   /// Throws if it is no JSON object, or a row with another number of fields than the header.
-  Record(const Layout& layout, const Raw& raw);
+  Record(const Layout& layout, const Raw& raw, TextRule rule = {});
   /// Whether there is such a field, and it is not null.
   bool has(std::string_view field) const;
-  /// A string of JSON, or a field of CSV. The one field of a document is "text".
+  /// A string of JSON, or a field of CSV. The one field of a document is "text". Throws if it is not UTF-8, unless the
+  /// rule allows it.
   std::string text(std::string_view field) const;
   double number(std::string_view field) const;
   /// A JSON list of objects of role and content, or of from and value (where human is user, and gpt is assistant). A
@@ -122,10 +131,15 @@ class Record {
   };
   [[noreturn]] void broken(std::string_view problem, std::size_t at) const;
   std::string text_of(const Member& member) const;
+  /// The text, by the rule; half: it had an escaped half of a surrogate pair. `what`: its name in errors.
+  template <class What> std::string by_rule(std::string text, bool half, const What& what) const;
+  /// What a string of JSON stands for.
+  template <class What> std::string inner(std::string_view string, const What& what) const;
   const Member* find(std::string_view field) const;
   const Member& at(std::string_view field) const;
   const Layout* layout_;
   const Raw* raw_;
+  TextRule rule_;
   std::vector<Member> members_;
 };
 }  // namespace bora::data

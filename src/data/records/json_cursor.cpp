@@ -111,7 +111,7 @@ void JsonCursor::end() {
   if (at_ < text_.size()) failed("expected nothing more");
 }
 
-std::string unescaped(std::string_view inside) {
+std::string unescaped(std::string_view inside, bool* half) {
   std::string out;
   out.reserve(inside.size());
   for (std::size_t at = 0;;) {
@@ -133,6 +133,7 @@ std::string unescaped(std::string_view inside) {
       bool pair = low >= 0xdc00 && low < 0xe000;
       c = pair ? 0x10000 + ((c - 0xd800) << 10) + (static_cast<unsigned>(low) - 0xdc00) : 0xfffd;
       if (pair) at += 6;
+      else if (half) *half = true;
     }
     put_utf8(out, c);
   }

@@ -63,6 +63,6 @@ class JsonCursor {
   std::size_t at_ = 0;
 };
 /// The text that a string of JSON stands for; `inside` is what lies between its quotes, and was passed by a cursor.
-/// Half of a surrogate pair becomes U+FFFD.
-std::string unescaped(std::string_view inside);
+/// Half of a surrogate pair becomes U+FFFD, and `half`, if it is given, true.
+std::string unescaped(std::string_view inside, bool* half = nullptr);
 }  // namespace bora::data

@@ -1,10 +1,12 @@
 // The fields of a record.
 #include <algorithm>
+#include <cstdio>
 #include "bora/base/error.h"
 #include "bora/base/text.h"
 #include "data/api/records.h"
 #include "data/records/csv.h"
 #include "data/records/json_cursor.h"
+#include "text/api/utf8.h"
 
 namespace bora::data {
 namespace {
@@ -24,7 +26,6 @@ const char* kind_of(std::string_view value) {
     default: return "a number";
   }
 }
-std::string inner(std::string_view string) { return unescaped(string.substr(1, string.size() - 2)); }
 bool is_name(std::string_view raw, std::string_view name) {
   return raw.find('\\') == raw.npos ? raw == name : unescaped(raw) == name;
 }
@@ -36,7 +37,7 @@ void Record::failed(const std::string& problem) const {
 void Record::broken(std::string_view problem, std::size_t at) const {
   failed("broken JSON at column " + std::to_string(at + 1) + ": " + std::string(problem));
 }
-Record::Record(const Layout& layout, const Raw& raw) : layout_(&layout), raw_(&raw) {
+Record::Record(const Layout& layout, const Raw& raw, TextRule rule) : layout_(&layout), raw_(&raw), rule_(rule) {
   if (layout.format == Format::text) {
     members_ = {{"text", raw.bytes}};
   } else if (layout.format == Format::jsonl) {
@@ -77,12 +78,40 @@ const Record::Member& Record::at(std::string_view field) const {
       "there is no field " + in_quotes(field) +
       (members_.empty() ? "; the record is empty" : "; there are " + names + (members_.size() > most ? ", .." : "")));
 }
+template <class What> std::string Record::by_rule(std::string text, bool half, const What& what) const {
+  auto bad = first_not_utf8(text);
+  if (bad == text.npos && (!half || rule_.replace)) return text;
+  if (rule_.replace) {
+    std::string copy;
+    return std::string(text::valid_utf8(text, copy));
+  }
+  if (bad == text.npos) failed(what() + " has half of a surrogate pair, which stands for no character" + rule_.advice);
+  char digits[8];
+  std::snprintf(digits, sizeof digits, "0x%02x", static_cast<unsigned>(static_cast<unsigned char>(text[bad])));
+  auto problem = " is not UTF-8: byte " + std::to_string(bad + 1) + " is " + digits + rule_.advice;
+  if (layout_->format != Format::text) failed(what() + problem);
+  auto before = std::string_view(text).substr(0, bad);
+  auto line = raw_->line + std::count(before.begin(), before.end(), '\n');
+  fail<ConfigError>(layout_->path, ":", line, ": the text is not UTF-8: byte ", bad - before.rfind('\n'),
+                    " of the line is ", digits, rule_.advice);
+}
+template <class What> std::string Record::inner(std::string_view string, const What& what) const {
+  bool half = false;
+  auto text = unescaped(string.substr(1, string.size() - 2), &half);
+  return by_rule(std::move(text), half, what);
+}
 std::string Record::text_of(const Member& member) const {
-  if (layout_->format == Format::text) return std::string(member.value);
-  if (layout_->format == Format::csv) return csv_text(member.value);
-  if (member.value.front() != '"')
-    failed("the field " + in_quotes(unescaped(member.name)) + " is " + kind_of(member.value) + "; text is expected");
-  return inner(member.value);
+  auto what = [&] {
+    if (layout_->format == Format::text) return std::string("the text");
+    return "the field " +
+           in_quotes(layout_->format == Format::jsonl ? unescaped(member.name) : std::string(member.name));
+  };
+  if (layout_->format == Format::jsonl) {
+    if (member.value.front() != '"') failed(what() + " is " + kind_of(member.value) + "; text is expected");
+    return inner(member.value, what);
+  }
+  auto text = layout_->format == Format::text ? std::string(member.value) : csv_text(member.value);
+  return rule_.bytes ? text : by_rule(std::move(text), false, what);
 }
 bool Record::has(std::string_view field) const {
   auto member = find(field);
@@ -115,7 +144,7 @@ std::vector<Turn> Record::turns(std::string_view field) const {
       if (text.empty()) failed(where() + " has no " + in_quotes(name));
       if (text.front() != '"')
         failed(in_quotes(name) + " of " + where() + " is " + kind_of(text) + "; text is expected");
-      return inner(text);
+      return inner(text, [&] { return in_quotes(name) + " of " + where(); });
     };
     auto speaker = sharegpt ? part(from, "from") : part(role, "role");
     if (sharegpt && speaker == "human") speaker = "user";

@@ -13,16 +13,9 @@ bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == li
 void drop_carriage(std::string& line) {
   if (line.ends_with('\r')) line.pop_back();
 }
-/// The most bytes of s that do not end inside a character of UTF-8; all, if there are none.
-std::size_t whole_characters(std::string_view s) {
-  auto begin = s.size();
-  for (int back = 0; back < 4 && begin > 0; ++back) {
-    auto c = static_cast<unsigned char>(s[--begin]);
-    if ((c & 0xc0) == 0x80) continue;
-    std::size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
-    return begin + length > s.size() && begin > 0 ? begin : s.size();
-  }
-  return s.size();
+/// Takes the end of a text's last line away.
+void drop_line_end(std::string& text) {
+  if (text.ends_with('\n')) text.pop_back(), drop_carriage(text);
 }
 }  // namespace
 
@@ -39,7 +32,10 @@ struct RecordReader::State {
     if (format == Format::csv) made->header = header();
     behind = {offset, line};
     if (from.offset <= offset) return;
-    skip(from.offset - offset);
+    skip(from.offset - offset - 1);
+    if (!fill()) skip(1);
+    inside = ahead()[0] != '\n';
+    take(1);
     behind = from;
     line = from.line;
   }
@@ -136,14 +132,14 @@ struct RecordReader::State {
     do {
       text.clear();
       raw.line = line;
-      LineScan scan;
+      LineScan scan(inside);
       std::size_t last_line = 0, last_blank = 0;  // their ends
       bool mark = false;
       while (!mark && fill()) {
         if (text.size() == most) {
           put_back(text, last_blank > most / 2  ? last_blank
                          : last_line > most / 2 ? last_line
-                                                : whole_characters(text));
+                                                : last_cut(text, most / 2));
           break;
         }
         auto piece = ahead().substr(0, most - text.size());
@@ -158,9 +154,11 @@ struct RecordReader::State {
         text += piece.substr(0, n);
         take(n);
       }
+      inside = !mark && !text.ends_with('\n');
       if (mark) text.resize(last_line);
       line += std::count(text.begin(), text.end(), '\n') + mark;
       if (text.empty() && !mark) return false;
+      if (mark) drop_line_end(text);
     } while (text.empty());
     return true;
   }
@@ -197,6 +195,7 @@ struct RecordReader::State {
   std::string buffer;
   std::size_t at = 0, end = 0;        // of the buffer: what is read and not taken
   std::int64_t offset = 0, line = 1;  // of `at`
+  bool inside = false;                // of a line: the last document of text was cut there
   Position behind;                    // the last record
 };
 

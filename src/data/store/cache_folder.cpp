@@ -13,7 +13,7 @@
 namespace fs = std::filesystem;
 namespace bora::data {
 namespace {
-constexpr std::string_view kForm = "documents 1";
+constexpr std::string_view kForm = "documents 2";
 constexpr std::string_view kMark = ".mark";  // see group_at
 constexpr auto kSign = std::chrono::seconds(5), kSilence = std::chrono::seconds(60);
 std::string five(std::size_t n) {
@@ -266,7 +266,10 @@ void Folder::say_changes(const Crew& crew) const {
     if (other == path_) continue;
     auto plan = plan_of(other.string());
     if (plan.source != making_.name) continue;
-    if (plan.identity == making_.identity)
+    if (plan.form != kForm)
+      crew.say("data: " + other.string() + " was made by another version; the documents of " + making_.name +
+               " are made anew in " + path_);
+    else if (plan.identity == making_.identity)
       crew.say("data: " + making_.name + " has changed since " + other.string() + " was made, and has now " +
                count_text(files_) + "; its documents are made anew in " + path_);
     else

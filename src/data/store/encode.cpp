@@ -32,7 +32,7 @@ void encode(const Recipe& recipe, Batch& batch) {
   for (auto& raw : batch.records) {
     Document d(recipe.fields);
     try {
-      recipe.encode(Record(*batch.layout, raw), d);
+      recipe.encode(Record(*batch.layout, raw, recipe.rule), d);
       batch.documents->add(d);
     } catch (const ConfigError&) {
       if (recipe.skip) ++batch.skipped;

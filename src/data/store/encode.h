@@ -16,6 +16,7 @@ struct Recipe {
   std::size_t fields = 1;  // of a document
   std::int64_t vocabulary = 0;
   bool skip = false;  // malformed records are counted instead of being an error
+  TextRule rule = {};
   /// Called by many threads. Throws ConfigError for a record that does not have what is needed.
   std::function<void(const Record&, Document&)> encode = {};
 };

@@ -1,5 +1,6 @@
 // Prefix language modelling (Raffel et al. 2020, section 3.2.1): a text is cut at a random place; what comes before is
 // given, the rest is learnt.
+#include "bora/data/around.h"
 #include "data/tasks/task.h"
 
 namespace bora::data {
@@ -59,7 +60,13 @@ struct Prefix {
     return {.positions = positions - 1, .inputs = positions - 1};
   }
   std::shared_ptr<const Dataset> rows(const StoredDocuments& d, const Materials& m) const {
-    if (encoder_rows) return std::make_shared<SplitRows>(stream_of(d), m.positions, start_of(*m.tokenizer));
+    if (encoder_rows) {
+      auto end = m.tokenizer->encode("");
+      Around(*m.tokenizer).append_end(end);
+      bora::check<ConfigError>(!end.empty(), "data.task: prefix with encoder_rows needs a tokenizer that can end a "
+                               "document, by a token or a newline; its rows would join documents without a sign of it");
+      return std::make_shared<SplitRows>(stream_of(d), m.positions, start_of(*m.tokenizer));
+    }
     return std::make_shared<MaskedRows>(learnt_rows(d, m, how(m.pack), false, TooLongRow::truncate));
   }
 };

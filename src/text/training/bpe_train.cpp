@@ -190,6 +190,11 @@ std::size_t last_cut(std::string_view text) {
   for (auto i = text.size(); i-- > 1;)
     if (text[i] == '\n' && letter(text[i - 1])) return i;
   if (auto line = text.rfind('\n'); line != text.npos && line > 0) return line;
+  auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  for (auto i = text.size(); i-- > 1;)  // before a run of blanks, which belong to the word behind
+    if (blank(text[i]) && letter(text[i - 1])) return i;
+  for (auto i = text.size(); i-- > 1;)
+    if (blank(text[i]) && !blank(text[i - 1])) return i;
   auto i = text.size();  // before the last character: its bytes may go on behind the text
   while (i > 1 && (static_cast<unsigned char>(text[--i]) & 0xc0) == 0x80) {}
   return i;

@@ -94,7 +94,7 @@ void Lines::add(std::string_view bytes) {
     while (!line.empty()) {
       auto n = line.size();
       if (n > kMostLineBytes) {
-        n = line.rfind(' ', kMostLineBytes);
+        n = line.find_last_of(" \t", kMostLineBytes);
         if (n == line.npos || n == 0) {
           n = kMostLineBytes;
           while (n > kMostLineBytes - 4 && (static_cast<unsigned char>(line[n]) & 0xc0) == 0x80) --n;

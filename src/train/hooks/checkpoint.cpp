@@ -60,6 +60,7 @@ std::string save(Run& run, const io::FolderOwner& owner, const std::string& root
   notes["settings"] = s.settings;
   if (!run.base.empty()) notes["base"] = run.base;
   notes["batch"] = std::to_string(s.batch);
+  notes["rows_form"] = data::rows_form;
   auto folder = io::save_checkpoint(root, run.done, leaves, place_of(run.mesh), notes, keep, &warning, owner);
   run.saved = {run.done, folder, Clock::now(), asked};
   return folder;
