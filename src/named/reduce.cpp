@@ -59,8 +59,10 @@ NamedArray var_of(std::string_view what, const NamedArray& x, const ReduceAxes& 
   auto to = real_dtype(inexact_dtype(x.dtype()));
   auto v = x.astype(accumulator(inexact_dtype(x.dtype())));
   auto mean = mean_of(what, v, axes, {.where = o.where}, skip_nan);
-  auto squares = square(abs(v - mean));
-  auto total = skip_nan ? nansum(squares, axes, {.where = o.where}) : sum(squares, axes, {.where = o.where});
+  // Masked before the square, whose derivative would be 0 times what is excluded.
+  auto far = kept(what, v - mean, o.where, 0);
+  if (skip_nan) far = where(isnan(v), 0, far);
+  auto total = sum(is_complex(far.dtype()) ? real(far * conj(far)) : square(far), axes);
   return (total / (number_of(what, v, axes, o.where, skip_nan) - o.ddof)).astype(to);
 }
 bool plain(const NamedVarOptions& o) { return !o.where.defined() && o.ddof == 0; }

@@ -11,6 +11,7 @@
 #include "bora/ops/reductions.h"
 #include "bora/ops/ufuncs.h"
 #include "bora/random/random.h"
+#include "ops/api/weighed.h"
 
 namespace bora::stats {
 namespace {
@@ -70,7 +71,7 @@ GaussianKde gaussian_kde(const Array& dataset, const GaussianKdeOptions& options
                       " do not fit the dataset ", dataset.type(), ": give one for each of ", n, " points");
     w = real_of("gaussian_kde", options.weights);
     auto both = promote(w.dtype(), x.dtype());
-    x = x.astype(both), w = w.astype(both);
+    w = w.astype(both), x = ops::weighed(x.astype(both), w);
     w = w / sum(w);
   } else w = full({n}, 1.0 / static_cast<double>(n), x.dtype());
   auto squares = sum(square(w));
@@ -93,7 +94,7 @@ Array GaussianKde::evaluate(const Array& points) const {
   return sum(exp(log_kernels("gaussian_kde.evaluate", *this, points)) * weights, 1);
 }
 Array GaussianKde::logpdf(const Array& points) const {
-  return special::logsumexp(log_kernels("gaussian_kde.logpdf", *this, points) + log(weights), 1);
+  return special::logsumexp(log_kernels("gaussian_kde.logpdf", *this, points), 1, {.b = weights});
 }
 Array GaussianKde::integrate_gaussian(const Array& mean, const Array& cov) const {
   check<ShapeError>(mean.size() == d() && cov.size() == d() * d(), "gaussian_kde.integrate_gaussian: mean ",

@@ -221,27 +221,6 @@ template <class X> void cross(const Tile<X>& tile, I k, RowsOf<X> keys, const Nu
     product<false>(n, Q - q, k, keys.p + t * keys.step, keys.step, queries_t + q, Q, to + t * Q + q, Q, From::zero);
   });
 }
-/// to[keys, padded] += from[keys][queries] times rows of the queries [nq, padded].
-template <class X>
-void add_to_keys(const Tile<X>& tile, I padded, const Number<X>* from, RowsOf<X> rows, Number<X>* to) {
-  constexpr I Q = kQueries<X>;
-  steps(tile, [&](I t, I n, I q) {
-    product<false>(n, padded, tile.nq - q, from + t * Q + q, Q, rows.p + q * rows.step, rows.step, to + t * padded,
-                      padded, From::sums);
-  });
-}
-/// to[queries, padded] = begin + transposed from[keys][queries] times rows of the keys [nk, padded].
-template <class X>
-void add_to_queries(const Tile<X>& tile, I padded, const Number<X>* from, RowsOf<X> rows, Number<X>* to, From begin) {
-  constexpr I Q = kQueries<X>;
-  const bool whole = tile.begin[kKeyTile / kStep - 1] == 0;
-  for (I q = 0; q < tile.nq; q += whole ? tile.nq : kStep) {
-    I n = whole ? tile.nk : 0;
-    while (n < tile.nk && tile.begin[n / kStep] <= q) n += kStep;
-    product<true>(whole ? tile.nq : min(kStep, tile.nq - q), padded, min(n, tile.nk), from + q, Q, rows.p, rows.step,
-                     to + q * padded, padded, begin);
-  }
-}
 /// e^x for x <= 0 (NaN stays). Denormal results become 0: they would cost more than all others.
 BORA_INLINE F exp_below(F x) {
   auto far = x < F(-87.3f);

@@ -1,5 +1,6 @@
 #include "bora/nn/functions.h"
 #include <cmath>
+#include <limits>
 #include "bora/named/axes.h"
 #include "bora/named/functions.h"
 #include "bora/named/shape.h"
@@ -48,9 +49,19 @@ NamedArray log_softmax(const NamedArray& x, const AxisNames& axes, const NamedAr
 NamedArray standardize(const NamedArray& x, const AxisNames& axes, const NamedStandardize& o) {
   auto v = in_real_accumulator(x);
   auto mean = o.mean.defined() ? o.mean : bora::mean(v, axes, {.where = o.where});
-  auto variance = o.variance.defined() ? o.variance
-                                       : bora::mean(square(v - mean), axes, {.where = o.where});
-  return aligned((v - mean) * rsqrt(variance + o.epsilon), x.axes()).astype(inexact_dtype(x.dtype()));
+  auto far = v - mean, counted = far;
+  NamedArray regular;
+  if (o.where.defined()) {
+    auto mask = broadcast_to(o.where, far.axes());
+    counted = where(mask, far, 0);
+    // What does not count and is no number must not meet the derivative of the deviation: 0 times it is NaN.
+    regular = mask || isfinite(far);
+    far = where(regular, far, 0);
+  }
+  auto variance = o.variance.defined() ? o.variance : bora::mean(square(counted), axes, {.where = o.where});
+  auto y = far * rsqrt(variance + o.epsilon);
+  if (regular.defined()) y = where(regular, y, v);
+  return aligned(y, x.axes()).astype(inexact_dtype(x.dtype()));
 }
 
 NamedArray reduce_loss(const NamedArray& losses, const LossOptions& o) {
@@ -61,6 +72,19 @@ NamedArray reduce_loss(const NamedArray& losses, const LossOptions& o) {
   }
   fail<ValueError>("reduce_loss: no reduction ", static_cast<int>(o.reduction));
 }
+namespace {
+/// An operand of a loss, with 0 where the loss does not count: the derivative there is 0, whatever it is. `other`: the
+/// loss's other operand. A mask that does not fit is left to reduce_loss, which throws.
+NamedArray counted_part(const NamedArray& x, const NamedArray& other, const NamedArray& mask) {
+  if (!mask.defined()) return x;
+  auto axes = x.axes();
+  for (auto& a : mask.axes()) {
+    if (!x.has_axis(a.name) && !other.has_axis(a.name)) return x;
+    if (!x.has_axis(a.name)) axes.push_back(a);
+  }
+  return where(broadcast_to(mask, axes), broadcast_to(x, axes), 0);
+}
+}  // namespace
 LossAndNormalizer cross_entropy_loss_and_log_normalizers(const NamedArray& logits, const AxisNames::One& label,
                                                          const NamedArray& targets) {
   check<DtypeError>(is_float(targets.dtype()), "cross_entropy_loss: targets are probabilities, not ", targets.dtype(),
@@ -73,11 +97,12 @@ LossAndNormalizer cross_entropy_loss_and_log_normalizers(const NamedArray& logit
 }
 NamedArray cross_entropy_loss(const NamedArray& logits, const AxisNames::One& label, const NamedArray& targets,
                               const LossOptions& o) {
-  return reduce_loss(cross_entropy_loss_and_log_normalizers(logits, label, targets).loss, o);
+  auto rows = counted_part(logits, targets, o.where), labels = counted_part(targets, logits, o.where);
+  return reduce_loss(cross_entropy_loss_and_log_normalizers(rows, label, labels).loss, o);
 }
 NamedArray binary_cross_entropy_loss(const NamedArray& logits, const NamedArray& targets, const LossOptions& o) {
-  auto x = in_real_accumulator(logits);
-  auto y = targets.astype(x.dtype());
+  auto all = in_real_accumulator(logits), x = counted_part(all, targets, o.where),
+       y = counted_part(targets, logits, o.where).astype(x.dtype());
   return reduce_loss(-(y * log_sigmoid(x) + (1 - y) * log_sigmoid(-x)), o);
 }
 
@@ -122,8 +147,22 @@ NamedArray dot_product_attention_weights(const AxisNames::One& head, const AxisN
                                          const NamedArray& k, const NamedAttentionOptions& o) {
   auto p = parts_of(head, keys, q, k, nullptr, o);
   auto d = real_accumulator(q.dtype());
-  auto scores = dot(q.astype(d) * p.scale, k.astype(d), AxisNames{head});
+  auto query = q.astype(d), key = k.astype(d);
+  NamedArray of_query, of_key;  // 0, or NaN for vectors that are not finite
+  if (o.mask.defined()) {
+    // Of masked pairs the derivative is 0 times the other operand, which may be NaN: products are of the finite parts,
+    // and pairs with more become NaN.
+    auto parted = [&](NamedArray& x) {
+      auto finite = isfinite(x);
+      x = where(finite, x, 0);
+      auto whole = all(finite, AxisNames{head});
+      return where(whole, zeros_like(whole).astype(d), std::numeric_limits<double>::quiet_NaN());
+    };
+    of_query = parted(query), of_key = parted(key);
+  }
+  auto scores = dot(query * p.scale, key, AxisNames{head});
   if (o.bias.defined()) scores = scores + o.bias.astype(d);
+  if (of_query.defined()) scores = scores + of_query + of_key;
   AxisList along;
   for (auto& a : p.keys) along.push_back(a);
   auto weights = o.mask.defined() ? softmax(scores, names_of(along), o.mask) : softmax(scores, names_of(along));

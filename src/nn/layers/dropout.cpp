@@ -12,7 +12,7 @@ NamedArray Dropout::along(const NamedArray& x, const AxisNames& shared, const st
   if (!key || rate == 0) return x;
   auto axes = eliminate_axes(x.axes(), shared);
   auto kept = dropout(*key, auto_sharded(ones(axes, real_accumulator(x.dtype()))), static_cast<double>(rate));
-  return aligned((in_real_accumulator(x) * kept).astype(x.dtype()), x.axes());
+  return aligned(where(kept != 0, in_real_accumulator(x) * kept, 0).astype(x.dtype()), x.axes());  // 0 for NaN too
 }
 
 template <> std::vector<LayerSample> samples<"Dropout">() {

@@ -4,6 +4,7 @@
 #include "bora/array/communicator.h"
 #include "bora/fx/custom.h"
 #include "bora/fx/transforms.h"
+#include "bora/named/axes.h"
 #include "bora/named/mapping.h"
 #include "bora/named/transforms.h"
 #include "bora/ops/accumulator.h"
@@ -75,8 +76,12 @@ struct OfRows {
   NamedArray x, weights;
 };
 NamedArray loss_of(const Inputs& in, const NamedArray& targets, const LinearCrossEntropyOptions& o) {
-  auto s = in.head(in.x).astype(f32).astype(o.scores);
-  return sum(cross_entropy(s, kVocab, targets, o.loss) * in.weights);
+  // What has no weight is no part of the sum, not 0 times what may be NaN, and neither are its derivatives.
+  auto counts = in.weights != 0;
+  auto seen = broadcast_to(counts, union_axes(in.x.axes(), counts.axes()));
+  auto x = where(seen || abs(in.x) < std::sqrt(info(in.x.dtype()).largest), in.x, 0);
+  auto loss = cross_entropy(in.head(x).astype(f32).astype(o.scores), kVocab, targets, o.loss);
+  return sum(where(isfinite(loss) || counts, loss, 0) * in.weights);
 }
 /// Positions of a block along this axis: the scores' size on a rank is within the limit, or it is one position.
 std::int64_t block_length(const Inputs& in, const std::string& along, std::int64_t limit) {

@@ -1,6 +1,7 @@
 // Reductions of the elements for which a condition holds.
 #include "bora/ops/reductions.h"
 #include "bora/ops/accumulator.h"
+#include "ops/api/extreme.h"
 #include "ops/numpy/support.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/ufuncs.h"
@@ -24,12 +25,14 @@ Array masked(std::string_view what, const Array& x, const Array& where, Scalar o
 Array counted(const Array& x, const Array& mask, const Dims& dims, bool keepdims) {
   return bora::sum(mask.defined() ? mask.astype(x.dtype()) : ones_like(x), dims, {.keepdims = keepdims});
 }
-Array extreme(std::string_view what, const Array& x, const Array& where, const Dimensions& axes, const Options& o,
+Array extreme_of(std::string_view what, const Array& x, const Array& where, const Dimensions& axes, const Options& o,
               bool largest) {
   check<ValueError>(!where.defined() || o.initial, what, ": the extreme of nothing does not exist; give .initial");
   auto dims = axes.resolve(what, x.ndim());
   ReduceOptions keep{.keepdims = o.keepdims};
-  auto y = o.initial ? masked(what, x, where, *o.initial) : x;
+  // Excluded elements tie with none: those that equal .initial would take a share of its gradient.
+  auto mask = mask_of(what, x, where);
+  auto y = mask.defined() ? bora::where(mask, x, ops::extreme(x.dtype(), largest)) : x;
   if (!o.initial) return largest ? bora::amax(y, dims, keep) : bora::amin(y, dims, keep);
   // One more element, so that there is always one.
   auto moved = y;
@@ -48,8 +51,9 @@ Array spread(std::string_view what, const Array& x, const Array& where, const Di
   auto mask = mask_of(what, v, where);
   auto n = counted(v, mask, dims, true);
   auto centre = bora::sum(masked(what, v, where, 0), dims, {.keepdims = true}) / n;
-  auto far = v - centre;
-  auto total = bora::sum(masked(what, far * far, where, 0), dims, {.keepdims = o.keepdims});
+  // Masked before the square, whose derivative would be 0 times what is excluded.
+  auto far = masked(what, v - centre, where, 0);
+  auto total = bora::sum(far * far, dims, {.keepdims = o.keepdims});
   auto freedom = counted(v, mask, dims, o.keepdims) - o.ddof;
   return bora::where(freedom > 0, total / freedom, kNan);
 }
@@ -66,10 +70,10 @@ Array prod(const Array& x, const Array& where, const Dimensions& axes, const Opt
   return o.initial ? y * *o.initial : y;
 }
 Array amax(const Array& x, const Array& where, const Dimensions& axes, const Options& o) {
-  return extreme("masked::amax", x, where, axes, o, true);
+  return extreme_of("masked::amax", x, where, axes, o, true);
 }
 Array amin(const Array& x, const Array& where, const Dimensions& axes, const Options& o) {
-  return extreme("masked::amin", x, where, axes, o, false);
+  return extreme_of("masked::amin", x, where, axes, o, false);
 }
 Array all(const Array& x, const Array& where, const Dimensions& axes, const Options& o) {
   return bora::all(masked("masked::all", x.astype(boolean), where, true), axes.resolve("masked::all", x.ndim()),

@@ -83,13 +83,18 @@ Array polyfit(const Array& x, const Array& y, std::int64_t degree, const Polyfit
   auto d = promote(inexact(x).dtype(), inexact(y).dtype());
   check<DtypeError>(d == f32 || d == f64, "polyfit: takes f32 or f64, got ", d);
   auto v = x.astype(d), rhs = y.astype(d);
-  auto a = vander(v, degree + 1);
+  Array w;
   if (o.weights.defined()) {
     check<ShapeError>(o.weights.shape() == x.shape(), "polyfit: weights ", o.weights.type(), " for ", x.size(),
                       " points");
-    auto w = expand_dims(o.weights.astype(d), 1);
-    a = a * w;
-    rhs = rhs.ndim() == 2 ? rhs * w : rhs * squeeze(w, 1);
+    w = o.weights.astype(d);
+    v = where(w != 0, v, 0);  // its power times 0 could be NaN
+  }
+  auto a = vander(v, degree + 1);
+  if (w.defined()) {
+    auto column = expand_dims(w, 1), of_rhs = rhs.ndim() == 2 ? column : w;
+    a = a * column;
+    rhs = where(of_rhs != 0, rhs, 0) * of_rhs;
   }
   auto epsilon = d == f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
   // Columns of length 1, so that the cut of singular values does not depend on units.

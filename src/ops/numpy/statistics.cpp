@@ -3,6 +3,7 @@
 #include "bora/ops/contractions.h"
 #include "bora/ops/sorting.h"
 #include "bora/ops/statistics.h"
+#include "ops/api/weighed.h"
 #include "ops/numpy/support.h"
 #include "ops/primitives/dtype_checks.h"
 #include "bora/ops/creation.h"
@@ -108,7 +109,7 @@ Array average(const Array& x, const Array& weights, const Dimensions& axes, cons
   auto result = promote(is_float(x.dtype()) ? x.dtype() : f32, w.dtype());
   auto in = result == f64 ? f64 : f32;
   ReduceOptions keep{.keepdims = o.keepdims};
-  auto y = x.astype(in), v = w.astype(in);
+  auto v = w.astype(in), y = weighed(x.astype(in), v);
   return (sum(y * v, dims, keep) / sum(v, dims, keep)).astype(o.dtype.value_or(result));
 }
 namespace {
@@ -153,8 +154,8 @@ Array covariances(std::string_view what, const Array& rows, const CovarianceOpti
     auto over = static_cast<double>(std::max<std::int64_t>(n - ddof, 0));
     return squeeze(matmul(centered, transpose(conj(centered))) / over);
   }
-  auto total = sum(w);
-  auto centered = rows - sum(rows * w, 1, kKeep) / total;
+  auto total = sum(w), counted = weighed(rows, w);
+  auto centered = counted - sum(counted * w, 1, kKeep) / total;
   auto lost = static_cast<double>(ddof) * (counts.defined() ? sum(w * counts) / total : full_of({{}, d}, 1));
   return squeeze(matmul(centered, transpose(conj(centered * w))) / (total - lost));
 }

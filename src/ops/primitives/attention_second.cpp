@@ -18,6 +18,10 @@ struct Dense {
   Array scores(const Array& q, const Array& k) const {
     return swapaxes(dot_general(q, k, {batch(lead + 1), batch(lead + 1), {lead + 3}, {lead + 2}}), lead + 1, lead + 2);
   }
+  /// Numbers of queries [B.., S, K, G, 1] plus those of keys [B.., T, K, 1], as scores.
+  Array sums(const Array& q, const Array& k) const {
+    return moveaxis(q, lead, lead + 2) + expand_dims(moveaxis(swapaxes(k, lead, lead + 1), lead + 1, -1), lead + 1);
+  }
   /// Summed over keys: [B.., S, K, G, D].
   Array to_queries(const Array& w, const Array& k) const {
     return moveaxis(dot_general(w, k, {batch(lead), batch(lead + 1), {lead + 3}, {lead}}), lead + 2, lead);
@@ -49,15 +53,18 @@ Arrays AttentionGrad::vjp(const Vjp& v) const {
   auto q = wide(v.in[0]), k = wide(v.in[1]), val = wide(v.in[2]), d_out = wide(v.in[3]), lse = expand_dims(v.in[4], -1),
        delta = expand_dims(v.in[5], -1);
   auto cq = wide(v.ct[0]), ck = wide(v.ct[1]), cv = wide(v.ct[2]), cb = v.ct.size() > 3 ? v.ct[3] : Array();
-  auto score = m.scores(q, k) * of.scale;
-  Array slope, curve, t = score;
-  if (of.soft_cap != 0) {
-    auto y = tanh(score / of.soft_cap);
-    t = y * of.soft_cap;
-    slope = 1 - y * y;
-    curve = y * slope * (-2 / of.soft_cap);
+  const bool masks = of.left || of.right || x.window || x.mask || x.query_segments;
+  // A pair that is masked must not meet NaN, as 0 times it is NaN: products are of the finite parts of the operands,
+  // and the weights of pairs that meet become NaN.
+  Array spoils, spoils_d;
+  if (masks) {
+    auto parted = [&](Array& a) {
+      auto finite = isfinite(a);
+      a = where(finite, a, 0);
+      return where(all(finite, -1, {.keepdims = true}), zeros({}, type), kNan);
+    };
+    spoils = m.sums(parted(q), parted(k)), spoils_d = m.sums(parted(d_out), parted(val));
   }
-  if (x.bias) t = t + v.in[x.bias];
   Array attends;
   auto also = [&](const Array& c) { attends = attends.defined() ? attends && c : c; };
   auto from = iota({s.S, s.T}, 0), to = iota({s.S, s.T}, 1);
@@ -71,9 +78,20 @@ Arrays AttentionGrad::vjp(const Vjp& v) const {
     };
     also(lift(v.in[x.query_segments], -1) == lift(v.in[x.key_segments], -2));
   }
+  // What overflows is masked too.
+  auto masked = [&](const Array& w) { return attends.defined() && w.defined() ? where(attends, w, 0) : w; };
+  auto score = masked(m.scores(q, k) * of.scale);
+  Array slope, curve, t = score;
+  if (of.soft_cap != 0) {
+    auto y = tanh(score / of.soft_cap);
+    t = y * of.soft_cap;
+    slope = 1 - y * y;
+    curve = y * slope * (-2 / of.soft_cap);
+  }
+  if (x.bias) t = t + v.in[x.bias];
   // masked before exp: for scores above lse exp is inf, which the derivative of where does not hide
   auto below = t - where(lse == -kInf, 0, lse);
-  auto w = exp(attends.defined() ? where(attends, below, -kInf) : below);
+  auto w = exp(attends.defined() ? where(attends, below + spoils, -kInf) : below);
   Array drop;
   if (x.key) {  // recovers attention's own draw: equal weights, and one-hot values
     auto unit = eye(s.T, type);
@@ -83,23 +101,25 @@ Arrays AttentionGrad::vjp(const Vjp& v) const {
     drop = where(moveaxis(drawn, s.lead, -2) > 0, constant(1 / static_cast<double>(of.keep), type), 0);
   }
   auto dropped = [&](const Array& a) { return drop.defined() ? a * drop : a; };
-  auto h = dropped(m.scores(d_out, val)), ds = w * (h - delta);
+  auto gap = dropped(m.scores(d_out, val)) - delta;
+  if (attends.defined()) gap = masked(gap + spoils_d);
+  auto ds = w * gap;
   // scores of the tangents
   auto product = plus(cq.defined() ? m.scores(cq, k) : Array(), ck.defined() ? m.scores(q, ck) : Array());
-  if (product.defined()) product = product * of.scale;
+  if (product.defined()) product = masked(product * of.scale);
   auto a = product.defined() && slope.defined() ? product * slope : product;
   if (cb.defined()) a = plus(a, broadcast_to(cb, score.shape()));
   Arrays r(v.in.size());
   Array gw;
   if (a.defined()) {
-    gw = a * (h - delta);
+    gw = a * gap;
     auto gh = dropped(w * a);
     r[2] = m.to_keys(gh, d_out);
     r[3] = m.to_queries(gh, val);
     r[5] = -sum(w * a, -1);
   }
   if (cv.defined()) {
-    gw = plus(gw, dropped(m.scores(d_out, cv)));
+    gw = plus(gw, masked(dropped(m.scores(d_out, cv))));
     r[3] = plus(r[3], m.to_queries(dropped(w), cv));
   }
   if (!gw.defined()) return r;

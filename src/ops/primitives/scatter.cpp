@@ -89,8 +89,9 @@ Arrays Scatter::vjp(const Vjp& v) const {
     case ScatterMode::multiply:
       if (v.needs[0]) dx = scattered(ScatterMode::multiply, ct, i, u, *this);
       if (v.needs[2]) {
-        // The product of all other factors at the element.
-        auto others_product = select(u == 0, ones_like(u), u);
+        // The product of all other factors at the element. Those that are dropped are none.
+        auto dropped = taken_or_zero(ones_like(x), i, *this) == 0;
+        auto others_product = select(u == 0 || dropped, ones_like(u), u);
         auto whole =
             taken_or_zero(scattered(ScatterMode::multiply, x, i, others_product, *this), i, *this) / others_product;
         auto zeros_there =

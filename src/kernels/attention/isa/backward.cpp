@@ -1,5 +1,5 @@
 // isa/backward.cpp -- the gradient of some tiles; see attention/block.h.
-#include "kernels/attention/tile.h"
+#include "kernels/attention/careful.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {
@@ -8,6 +8,8 @@ namespace {
 template <class X> void differentiate(const Tile<X>& tile, Number<X>* scores, Number<X>* d_scores, const Number<X>* lse,
                                       const Number<X>* delta, bool to_bias) {
   constexpr I Q = kQueries<X>;
+  const X zero(Number<X>(0)), masked(-static_cast<Number<X>>(kInf));
+  const bool special = tile.special();
   for (int v0 = 0; v0 < kVectors<X>; v0 += kGroup) {
     X l[kGroup], d[kGroup];
     I at = v0 * X::size;
@@ -17,14 +19,16 @@ template <class X> void differentiate(const Tile<X>& tile, Number<X>* scores, Nu
 #pragma GCC unroll 4
       for (int v = 0; v < kGroup; ++v) {
         I i = t * Q + at + v * X::size;
-        X w = exp_below(load<X>(scores + i) - l[v]), dw = load<X>(d_scores + i);
+        X score = load<X>(scores + i), w = exp_below(score - l[v]), dw = load<X>(d_scores + i);
+        if (special) w = select(score == masked, zero, w);  // 0 beside NaN too, as is its derivative
         if (tile.drop) {
           X f = load<X>(tile.drop + i);
           store(scores + i, w * f);
-          dw = dw * f;
+          dw = select(f == zero, zero, dw * f);  // what is dropped may be NaN
         } else store(scores + i, w);
         X ds = w * (dw - d[v]);
         if (tile.slope && !to_bias) ds = ds * load<X>(tile.slope + i);
+        if (special) ds = select(score == masked, zero, ds);
         store(d_scores + i, ds);
       }
   }

@@ -1,5 +1,5 @@
 // isa/forward.cpp -- attention of one tile of queries; see attention/block.h.
-#include "kernels/attention/tile.h"
+#include "kernels/attention/careful.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {
@@ -65,10 +65,7 @@ void forward(const Call& c, const AttentionPart& p, void* out, void* lse, const 
     auto v = rows_of<X>(static_cast<const In*>(c.v) + row * c.value_dim, c.heads * c.value_dim, tile.nk, c.value_dim,
                         w.value_dim, false, base + w.values);
     auto from = !begun ? From::zero : same_most ? From::sums : From::scaled;
-    steps(tile, [&](I t, I n, I q) {
-      product<true>(c.value_dim, Q - q, n, v.p + t * v.step, v.step, scores + t * Q + q, Q, sums + q, Q,
-                       t == 0 ? from : From::sums, factor);
-    });
+    add_values(tile, c.value_dim, v, scores, sums, from, factor);
     begun = true;
   }
   T* to = static_cast<T*>(lse) + ((p.batch * c.heads + p.head) * c.group + p.g0) * c.queries + tile.s0;
