@@ -56,8 +56,17 @@ struct Rem : Defaults {
 };
 struct Pow : Defaults {
   static constexpr std::string_view name = "pow";
-  static Array da(A a, A b, A, A ct) { return ct * (b * power(a, b - 1)); }
-  static Array db(A a, A, A y, A ct) { return ct * (log(select(a == 0, ones_like(a), a)) * y); }
+  /// a^0 is 1 for every a, also at 0, where b a^(b - 1) would be 0 times infinity.
+  static Array da(A a, A b, A, A ct) {
+    auto constant = b == 0 && (a == 0 || a != a);
+    return ct * select(constant, zeros_like(a), b * power(select(constant, ones_like(a), a), b - 1));
+  }
+  /// 0 where a^b is the same for all b nearby: at a = 0 (b = 0 counts as its right side) and at infinity.
+  static Array db(A a, A b, A y, A ct) {
+    auto constant = a == 0;
+    if (is_float(a.dtype())) constant = (constant && b >= 0) || (a == kInf && b < 0);
+    return ct * (log(select(constant, ones_like(a), a)) * y);
+  }
 };
 /// a^b for whole numbers b stored in a's dtype: the derivative of a^0 is 0, also at a = 0.
 struct PowWhole : Pow {
@@ -68,9 +77,10 @@ struct PowWhole : Pow {
     return ct * select(none_of_it, zeros_like(a), b * apply<PowWhole>(a, lower));
   }
 };
-/// The derivative goes to the chosen operand, half to each of two equal ones.
+/// The derivative goes to the chosen operand, half to each of two equal ones. That of NaN is NaN.
 Array chosen(A mine, A y, A other, A ct) {
-  return ct * select(mine == y, select(other == y, full_of(y.type(), 0.5), ones_like(y)), zeros_like(y));
+  auto none = is_float(y.dtype()) ? select(y == y, zeros_like(y), y) : zeros_like(y);
+  return ct * select(mine == y, select(other == y, full_of(y.type(), 0.5), ones_like(y)), none);
 }
 struct Max : Defaults {
   static constexpr std::string_view name = "max";
@@ -167,10 +177,14 @@ struct Clamp : Defaults {
   static constexpr int in_place = 1;
   static Arrays vjp(const Vjp& v) {
     auto &lo = v.in[0], &x = v.in[1], &hi = v.in[2], &ct = v.ct[0];
-    auto zero = zeros_like(ct);
-    return {v.needs[0] ? select((lo > x) & (lo < hi), ct, zero) : Array{},
-            v.needs[1] ? select((lo < x) & (x < hi), ct, zero) : Array{},
-            v.needs[2] ? select(x > hi, ct, zero) : Array{}};
+    auto zero = zeros_like(ct), other = zero;
+    if (is_float(ct.dtype())) {  // NaN of any of them is that of the result
+      auto number = v.out[0] == v.out[0];
+      other = select(number, zero, ct * select(number, ones_like(ct), v.out[0]));
+    }
+    return {v.needs[0] ? select((lo > x) & (lo < hi), ct, other) : Array{},
+            v.needs[1] ? select((lo < x) & (x < hi), ct, other) : Array{},
+            v.needs[2] ? select(x > hi, ct, other) : Array{}};
   }
   static std::vector<Arrays> samples() {
     return {

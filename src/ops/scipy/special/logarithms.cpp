@@ -10,19 +10,24 @@
 
 namespace bora::ops {
 namespace {
+/// x / y, but 0 of 0 / 0: the slope of 0 log(y), which is 0 for every y.
+Array share(A x, A y) {
+  auto none = x == 0 && y == 0;
+  return where(none, 0, x / where(none, 1, y));
+}
 struct XLogY {
   static constexpr std::string_view name = "xlogy";
   static constexpr auto value = scalar::xlogy<double>;
   static constexpr auto wide = scalar::xlogy<long double>;
   static constexpr double nanoseconds = 15, range[][2] = {{-2, 2}, {0.5, 2}};
-  static Arrays vjp(const Vjp& v) { return {v.ct[0] * log(v.in[1]), v.ct[0] * (v.in[0] / v.in[1])}; }
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * log(v.in[1]), v.ct[0] * share(v.in[0], v.in[1])}; }
 };
 struct XLog1pY {
   static constexpr std::string_view name = "xlog1py";
   static constexpr auto value = scalar::xlog1py<double>;
   static constexpr auto wide = scalar::xlog1py<long double>;
   static constexpr double nanoseconds = 15, range[][2] = {{-2, 2}, {-0.5, 2}};
-  static Arrays vjp(const Vjp& v) { return {v.ct[0] * log1p(v.in[1]), v.ct[0] * (v.in[0] / (1 + v.in[1]))}; }
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * log1p(v.in[1]), v.ct[0] * share(v.in[0], 1 + v.in[1])}; }
 };
 struct XLogX {
   static constexpr std::string_view name = "xlogx";
@@ -31,13 +36,21 @@ struct XLogX {
   static constexpr double nanoseconds = 15, range[][2] = {{0.5, 2}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * (log(v.in[0]) + 1)}; }
 };
-/// The gradients of RelEntr, less those of p - q where `centered`; 0 where p or q is not positive.
+/// log(p / q), of which p / q may leave the range.
+Array log_ratio(A p, A q) {
+  auto near = p < 2 * q && q < 2 * p;
+  auto a = where(near, p, 1), b = where(near, q, 1);
+  return where(near, log1p((a - b) / b), log(where(near, 1, p)) - log(where(near, 1, q)));
+}
+/// The gradients of RelEntr, less those of p - q where `centered`. At p = 0 and q = 0 the one-sided ones; 0 where p or
+/// q is negative and the result inf.
 Arrays entropy_gradients(const Vjp& v, bool centered) {
-  auto positive = v.in[0] > 0 && v.in[1] > 0;
-  auto p = where(positive, v.in[0], 1), q = where(positive, v.in[1], 1), ct = where(positive, v.ct[0], 0);
-  auto ratio = log(p / q);
-  if (centered) return {ct * ratio, where(v.in[0] >= 0 && v.in[1] >= 0, v.ct[0], 0) - ct * (p / q)};
-  return {ct * (ratio + 1), -(ct * (p / q))};
+  auto outside = (v.in[0] < 0 || v.in[1] < 0) && !isnan(v.out[0]), corner = v.in[0] == 0 && v.in[1] == 0;
+  auto p = where(outside || corner, 1, v.in[0]), q = where(outside || corner, 1, v.in[1]);
+  auto ct = where(outside, 0, v.ct[0]);
+  // Of p = 0 the result is 0 for every q >= 0, and of any other p and q = 0 inf.
+  auto by_p = where(corner, kInf, log_ratio(p, q)), by_q = where(corner, 0, p / q);
+  return centered ? Arrays{ct * by_p, ct * (1 - by_q)} : Arrays{ct * (by_p + 1), -(ct * by_q)};
 }
 struct RelEntr {
   static constexpr std::string_view name = "rel_entr";
@@ -69,10 +82,14 @@ template <bool plus_one> struct BoxCox {
   static constexpr double nanoseconds = 40, range[][2] = {{0.5, 3}, {0.5, 2}};
   static Arrays vjp(const Vjp& v) {
     const auto &x = v.in[0], &lambda = v.in[1], &y = v.out[0], &ct = v.ct[0];
-    auto zero = lambda == 0;
-    auto safe = where(zero, 1, lambda), logarithm = plus_one ? log1p(x) : log(x);
-    return {v.needs[0] ? ct * exp((lambda - 1) * logarithm) : Array{},
-            v.needs[1] ? where(zero, 0, ct * ((logarithm + safe * y * logarithm - y) / safe)) : Array{}};
+    // At the end of the support, where the logarithm is -inf, the slopes are those of a power of 0.
+    auto base = plus_one ? 1 + x : x;
+    auto zero = lambda == 0, end = base == 0;
+    auto at_end = where(end, base, 1), inside = where(end, 1, x);
+    auto safe = where(zero, 1, lambda), logarithm = plus_one ? log1p(inside) : log(inside);
+    auto by_x = where(end, power(at_end, lambda - 1), exp((lambda - 1) * logarithm));
+    auto by_lambda = (where(end, where(lambda > 0, 0, -kInf), logarithm + safe * y * logarithm) - y) / safe;
+    return {v.needs[0] ? ct * by_x : Array{}, v.needs[1] ? where(zero, 0, ct * by_lambda) : Array{}};
   }
 };
 }  // namespace

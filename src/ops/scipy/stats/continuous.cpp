@@ -123,20 +123,34 @@ Array pdf(O x, O df, O loc, O scale) {
 }
 }  // namespace t
 
+// At the left end of their support the densities of gamma and beta are powers of 0, and the slopes there those of a
+// power: exp(log density) would make them 0 times infinity.
 namespace {
 Array not_negative(A x) { return where(x < 0, 0, x); }
-/// The density of a gamma distribution at y, log.
+/// (x - loc) / scale, 1 left of the support.
+Array gamma_place(A x, A loc, A scale) { return where(x < loc, 1, (x - loc) / scale); }
 Array gamma_log_density(A x, A a, A loc, A scale) {
-  auto outside = x < loc;
-  auto y = where(outside, 1, (x - loc) / scale);
-  return where(outside, -kInf, special::xlogy(a - 1, y) - y - special::gammaln(a) - log(scale));
+  auto y = gamma_place(x, loc, scale);
+  return where(x < loc, -kInf, special::xlogy(a - 1, y) - y - special::gammaln(a) - log(scale));
+}
+Array gamma_density(A x, A a, A loc, A scale) {
+  auto y = gamma_place(x, loc, scale);
+  auto end = y == 0;
+  auto at_end = where(end, y, 1), inside = where(end, 1, y), ways = special::gammaln(a), size = log(scale);
+  auto power_of_end = power(at_end, a - 1) * exp(-at_end - where(end, ways + size, 0));
+  return where(x < loc, 0, where(end, power_of_end, exp(special::xlogy(a - 1, inside) - inside - ways - size)));
+}
+/// log(gammainc(a, y)), near 0 log(y^a / gamma(a + 1)).
+Array gamma_log_mass(A y, A a) {
+  auto end = y == 0;
+  auto at_end = where(end, y, 1);
+  return where(end, special::xlogy(a, at_end) - special::gammaln(a + 1),
+               log(special::gammainc(a, where(end, 1, y))));
 }
 }  // namespace
 namespace gamma {
 Array logpdf(O x, O a, O loc, O scale) { return of("gamma.logpdf", gamma_log_density, x, a, loc, scale); }
-Array pdf(O x, O a, O loc, O scale) {
-  return of("gamma.pdf", [](A v, A p, A l, A s) { return exp(gamma_log_density(v, p, l, s)); }, x, a, loc, scale);
-}
+Array pdf(O x, O a, O loc, O scale) { return of("gamma.pdf", gamma_density, x, a, loc, scale); }
 Array cdf(O x, O a, O loc, O scale) {
   return of(
       "gamma.cdf", [](A v, A p, A l, A s) { return special::gammainc(p, not_negative((v - l) / s)); }, x, a, loc,
@@ -144,8 +158,11 @@ Array cdf(O x, O a, O loc, O scale) {
 }
 Array logcdf(O x, O a, O loc, O scale) {
   return of(
-      "gamma.logcdf", [](A v, A p, A l, A s) { return log(special::gammainc(p, not_negative((v - l) / s))); }, x, a,
-      loc, scale);
+      "gamma.logcdf",
+      [](A v, A p, A l, A s) {
+        return where(v < l, where(p > 0, -kInf, full_like(p, kNan)), gamma_log_mass(gamma_place(v, l, s), p));
+      },
+      x, a, loc, scale);
 }
 Array sf(O x, O a, O loc, O scale) {
   return of(
@@ -166,7 +183,7 @@ Array logpdf(O x, O df, O loc, O scale) {
 }
 Array pdf(O x, O df, O loc, O scale) {
   return of(
-      "chi2.pdf", [](A v, A n, A l, A s) { return exp(gamma_log_density(v, 0.5 * n, l, 2 * s)); }, x, df, loc, scale);
+      "chi2.pdf", [](A v, A n, A l, A s) { return gamma_density(v, 0.5 * n, l, 2 * s); }, x, df, loc, scale);
 }
 Array cdf(O x, O df, O loc, O scale) {
   return of("chi2.cdf", [](A v, A n, A l, A s) { return gamma::cdf(v, 0.5 * n, l, 2 * s); }, x, df, loc, scale);
@@ -184,12 +201,40 @@ Array logsf(O x, O df, O loc, O scale) {
 
 namespace beta {
 namespace {
+/// A place in the support, where the parameters are some, and which of both holds.
+struct Place {
+  Array y, a, b, scale, outside, wrong;
+  Place(A x, A p, A q, A loc, A s) : outside(x < loc || x > loc + s), wrong(p <= 0 || q <= 0 || s <= 0) {
+    a = where(wrong, 1, p), b = where(wrong, 1, q), scale = where(wrong, 1, s);
+    y = where(outside || wrong, 0.5, (x - loc) / scale);
+  }
+  Array result(A inside, double beyond) const { return where(wrong, kNan, where(outside, beyond, inside)); }
+};
 Array log_density(A x, A a, A b, A loc, A scale) {
-  auto outside = x < loc || x > loc + scale, wrong = a <= 0 || b <= 0 || scale <= 0;
-  auto p = where(wrong, 1, a), q = where(wrong, 1, b), s = where(wrong, 1, scale);
-  auto y = where(outside || wrong, 0.5, (x - loc) / s);
-  auto r = special::xlogy(p - 1, y) + special::xlog1py(q - 1, -y) - special::betaln(p, q) - log(s);
-  return where(wrong, kNan, where(outside, -kInf, r));
+  Place p(x, a, b, loc, scale);
+  auto r = special::xlogy(p.a - 1, p.y) + special::xlog1py(p.b - 1, -p.y) - special::betaln(p.a, p.b) - log(p.scale);
+  return p.result(r, -kInf);
+}
+Array density(A x, A a, A b, A loc, A scale) {
+  Place p(x, a, b, loc, scale);
+  auto end = p.y == 0 || p.y == 1, first = p.y == 0;
+  auto y = where(end, 0.5, p.y), both = special::betaln(p.a, p.b), size = log(p.scale);
+  // The powers of the distances from the end and from the other one, which does not count beside infinity.
+  auto distance = where(first, p.y, 1 - p.y), e = where(first, p.a, p.b) - 1, other = where(first, p.b, p.a) - 1;
+  auto grows = end && e < 0, bounded = end && e >= 0;
+  auto near = where(bounded, distance, 0.5);
+  auto powers = where(grows, power(where(grows, distance, 0.5), e), power(near, e) * power(1 - near, other)) *
+                exp(-where(end, both + size, 0));
+  auto regular = exp(special::xlogy(p.a - 1, y) + special::xlog1py(p.b - 1, -y) - both - size);
+  return p.result(where(end, powers, regular), 0);
+}
+/// log(betainc(a, b, y)), near 0 log(y^a / (a beta(a, b))), before the support -inf.
+Array log_mass(A a, A b, A y, A before) {
+  auto end = y == 0 && !before;
+  auto at_end = where(end, y, 1);
+  auto r = where(end, special::xlogy(a, at_end) - log(a) - special::betaln(a, b),
+                 log(special::betainc(a, b, where(end || before, 0.5, y))));
+  return where(before && !isnan(r), -kInf, r);
 }
 Array unit(A x, A loc, A scale) {
   auto y = (x - loc) / scale;
@@ -199,7 +244,7 @@ Array unit(A x, A loc, A scale) {
 
 Array logpdf(O x, O a, O b, O loc, O scale) { return of("beta.logpdf", log_density, x, a, b, loc, scale); }
 Array pdf(O x, O a, O b, O loc, O scale) {
-  return of("beta.pdf", [](A v, A p, A q, A l, A s) { return exp(log_density(v, p, q, l, s)); }, x, a, b, loc, scale);
+  return of("beta.pdf", density, x, a, b, loc, scale);
 }
 Array cdf(O x, O a, O b, O loc, O scale) {
   return of(
@@ -207,8 +252,8 @@ Array cdf(O x, O a, O b, O loc, O scale) {
 }
 Array logcdf(O x, O a, O b, O loc, O scale) {
   return of(
-      "beta.logcdf", [](A v, A p, A q, A l, A s) { return log(special::betainc(p, q, unit(v, l, s))); }, x, a, b, loc,
-      scale);
+      "beta.logcdf",
+      [](A v, A p, A q, A l, A s) { return log_mass(p, q, unit(v, l, s), (v - l) / s < 0); }, x, a, b, loc, scale);
 }
 Array sf(O x, O a, O b, O loc, O scale) {
   return of(
@@ -217,8 +262,8 @@ Array sf(O x, O a, O b, O loc, O scale) {
 }
 Array logsf(O x, O a, O b, O loc, O scale) {
   return of(
-      "beta.logsf", [](A v, A p, A q, A l, A s) { return log(special::betainc(q, p, 1 - unit(v, l, s))); }, x, a, b,
-      loc, scale);
+      "beta.logsf",
+      [](A v, A p, A q, A l, A s) { return log_mass(q, p, 1 - unit(v, l, s), (v - l) / s > 1); }, x, a, b, loc, scale);
 }
 }  // namespace beta
 namespace dirichlet {
@@ -233,7 +278,7 @@ Array logpdf(const Array& x, const Array& alpha) {
   auto simplex = all(v > 0, 0) && abs(sum(v, 0) - 1) < 1e-6;
   auto spread = broadcast_in_dim(a, v.shape(), {0});
   auto r = sum(special::xlogy(spread - 1, v), 0) - (sum(special::gammaln(a)) - special::gammaln(sum(a)));
-  return where(simplex, r, -kInf).astype(result);
+  return where(simplex || any(isnan(v), 0) || any(isnan(a)), r, -kInf).astype(result);
 }
 Array pdf(const Array& x, const Array& alpha) { return exp(logpdf(x, alpha)); }
 }  // namespace dirichlet
@@ -262,8 +307,10 @@ Array logcdf(O x, O b, O loc, O scale) {
   return of(
       "pareto.logcdf",
       [](A v, A p, A l, A s) {
-        auto far = -log_survival(v, p, l, s);
-        return where(far > 0, nn::log1mexp(where(far > 0, far, 1)), where(isnan(far), kNan, full_like(far, -kInf)));
+        auto outside = v < l + s, end = v == l + s;
+        auto far = distance(v, l, s), regular = where(outside || end, 1, far);
+        auto r = where(end, log(p) + log(where(end, far, 1)), nn::log1mexp(p * regular));
+        return where(outside, -kInf, r);
       },
       x, b, loc, scale);
 }

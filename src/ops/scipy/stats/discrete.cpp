@@ -6,6 +6,9 @@
 
 namespace bora::stats {
 namespace {
+// A probability of 0 or 1, and a mean of 0, are ends of a parameter's range: there the probabilities are powers of 0,
+// and their slopes those of a power: exp(log probability) would make them 0 times infinity.
+
 /// The logarithm of the number of ways to choose y of n.
 Array log_choices(A n, A y) { return -(log1p(n) + special::betaln(n - y + 1, y + 1)); }
 }  // namespace
@@ -19,7 +22,15 @@ Array log_probability(A k, A p, A loc) {
 
 Array logpmf(O k, O p, O loc) { return of("bernoulli.logpmf", log_probability, k, p, loc); }
 Array pmf(O k, O p, O loc) {
-  return of("bernoulli.pmf", [](A x, A q, A l) { return exp(log_probability(x, q, l)); }, k, p, loc);
+  return of(
+      "bernoulli.pmf",
+      [](A n, A q, A l) {
+        auto x = n - l;
+        auto outside = x < 0 || x > 1;
+        auto y = where(outside, 0, x);
+        return where(outside, 0, power(q, y) * power(1 - q, 1 - y));
+      },
+      k, p, loc);
 }
 Array cdf(O k, O p) {
   return of(
@@ -50,7 +61,15 @@ Array log_probability(A k, A n, A p, A loc) {
 
 Array logpmf(O k, O n, O p, O loc) { return of("binom.logpmf", log_probability, k, n, p, loc); }
 Array pmf(O k, O n, O p, O loc) {
-  return of("binom.pmf", [](A x, A m, A q, A l) { return exp(log_probability(x, m, q, l)); }, k, n, p, loc);
+  return of(
+      "binom.pmf",
+      [](A x, A m, A q, A l) {
+        auto end = (q == 0 || q == 1) && x >= l && x < l + m + 1;
+        auto at_end = where(end, q, 0.5), n_end = where(end, m, 1), y = where(end, x - l, 1);
+        auto powers = exp(log_choices(n_end, y)) * power(at_end, y) * power(1 - at_end, n_end - y);
+        return where(end, powers, exp(log_probability(x, m, where(end, 0.5, q), l)));
+      },
+      k, n, p, loc);
 }
 }  // namespace binom
 namespace betabinom {
@@ -72,17 +91,25 @@ Array pmf(O k, O n, O a, O b, O loc) {
 }  // namespace betabinom
 namespace nbinom {
 namespace {
+Array log_ways(A n, A y) { return -(special::betaln(n, y + 1) + log(n + y)); }
 Array log_probability(A k, A n, A p, A loc) {
   auto outside = k < loc;
   auto y = where(outside, 0, k - loc);
-  auto ways = -(special::betaln(n, y + 1) + log(n + y));
-  return where(outside, -kInf, ways + special::xlogy(n, p) + special::xlog1py(y, -p));
+  return where(outside, -kInf, log_ways(n, y) + special::xlogy(n, p) + special::xlog1py(y, -p));
 }
 }  // namespace
 
 Array logpmf(O k, O n, O p, O loc) { return of("nbinom.logpmf", log_probability, k, n, p, loc); }
 Array pmf(O k, O n, O p, O loc) {
-  return of("nbinom.pmf", [](A x, A m, A q, A l) { return exp(log_probability(x, m, q, l)); }, k, n, p, loc);
+  return of(
+      "nbinom.pmf",
+      [](A x, A m, A q, A l) {
+        auto end = (q == 0 || q == 1) && x >= l;
+        auto at_end = where(end, q, 0.5), n_end = where(end, m, 1), y = where(end, x - l, 1);
+        auto powers = exp(log_ways(n_end, y)) * power(at_end, n_end) * power(1 - at_end, y);
+        return where(end, powers, exp(log_probability(x, m, where(end, 0.5, q), l)));
+      },
+      k, n, p, loc);
 }
 }  // namespace nbinom
 namespace geom {
@@ -95,7 +122,13 @@ Array log_probability(A k, A p, A loc) {
 
 Array logpmf(O k, O p, O loc) { return of("geom.logpmf", log_probability, k, p, loc); }
 Array pmf(O k, O p, O loc) {
-  return of("geom.pmf", [](A x, A q, A l) { return exp(log_probability(x, q, l)); }, k, p, loc);
+  return of(
+      "geom.pmf",
+      [](A n, A q, A l) {
+        auto x = n - l;
+        return where(x <= 0, 0, power(1 - q, where(x <= 0, 1, x) - 1) * q);
+      },
+      k, p, loc);
 }
 }  // namespace geom
 namespace poisson {
@@ -103,13 +136,21 @@ namespace {
 Array log_probability(A k, A mu, A loc) {
   auto outside = k < loc || round(k) != k;
   auto x = where(outside, 0, k - loc);
-  return where(outside && !isnan(k), -kInf, special::xlogy(x, mu) - special::gammaln(x + 1) - mu);
+  return where(outside, -kInf, special::xlogy(x, mu) - special::gammaln(x + 1) - mu);
 }
 }  // namespace
 
 Array logpmf(O k, O mu, O loc) { return of("poisson.logpmf", log_probability, k, mu, loc); }
 Array pmf(O k, O mu, O loc) {
-  return of("poisson.pmf", [](A x, A m, A l) { return exp(log_probability(x, m, l)); }, k, mu, loc);
+  return of(
+      "poisson.pmf",
+      [](A x, A m, A l) {
+        auto end = m == 0 && x >= l && round(x) == x;
+        auto at_end = where(end, m, 1), y = where(end, x - l, 0);
+        auto powers = power(at_end, y) * exp(-at_end - special::gammaln(y + 1));
+        return where(end, powers, exp(log_probability(x, where(end, 1, m), l)));
+      },
+      k, mu, loc);
 }
 Array cdf(O k, O mu, O loc) {
   return of(
@@ -131,7 +172,7 @@ Array logpmf(const Array& x, const Array& n, const Array& p) {
   auto t = one_type("multinomial.logpmf", {x.astype(real_accumulator(p.dtype())), p});
   auto k = t.x[0], trials = n.astype(k.dtype());
   auto r = special::gammaln(trials + 1) + sum(special::xlogy(k, t.x[1]) - special::gammaln(k + 1), -1);
-  return where(sum(k, -1) == trials, r, -kInf).astype(inexact(p).dtype());
+  return where(sum(k, -1) == trials || any(isnan(t.x[1]), -1), r, -kInf).astype(inexact(p).dtype());
 }
 Array pmf(const Array& x, const Array& n, const Array& p) { return exp(logpmf(x, n, p)); }
 }  // namespace multinomial

@@ -37,15 +37,36 @@ Array log_gauss_mass(A a, A b) {
   auto tail = log_difference(special::log_ndtr(where(central, -1, high)), special::log_ndtr(where(central, -2, low)));
   return where(central, log1p(-special::ndtr(where(central, a, -1)) - special::ndtr(where(central, -b, -1))), tail);
 }
+/// A number x, and whether it lies between the ends a and b or at one of them. There the distribution function is a
+/// step of the rectangle rule, the density in the middle of x and the end times their distance, which has its slopes.
+struct Truncated {
+  Array x, inside, at_a, at_b, middle, all, step;
+  Truncated(A value, A a, A b, A loc, A scale) : x((value - loc) / scale), inside(x > a && x < b) {
+    at_a = x == a && isfinite(x), at_b = x == b && isfinite(x);
+    middle = where(isinf(a), b - 1, where(isinf(b), a + 1, 0.5 * (a + b)));
+    all = log_gauss_mass(a, b);
+    auto ends = at_a || at_b;
+    auto y = 0.5 * (where(ends, x, 0) + where(at_a, a, where(at_b, b, 0)));
+    step = where(ends, -0.5 * (y * y + kLogTwoPi) - all, 0);  // its log
+  }
+};
 Array truncated_logcdf(A value, A a, A b, A loc, A scale) {
-  auto x = (value - loc) / scale;
-  auto inside = x > a && x < b;
-  auto y = where(inside, x, where(isinf(a), b - 1, where(isinf(b), a + 1, 0.5 * (a + b))));
-  auto all = log_gauss_mass(a, b), below = log_gauss_mass(a, y) - all, above = log_gauss_mass(y, b) - all;
+  Truncated t(value, a, b, loc, scale);
+  auto y = where(t.inside, t.x, t.middle);
+  auto below = log_gauss_mass(a, y) - t.all, above = log_gauss_mass(y, b) - t.all;
   auto near = below > -0.1;  // there 1 - exp(above) has more digits
   auto r = where(near, log1p(-exp(where(near, above, -1))), below);
-  r = where(x >= b, 0, where(x <= a, full_like(r, -kInf), r));
-  return where(a >= b || isnan(x), kNan, r);
+  r = where(t.inside, r, where(t.x <= a, full_like(r, -kInf), 0));
+  r = where(t.at_a, log(where(t.at_a, t.x - a, 1)) + t.step, r);
+  r = where(t.at_b, log1p(where(t.at_b, t.x - b, 0) * exp(t.step)), r);
+  return where(a >= b || isnan(t.x), kNan, r);
+}
+Array truncated_cdf(A value, A a, A b, A loc, A scale) {
+  Truncated t(value, a, b, loc, scale);
+  auto ends = t.at_a || t.at_b;
+  auto r = exp(truncated_logcdf(where(ends, where(ends, t.middle, 0) * scale + loc, value), a, b, loc, scale));
+  auto distance = where(t.at_a, t.x - a, where(t.at_b, t.x - b, 0));
+  return where(ends && a < b, where(t.at_b, full_like(r, 1), 0) + distance * exp(t.step), r);
 }
 }  // namespace
 namespace norm {
@@ -90,13 +111,13 @@ Array pdf(O x, O a, O b, O loc, O scale) {
 Array logcdf(O x, O a, O b, O loc, O scale) { return of("truncnorm.logcdf", truncated_logcdf, x, a, b, loc, scale); }
 Array cdf(O x, O a, O b, O loc, O scale) {
   return of(
-      "truncnorm.cdf", [](A v, A p, A q, A l, A s) { return exp(truncated_logcdf(v, p, q, l, s)); }, x, a, b, loc,
+      "truncnorm.cdf", [](A v, A p, A q, A l, A s) { return truncated_cdf(v, p, q, l, s); }, x, a, b, loc,
       scale);
 }
 Array logsf(O x, O a, O b, O loc, O scale) { return of("truncnorm.logsf", log_survival, x, a, b, loc, scale); }
 Array sf(O x, O a, O b, O loc, O scale) {
   return of(
-      "truncnorm.sf", [](A v, A p, A q, A l, A s) { return exp(log_survival(v, p, q, l, s)); }, x, a, b, loc, scale);
+      "truncnorm.sf", [](A v, A p, A q, A l, A s) { return truncated_cdf(-v, -q, -p, -l, s); }, x, a, b, loc, scale);
 }
 }  // namespace truncnorm
 namespace multivariate_normal {
@@ -142,7 +163,8 @@ Array cdf(O x, O beta) {
       [](A v, A b) {
         auto zero = v == 0;
         auto y = where(zero, 1, v);
-        return where(zero, 0.5, 0.5 * (1 + sign(y) * special::gammainc(1 / b, power(abs(y), b))));
+        auto at_zero = 0.5 + where(zero, v, 0) * exp(log(0.5 * b) - special::gammaln(1 / b));  // the slope is a density
+        return where(zero, at_zero, 0.5 * (1 + sign(y) * special::gammainc(1 / b, power(abs(y), b))));
       },
       x, beta);
 }
@@ -182,8 +204,9 @@ Array logcdf(O x, O loc, O scale) {
   return of(
       "expon.logcdf",
       [](A v, A l, A s) {
-        auto inside = v > l;
-        return where(inside, nn::log1mexp(where(inside, (v - l) / s, 1)), where(isnan(v), v, full_like(v, -kInf)));
+        auto inside = v > l, end = v == l;
+        auto at_end = log(where(end, v - l, 1)) - log(s);
+        return where(inside, nn::log1mexp(where(inside, (v - l) / s, 1)), where(end, at_end, -kInf));
       },
       x, loc, scale);
 }
