@@ -1,5 +1,6 @@
 #include "bora/nn/prelu.h"
 #include "nn/core/support.h"
+#include "bora/ops/transform.h"
 #include "bora/ops/ufuncs.h"
 #include "bora/named/elementwise.h"
 #include "bora/named/operations.h"
@@ -12,7 +13,8 @@ NamedArray Prelu::operator()(const NamedArray& x) const {
   for (auto& a : weight.axes())
     check<AxisError>(x.has_axis(a.name), "Prelu: the input ", to_string(x.axes()), " has no axis '", a.name, "'");
   auto v = in_real_accumulator(x.array());
-  return named(where(v > 0, v, v * beside(x, weight)).astype(x.dtype()), x.axes());
+  auto left = v * stop_gradient(where(v == v, 1, v));  // the slope at NaN is NaN
+  return named(where(v > 0, v, left * beside(x, weight)).astype(x.dtype()), x.axes());
 }
 
 template <> std::vector<LayerSample> samples<"Prelu">() {

@@ -12,7 +12,7 @@ using namespace ops;
 
 Array relu(const Array& x) {
   takes_reals("relu", x.dtype());
-  return where(x > 0, x, stop_gradient(maximum(x, 0)));  // NaN stays; derivative 0 at 0
+  return where(x <= 0, 0, x * sign(x));  // derivative 0 at 0, NaN at NaN
 }
 Array silu(const Array& x) {
   return in_f32(x, [](const Array& v) { return v * sigmoid(v); });
@@ -33,11 +33,17 @@ Array gelu(const Array& x, const GeluOptions& options) {
 }  // namespace bora
 namespace bora::nn {
 namespace {
+/// x, whose derivative is NaN where x is: a choice between pieces would give one of their slopes.
+Array with_nan_slope(const Array& x) {
+  return is_float(x.dtype()) ? x * stop_gradient(where(x == x, 1, x)) : x;
+}
 /// alpha (exp(x / scale) - 1) for negative x, x for the others; the argument of exp is guarded against overflow.
 Array exponential_unit(A v, double alpha, double scale) {
   return where(v > 0, v, alpha * expm1(where(v > 0, 0, v) / scale));
 }
-Array between(A v, double low, double high) { return where(v > low && v < high, v, stop_gradient(clip(v, low, high))); }
+Array between(A v, double low, double high) {
+  return where(v <= low || v >= high, stop_gradient(clip(v, low, high)), with_nan_slope(v));
+}
 }  // namespace
 
 Array celu(const Array& x, double alpha) {
@@ -64,9 +70,9 @@ Array hard_silu(const Array& x) {
   return in_f32(x, [](A v) { return v * (relu6(v + 3) / 6); });
 }
 Array hard_swish(const Array& x) { return hard_silu(x); }
-Array hard_tanh(const Array& x) { return where(x > 1, 1, where(x < -1, -1, x)); }
+Array hard_tanh(const Array& x) { return where(x > 1, 1, where(x < -1, -1, with_nan_slope(x))); }
 Array leaky_relu(const Array& x, double negative_slope) {
-  return in_f32(x, [&](A v) { return where(v >= 0, v, negative_slope * v); });
+  return in_f32(x, [&](A v) { return where(v >= 0, v, negative_slope * with_nan_slope(v)); });
 }
 Array log_sigmoid(const Array& x) {
   return in_f32(x, [](A v) { return -softplus(-v); });

@@ -140,7 +140,8 @@ Array interp(const Array& x, const Array& xp, const Array& fp, const InterpOptio
     y = where(jump, f0, f0 + (at_x - p0) / where(jump, 1, width) * (take(f, i) - f0));
   }
   y = where(at_x < first, left, where(at_x > last, right, y));
-  return where(isnan(at_x), at_x, y).astype(d);
+  auto number = at_x == at_x;  // the slope at NaN is NaN too
+  return where(number, y, at_x * stop_gradient(where(number, 1, at_x))).astype(d);
 }
 Array unwrap(const Array& x, std::int64_t axis, const UnwrapOptions& o) {
   axis = normalize_axis("unwrap", axis, x.ndim());

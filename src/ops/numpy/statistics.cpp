@@ -51,7 +51,11 @@ Array quantiles(std::string_view what, const Array& x, const Array& q, const Dim
     auto low = stop_gradient(floor(place)), high = stop_gradient(ceil(place));
     auto element = [&](const Array& i) { return take_along_axis(sorted, i.astype(i32), -1); };
     auto y = between(element(low), element(high), (place - low).astype(v.dtype()), o.method);
-    y = where(outside || (skip ? last < 0 : any(nan, -1, kKeep)), kNan, y);
+    auto slope_of_nan = [](const Array& z) { return z * stop_gradient(where(z == z, 1, z)); };
+    y = where(outside, kNan, y);
+    y = where(isnan(wanted), slope_of_nan(wanted).astype(y.dtype()), y);
+    auto greatest = part(sorted, sorted.ndim() - 1, n - 1, n);  // NaN where there is one
+    y = skip ? where(last < 0, kNan, y) : where(any(nan, -1, kKeep), slope_of_nan(greatest), y);
     auto shape = q.shape();
     shape.append(rows);
     y = reshape(moveaxis(y, -1, 0), shape);

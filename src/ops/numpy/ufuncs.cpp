@@ -127,7 +127,8 @@ Array heaviside(const Array& x, const Array& at_zero) {
 }
 Array copysign(const Array& a, const Array& b) {
   auto [x, y] = real_fractions("copysign", a, b);
-  return where(signbit(x) ^ signbit(y), -x, x);
+  auto turned = where(signbit(x) ^ signbit(y), -x, x);
+  return turned * stop_gradient(where(x == x, 1, x));  // the slope at NaN is NaN
 }
 Array fmax(const Array& a, const Array& b) {
   auto [x, y] = promoted_pair("fmax", a, b);

@@ -240,14 +240,17 @@ struct Cos : Defaults {
   static constexpr double lo = -2;
   static Array dx(A x, A, A ct) { return -(ct * sin(x)); }
 };
-struct Abs : Defaults {
-  static constexpr std::string_view name = "abs";
-  static Array dx(A x, A, A ct) { return select(x >= 0, ct, -ct); }
-};
-// Steps: their derivative is 0 everywhere.
+// A step: its derivative is 0 everywhere.
 struct Sign : Defaults {
   static constexpr std::string_view name = "sign";
 };
+struct Abs : Defaults {
+  static constexpr std::string_view name = "abs";
+  static Array dx(A x, A, A ct) {  // 1 at 0, NaN at NaN
+    return is_float(x.dtype()) ? ct * select(x == 0, ones_like(x), apply<Sign>(x)) : select(x >= 0, ct, -ct);
+  }
+};
+// More steps.
 struct Floor : Defaults {
   static constexpr std::string_view name = "floor";
   static constexpr double lo = 1.1, hi = 1.9;

@@ -17,10 +17,10 @@ Array cubic(const Array& x, double a) {
   return where(x >= 2, 0, where(x >= 1, outer, inner));
 }
 Array lanczos(const Array& x, double radius) {
-  auto off = x > 1e-3;
-  auto v = where(off, x, 1);
+  auto middle = x <= 1e-3;
+  auto v = where(middle, 1, x);
   auto y = radius * sin(kPi * v) * sin(kPi / radius * v) / (kPi * kPi * square(v));
-  return where(x > radius, 0, where(off, y, 1));
+  return where(x > radius, 0, where(middle, 1, y));
 }
 /// The weight at a distance x.
 Array kernel(ResizeMethod method, const Array& x) {
@@ -58,8 +58,8 @@ Array weights(Index m, Index n, const Array& scale, const Array& translation, Re
   }
   if (edges) w = edges_go_on(w, m, around);
   auto total = sum(w, 0, kKeep);
-  w = where(abs(total) > 1000 * 0x1p-23, w / where(total == 0, 1, total), 0);
-  return edges ? w : where(place >= -0.5 && place <= static_cast<double>(m) - 0.5, w, 0);
+  w = where(abs(total) <= 1000 * 0x1p-23, 0, w / where(total == 0, 1, total));  // NaN of a scale stays
+  return edges ? w : where(place < -0.5 || place > static_cast<double>(m) - 0.5, 0, w);
 }
 Array weighed(const Array& x, const Array& w, Index d) {
   return moveaxis(dot_general(x, w.astype(x.dtype()), {.contract_a = {d}, .contract_b = {0}}), -1, d);

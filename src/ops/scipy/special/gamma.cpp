@@ -168,10 +168,10 @@ struct GammaDensity {
 };
 /// x^(a - 1) e^-x / gamma(a): the derivative of gammainc by x. At x = 0 the limit.
 Array gamma_slope(A a, A x) {
-  auto inside = x > 0;
-  auto y = where(inside, x, 1);
-  return where(inside, by_element<GammaDensity>(a, y) / y,
-               where(a == 1, 1, where(a > 1, full_like(a, 0), full_like(a, kInf))));
+  auto outside = x <= 0;  // NaN is not
+  auto y = where(outside, 1, x);
+  return where(outside, where(a == 1, 1, where(a > 1, full_like(a, 0), full_like(a, kInf))),
+               by_element<GammaDensity>(a, y) / y);
 }
 struct GammaIncByA {
   static constexpr std::string_view name = "gammainc_by_a";
@@ -222,7 +222,7 @@ struct BetaDensity {
 };
 /// x^(a - 1) (1 - x)^(b - 1) / B(a, b): the derivative of betainc by x. At the ends the limits.
 Array beta_slope(A a, A b, A x) {
-  auto inside = x > 0 && x < 1;
+  auto inside = !(x <= 0 || x >= 1);  // NaN is
   auto y = where(inside, x, 0.5), end = where(x > 0, b, a), other = where(x > 0, a, b);
   return where(inside, by_element<BetaDensity>(a, b, y) / (y * (1 - y)),
                where(end == 1, other, where(end > 1, full_like(a, 0), full_like(a, kInf))));
@@ -270,7 +270,7 @@ Array gammasgn(const Array& x) {
   return where(v > 0 || (v == 0 && !signbit(v)), 1, where(v == 0, -1, below));
 }
 Array loggamma(const Array& x) {
-  return in_f32(x, [](A v) { return where(v > 0, by_element<LogGamma>(where(v > 0, v, 1)), kNan); });
+  return in_f32(x, [](A v) { return where(v <= 0, kNan, by_element<LogGamma>(where(v <= 0, 1, v))); });
 }
 Array polygamma(const Operand& n, const Operand& x) {
   auto t = one_type("polygamma", {n, x});

@@ -37,7 +37,7 @@ template <> long double bessel_j(long double n, long double x) { return ::jnl(st
 /// By the recurrence of normalised functions from (m, m) upwards (Press et al. 2007, 6.7): all its parts are smooth.
 template <class T> T harmonic(T n, T m, T theta) {
   if (!(n >= 0) || n > 1e5 || n != std::floor(n) || m != std::floor(m)) return std::numeric_limits<T>::quiet_NaN();
-  if (std::fabs(m) > n) return 0;
+  if (std::isnan(theta) || std::fabs(m) > n) return std::isnan(theta) ? theta : 0;
   T k = std::fabs(m), x = std::cos(theta), s = std::sin(theta), last = 0, y = 1 / std::sqrt(4 * kPi<T>);
   for (T i = 1; i <= k; ++i) y *= -s * std::sqrt((2 * i + 1) / (2 * i));
   for (T l = k + 1; l <= n; ++l) {

@@ -152,6 +152,7 @@ template <class T> T lbeta(T a, T b) {
          (a - 0.5) * std::log(a / (a + b)) - b * std::log1p(a / b);
 }
 template <class T> T poch(T z, T m) {
+  if (std::isnan(z) || std::isnan(m)) return kNan;
   if (m == 0) return 1;
   T end = z + m;
   if (pole(z) && pole(end)) {  // both infinite: the limit, a product of whole numbers

@@ -64,7 +64,7 @@ template <class T> Dual<T> asymptotic(Dual<T> p, Dual<T> q, T y, bool& complete)
 }
 /// Abramowitz & Stegun 13.1.2, 13.1.27 and 13.5.1.
 template <class T> Dual<T> kummer(Dual<T> a, Dual<T> b, T x) {
-  if (std::isnan(a.v) || std::isnan(b.v) || std::isnan(x)) return T(kNan);
+  if (std::isnan(a.v) || std::isnan(b.v) || std::isnan(x)) return {T(kNan), T(kNan)};
   if (x == 0 || (a.v == 0 && a.d == 0)) return T(1);
   if (pole(b.v) && !ends(a.v, b.v)) return T(kInf);
   bool whole = ends(a.v, b.v);
@@ -149,7 +149,7 @@ template <class T> Dual<T> gauss_inside(Dual<T> a, Dual<T> b, Dual<T> c, T x, T 
 }
 /// Abramowitz & Stegun 15.1.1, 15.1.20, 15.3.4.
 template <class T> Dual<T> gauss(Dual<T> a, Dual<T> b, Dual<T> c, T x) {
-  if (std::isnan(a.v) || std::isnan(b.v) || std::isnan(c.v) || std::isnan(x)) return T(kNan);
+  if (std::isnan(a.v) || std::isnan(b.v) || std::isnan(c.v) || std::isnan(x)) return {T(kNan), T(kNan)};
   if (x == 0) return T(1);
   bool finite = ends(a.v, c.v) || ends(b.v, c.v);
   if (pole(c.v) && !finite) return T(kInf);
