@@ -21,6 +21,20 @@ Array log_over(const Array& x, double number) {
 }
 }  // namespace
 
+Array& Array::operator+=(const Array& o) { return *this = *this + o; }
+Array& Array::operator-=(const Array& o) { return *this = *this - o; }
+Array& Array::operator*=(const Array& o) { return *this = *this * o; }
+Array& Array::operator/=(const Array& o) { return *this = *this / o; }
+Array& Array::operator+=(Scalar s) { return *this = *this + s; }
+Array& Array::operator-=(Scalar s) { return *this = *this - s; }
+Array& Array::operator*=(Scalar s) { return *this = *this * s; }
+Array& Array::operator/=(Scalar s) { return *this = *this / s; }
+
+Array clip(const Array& x, const Array& lo, const Array& hi) {
+  (void)broadcast_shapes("clip", broadcast_shapes("clip", x.shape(), lo.shape()), hi.shape());
+  return minimum(maximum(x, lo), hi);
+}
+Array clip(const Array& x, Scalar lo, Scalar hi) { return minimum(maximum(x, lo), hi); }
 Array square(const Array& x) { return x * x; }
 Array reciprocal(const Array& x) { return 1 / x; }
 Array exp2(const Array& x) { return power(2, inexact(x)); }

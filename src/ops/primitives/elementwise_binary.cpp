@@ -357,15 +357,6 @@ BORA_FORMS(logaddexp, log_add_exp(as_fractions(meet("logaddexp", a, b))))
 #undef BORA_TWO
 #undef BORA_FORMS
 
-Array& Array::operator+=(const Array& o) { return *this = *this + o; }
-Array& Array::operator-=(const Array& o) { return *this = *this - o; }
-Array& Array::operator*=(const Array& o) { return *this = *this * o; }
-Array& Array::operator/=(const Array& o) { return *this = *this / o; }
-Array& Array::operator+=(Scalar s) { return *this = *this + s; }
-Array& Array::operator-=(Scalar s) { return *this = *this - s; }
-Array& Array::operator*=(Scalar s) { return *this = *this * s; }
-Array& Array::operator/=(Scalar s) { return *this = *this / s; }
-
 Array select(const Array& condition, const Array& on_true, const Array& on_false) {
   return apply<Select>(condition, on_true, on_false);
 }
@@ -391,11 +382,6 @@ Array where(const Array& condition, Scalar on_true, Scalar on_false) {
   auto d = promote(on_true.dtype(), on_false.dtype());
   return selected(condition, {constant(on_true, d), constant(on_false, d)});
 }
-Array clip(const Array& x, const Array& lo, const Array& hi) {
-  (void)broadcast_shapes("clip", broadcast_shapes("clip", x.shape(), lo.shape()), hi.shape());
-  return minimum(maximum(x, lo), hi);
-}
-Array clip(const Array& x, Scalar lo, Scalar hi) { return minimum(maximum(x, lo), hi); }
 Array clamp(const Array& lo, const Array& x, const Array& hi) {
   auto [l, y] = promoted_pair("clamp", lo, x);
   auto [z, h] = promoted_pair("clamp", y, hi);
