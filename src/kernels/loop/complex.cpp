@@ -84,10 +84,23 @@ template <class C> C power_of(C a, C b) {
   return std::pow(a, b);
 }
 template <class C> bool finite(C z) { return std::isfinite(z.real()) && std::isfinite(z.imag()); }
+template <class C> bool infinite(C z) { return std::isinf(z.real()) || std::isinf(z.imag()); }
+/// a b / c in a wider format, whose range holds all that comes between. As of real numbers b does not count if a is 0.
+template <class C> C product_over(C a, C b, C c) {
+  using T = typename C::value_type;
+  if (a == C(0)) b = a;
+  if (infinite(c) && finite(a) && finite(b)) return C(0);
+  using W = std::conditional_t<sizeof(T) == 4, double, long double>;
+  const std::complex<W> x(a), y(b), z(c);
+  const auto n = times(times(x, y), std::conj(z));
+  const W size = z.real() * z.real() + z.imag() * z.imag();
+  return {static_cast<T>(n.real() / size), static_cast<T>(n.imag() / size)};
+}
 
 /// Calls f(arity, cost, function) of this operation; false where it is not defined. A new operation is one line here.
 template <class C, class F> bool with_op(OpId id, F&& f) {
   switch (id) {
+    case k_mul_div: return f(3, kCostly, [](C a, C b, C c) { return product_over(a, b, c); }), true;
     case k_neg: return f(1, kCheap, [](C a, C) { return -a; }), true;
     case k_is_finite: return f(1, kCheap, [](C a, C) { return finite(a); }), true;
     case k_sqrt: return f(1, kCostly, [](C a, C) { return std::sqrt(a); }), true;
@@ -122,7 +135,8 @@ Dtype complex_result(OpId id, const Dtype* in) {
   auto result = d;
   known = with_op<std::complex<float>>(id, [&](int, double, auto f) {
             using C = std::complex<float>;
-            if constexpr (std::is_same_v<decltype(f(C(), C())), bool>) result = boolean;
+            if constexpr (requires { f(C(), C()); })
+              if constexpr (std::is_same_v<decltype(f(C(), C())), bool>) result = boolean;
           }) || known;
   check<DtypeError>(known, op.name, ": not defined for complex numbers, got ", d,
                     "; take real(), imag() or abs() of them");
@@ -137,9 +151,14 @@ void run_complex(OpId id, Dtype d, const void* const* in, void* out, std::int64_
       return each(n, kCheap, [=, to = static_cast<C*>(out)](I i) { to[i] = c[i] ? a[i] : b[i]; });
     }
     with_op<C>(id, [&](int arity, double cost, auto f) {
-      using R = decltype(f(C(), C()));
-      auto *a = static_cast<const C*>(in[0]), *b = static_cast<const C*>(in[arity - 1]);
-      each(n, cost, [=, to = static_cast<R*>(out)](I i) { to[i] = f(a[i], b[i]); });
+      auto *a = static_cast<const C*>(in[0]), *b = static_cast<const C*>(in[arity > 1 ? 1 : 0]);
+      if constexpr (requires { f(C(), C()); }) {
+        using R = decltype(f(C(), C()));
+        each(n, cost, [=, to = static_cast<R*>(out)](I i) { to[i] = f(a[i], b[i]); });
+      } else {
+        auto* c = static_cast<const C*>(in[2]);
+        each(n, cost, [=, to = static_cast<C*>(out)](I i) { to[i] = f(a[i], b[i], c[i]); });
+      }
     });
   });
 }

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include "kernels/loop/error_functions.h"
 #include "kernels/loop/host_math.h"
+#include "kernels/loop/scaled.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include "ops/primitives/by_element.h"
 #include "ops/primitives/complex_arcs.h"
+#include "ops/primitives/quotients.h"
 #include "bora/array/primitive.h"
 
 namespace bora::ops {
@@ -11,31 +12,31 @@ struct Arcsin {
   static constexpr std::string_view name = "arcsin";
   static double value(double x) { return std::asin(x); }
   static constexpr double nanoseconds = 15, range[][2] = {{-0.9, 0.9}};
-  static Arrays vjp(const Vjp& v) { return {v.ct[0] * rsqrt((1 - v.in[0]) * (1 + v.in[0]))}; }
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * rsqrt(one_minus_square(v.in[0]))}; }
 };
 struct Arccos {
   static constexpr std::string_view name = "arccos";
   static double value(double x) { return std::acos(x); }
   static constexpr double nanoseconds = 15, range[][2] = {{-0.9, 0.9}};
-  static Arrays vjp(const Vjp& v) { return {-(v.ct[0] * rsqrt((1 - v.in[0]) * (1 + v.in[0])))}; }
+  static Arrays vjp(const Vjp& v) { return {-(v.ct[0] * rsqrt(one_minus_square(v.in[0])))}; }
 };
 struct Arctan {
   static constexpr std::string_view name = "arctan";
   static double value(double x) { return std::atan(x); }
   static constexpr double nanoseconds = 20, range[][2] = {{-3, 3}};
-  static Arrays vjp(const Vjp& v) { return {v.ct[0] / (1 + v.in[0] * v.in[0])}; }
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * inverse_part(1, v.in[0])}; }
 };
 struct Arcsinh {
   static constexpr std::string_view name = "arcsinh";
   static double value(double x) { return std::asinh(x); }
   static constexpr double nanoseconds = 30, range[][2] = {{-3, 3}};
-  static Arrays vjp(const Vjp& v) { return {v.ct[0] * rsqrt(v.in[0] * v.in[0] + 1)}; }
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * unit_part(1, v.in[0])}; }
 };
 struct Arccosh {
   static constexpr std::string_view name = "arccosh";
   static double value(double x) { return std::acosh(x); }
   static constexpr double nanoseconds = 30, range[][2] = {{1.2, 3}};
-  static Arrays vjp(const Vjp& v) { return {v.ct[0] * rsqrt((v.in[0] - 1) * (v.in[0] + 1))}; }
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * (rsqrt(v.in[0] - 1) * rsqrt(v.in[0] + 1))}; }
 };
 /// Its operands are y, x.
 struct Arctan2 {
@@ -44,8 +45,8 @@ struct Arctan2 {
   static constexpr double nanoseconds = 30, range[][2] = {{-3, 3}, {0.5, 2}};
   static Arrays vjp(const Vjp& v) {
     const auto &y = v.in[0], &x = v.in[1];
-    auto r = v.ct[0] / (x * x + y * y);
-    return {v.needs[0] ? r * x : Array{}, v.needs[1] ? -(r * y) : Array{}};
+    return {v.needs[0] ? v.ct[0] * inverse_part(x, y) : Array{},
+            v.needs[1] ? -(v.ct[0] * inverse_part(y, x)) : Array{}};
   }
 };
 template <class F> Array arc(const Array& x, Array (*of_complex)(const Array&)) {

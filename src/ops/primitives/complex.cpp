@@ -5,6 +5,7 @@
 #include "bora/ops/indexing.h"
 #include "ops/primitives/elementwise_rules.h"
 #include "bora/array/primitive.h"
+#include "ops/primitives/quotients.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/ufuncs.h"
 
@@ -34,7 +35,10 @@ struct Magnitude {
   static constexpr std::string_view name = "magnitude";
   static constexpr auto part = kernels::Part::magnitude;
   static constexpr bool linear = false;
-  static Array dx(A x, A y, A ct) { return conj(x) * (ct / select(y == 0, ones_like(y), y)); }
+  static Array dx(A x, A, A ct) {
+    auto re = real(x), im = imag(x);
+    return complex(ct * unit_part(re, im), -(ct * unit_part(im, re)));
+  }
 };
 struct Angle {
   static constexpr std::string_view name = "angle";

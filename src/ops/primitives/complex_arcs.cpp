@@ -1,5 +1,6 @@
 // Written with the parts, as 1 - z would lose the sign of a part that is zero.
 #include "ops/primitives/complex_arcs.h"
+#include "ops/primitives/quotients.h"
 #include "bora/ops/complex.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/ufuncs.h"
@@ -35,8 +36,11 @@ Array complex_arccosh(const Array& z) {
 Array complex_arctanh(const Array& z) {
   auto x = real(z), y = imag(z);
   auto side = where(x < 0, full_like(x, -1), full_like(x, 1));
-  auto right = side * x, near = square(1 - right) + square(y);
-  return complex(side * (0.25 * log1p(4 * right / near)), 0.5 * arctan2(2 * y, (1 - x) * (1 + x) - square(y)));
+  auto right = side * x, from_pole = length_of(1 - right, y);  // squares of large and small ones would leave the range
+  auto near = from_pole < 0.5, one = ones_like(x);
+  auto far = where(near, one, from_pole), close = where(near, from_pole, one);
+  auto re = where(near, 0.5 * (log(length_of(1 + right, y)) - log(close)), 0.25 * log1p(4 * (right / far / far)));
+  return complex(side * re, 0.5 * arctan2(2 * y, (1 - x) * (1 + x) - square(y)));
 }
 Array complex_arcsinh(const Array& z) { return over_i(complex_arcsin(times_i(z))); }
 Array complex_arctan(const Array& z) { return over_i(complex_arctanh(times_i(z))); }

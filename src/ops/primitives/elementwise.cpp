@@ -10,6 +10,7 @@
 #include "ops/primitives/elementwise_rules.h"
 #include "ops/primitives/complex_arcs.h"
 #include "ops/primitives/dtype_checks.h"
+#include "ops/primitives/quotients.h"
 #include "bora/array/primitive.h"
 #include "bora/ops/creation.h"
 
@@ -179,15 +180,13 @@ struct Tanh : Defaults {
 struct Arctanh : Defaults {
   static constexpr std::string_view name = "arctanh";
   static constexpr double lo = -0.8, hi = 0.8;
-  static Array dx(A x, A, A ct) {  // 1 - x^2, rounded once. Of the NaNs -x and x a kernel may take either: x is given.
-    return ct / where(x == x, fma(-x, x, ones_like(x)), x);
-  }
+  static Array dx(A x, A, A ct) { return ct / one_minus_square(x); }
 };
 struct Cbrt : Defaults {
   static constexpr std::string_view name = "cbrt";
   static Array dx(A, A y, A ct) {
     auto r = 1 / y;
-    return ct * (r * r / 3);
+    return ct * (r * (r / 3));  // r * r overflows in f16
   }
 };
 /// exp(-x^2 / 2).
@@ -228,7 +227,7 @@ struct Sqrt : Defaults {
 };
 struct Rsqrt : Defaults {
   static constexpr std::string_view name = "rsqrt";
-  static Array dx(A x, A y, A ct) { return ct * (-0.5 * (y / x)); }
+  static Array dx(A x, A y, A ct) { return mul_div(-0.5 * ct, y, x); }
 };
 struct Sin : Defaults {
   static constexpr std::string_view name = "sin";

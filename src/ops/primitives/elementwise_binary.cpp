@@ -4,6 +4,7 @@
 #include "bora/ops/ufuncs.h"
 #include "ops/primitives/elementwise_rules.h"
 #include "ops/primitives/dtype_checks.h"
+#include "ops/primitives/quotients.h"
 #include "bora/array/primitive.h"
 #include "bora/ops/creation.h"
 
@@ -32,11 +33,8 @@ struct Div : Defaults {
   static constexpr std::string_view name = "div";
   static constexpr auto linear = LinearIn::first;
   static Array da(A, A b, A, A ct) { return ct / b; }
-  /// Through 1 / b alone: 1 / (b * b) would have no second derivative at infinity.
-  static Array db(A a, A b, A, A ct) {
-    auto r = 1 / b;
-    return -ct * a * (r * r);
-  }
+  /// Not by 1 / b^2, which leaves the range long before the derivative does.
+  static Array db(A, A b, A y, A ct) { return -mul_div(ct, y, b); }
 };
 }  // namespace
 
@@ -49,7 +47,7 @@ namespace {
 struct Rem : Defaults {
   static constexpr std::string_view name = "rem";
   static Array da(A, A, A, A ct) { return ct; }
-  static Array db(A a, A b, A, A ct) { return -ct * trunc(a / b); }
+  static Array db(A a, A b, A y, A ct) { return -ct * round((a - y) / b); }  // a / b may round up to a whole number
   static std::vector<Arrays> samples() {
     return {{random_values({2, 3}, 3.1, 3.9, 1), random_values({2, 3}, 0.85, 1, 2)}};
   }
