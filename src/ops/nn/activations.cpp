@@ -4,6 +4,7 @@
 #include "bora/ops/nn.h"
 #include "ops/numpy/support.h"
 #include "ops/primitives/dtype_checks.h"
+#include "ops/primitives/quotients.h"
 #include "bora/ops/transform.h"
 #include "bora/ops/ufuncs.h"
 
@@ -27,7 +28,10 @@ Array gelu(const Array& x, const GeluOptions& options) {
     if (!options.approximate) return v * normal_cdf(v);
     // Hendrycks & Gimpel 2016, arXiv:1606.08415. (1 + tanh(u)) / 2 = sigmoid(2u), which keeps its digits where tanh is
     // nearly -1.
-    return v * sigmoid(2 * std::sqrt(2 * std::numbers::inv_pi) * (v + 0.044715 * (v * v * v)));
+    // From 100 on, where it is 0 or 1, the cube could overflow and leave no derivative.
+    const double scale = 2 * std::sqrt(2 * std::numbers::inv_pi);
+    auto square = v * v;
+    return v * sigmoid(v * (scale + scale * 0.044715 * where(square < 1e4, square, 1e4)));
   });
 }
 }  // namespace bora
@@ -81,8 +85,12 @@ Array mish(const Array& x) {
   return in_f32(x, [](A v) { return v * tanh(softplus(v)); });
 }
 Array swish(const Array& x) { return silu(x); }
+/// From 1 on as 1 - 1 / (|x| + 1), whose derivatives do not cancel.
 Array soft_sign(const Array& x) {
-  return in_f32(x, [](A v) { return v / (abs(v) + 1); });
+  return in_f32(x, [](A v) {
+    auto size = abs(v), part = 1 / (size + 1);
+    return where(size < 1, v * part, where(v < 0, part - 1, 1 - part));
+  });
 }
 Array sparse_plus(const Array& x) {
   return in_f32(x, [](A v) {
@@ -93,13 +101,15 @@ Array sparse_plus(const Array& x) {
 Array sparse_sigmoid(const Array& x) {
   return in_f32(x, [](A v) { return 0.5 * clip(v + 1, 0, 2); });
 }
-/// Left of 0 as b / (sqrt(x^2 + b) - x): the sum would cancel.
+/// Left of 0 as b / (sqrt(x^2 + b) - x): the sum would cancel. Halves are summed, and only roots are squared, since
+/// twice or the square of a number may overflow.
 Array squareplus(const Array& x, double b) {
   check<ValueError>(b >= 0, "squareplus: b = ", b, " must not be negative");
   return in_f32(x, [&](A v) {
-    auto root = sqrt(v * v + b);
+    auto half_root = 0.5 * length_of(v, std::sqrt(b));
+    if (b == 0) return 0.5 * v + half_root;
     auto left = v < 0;
-    return 0.5 * where(left, b / (root - where(left, v, -1)), where(left, 0, v) + root);
+    return where(left, 0.25 * b / (half_root - 0.5 * where(left, v, -1)), 0.5 * where(left, 0, v) + half_root);
   });
 }
 /// Near 0 by expm1, elsewhere by log1p (Maechler 2012).

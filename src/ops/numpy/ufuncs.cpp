@@ -6,6 +6,7 @@
 #include "bora/ops/ufuncs.h"
 #include "ops/numpy/support.h"
 #include "ops/primitives/dtype_checks.h"
+#include "ops/primitives/quotients.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/transform.h"
 #include "bora/ops/reductions.h"
@@ -16,8 +17,10 @@ using namespace ops;
 namespace {
 /// log(x) / number. Both parts are divided, as a complex quotient makes inf + i y a NaN.
 Array log_over(const Array& x, double number) {
-  auto y = log(x);
-  return is_complex(y.dtype()) ? complex(real(y) / number, imag(y) / number) : y / number;
+  return in_f32(x, [&](const Array& v) {
+    auto y = log(v);
+    return is_complex(y.dtype()) ? complex(real(y) / number, imag(y) / number) : y / number;
+  });
 }
 }  // namespace
 
@@ -69,11 +72,28 @@ template <class F> Array of_two(std::string_view what, const Array& a, const Arr
 }
 }  // namespace
 
+namespace {
+/// sin(pi x) / (pi x) for |x| <= 1/2 by its power series in (pi x)^2, whose derivatives do not cancel.
+Array sinc_near_0(const Array& x) {
+  const int terms = x.dtype() == f32 ? 8 : 12;
+  auto t = kPi * x, z = t * t;
+  double coefficient = 1;
+  for (int k = 1; k < terms; ++k) coefficient /= -2. * k * (2 * k + 1);
+  auto y = full_of(z.type(), coefficient);
+  for (int k = terms - 1; k > 0; --k) {
+    coefficient *= -2. * k * (2 * k + 1);
+    y = y * z + coefficient;
+  }
+  return y;
+}
+}  // namespace
+
 Array sinc(const Array& x) {
   return in_f32(x, [](const Array& v) {
-    auto zero = v == 0;
-    auto t = kPi * where(zero, 1, v), small = kPi * v;
-    return where(zero, 1 - small * small / 6, sin(t) / t);  // the series, for the derivatives at 0
+    auto near = abs(v) <= 0.5;
+    // sin(pi x) = +-sin(pi (x - n)) with the nearest whole number n, exactly: 0 at whole numbers.
+    auto far = where(near, 1, v), n = round(real(far)), sign = 1 - 2 * abs(n - 2 * round(n / 2));
+    return where(near, sinc_near_0(where(near, v, 0)), sign * (1 / kPi) * sin(kPi * (far - n)) / far);
   });
 }
 Array deg2rad(const Array& x) { return inexact(x) * (kPi / 180); }
@@ -117,14 +137,7 @@ Array nan_to_num(const Array& x, const NanToNumOptions& o) {
 }
 
 Array hypot(const Array& a, const Array& b) {
-  return of_two("hypot", a, b, [](const Array& p, const Array& q) {
-    auto x = abs(p), y = abs(q);
-    auto infinite = x == kInf || y == kInf;
-    auto large = maximum(x, y), small = minimum(x, y);
-    auto regular = large > 0 && !infinite;
-    auto ratio = where(regular, small, 0) / where(regular, large, 1);
-    return where(infinite, kInf, large * sqrt(1 + ratio * ratio));
-  });
+  return of_two("hypot", a, b, [](const Array& x, const Array& y) { return length_of(x, y); });
 }
 Array logaddexp2(const Array& a, const Array& b) {
   return of_two("logaddexp2", a, b, [](const Array& p, const Array& q) {
