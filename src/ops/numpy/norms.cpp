@@ -1,10 +1,13 @@
 // Norms of vectors and matrices.
+#include <algorithm>
+#include <cmath>
 #include <sstream>
 #include "bora/ops/linalg.h"
 #include "bora/ops/manipulation.h"
 #include "bora/ops/complex.h"
 #include "ops/numpy/support.h"
 #include "ops/linalg/algorithms/checks.h"
+#include "bora/ops/creation.h"
 #include "bora/ops/reductions.h"
 #include "bora/ops/ufuncs.h"
 
@@ -17,6 +20,28 @@ std::string word_of(const Order& order) {
   order.word.empty() ? s << order.p : s << order.word;
   return s.str();
 }
+/// A power of 2 for each row: times it, the squares of its numbers, and their sum, stay within f64.
+Array scale_of(const Array& x, const Dims& dims) {
+  auto largest = amax(stop_gradient(abs(x)), dims, kKeep), one = ones_like(largest);
+  return where(largest > 0x1p480, 0x1p-600 * one, where(largest < 0x1p-400, 0x1p600 * one, one));
+}
+/// The root of the sum of squares. Those of f32 and smaller formats are summed in f64, which holds them all.
+Array root_of_squares(const Array& x, const Dims& dims, const ReduceOptions& o) {
+  if (x.dtype() != f64) return root_of_squares(x.astype(f64), dims, o).astype(x.dtype());
+  if (std::any_of(dims.begin(), dims.end(), [&](auto d) { return x.shape(d) == 0; }))
+    return sqrt(sum(square(x), dims, o));
+  auto scale = scale_of(x, dims);
+  return sqrt(sum(square(x * scale), dims, o)) / (o.keepdims ? scale : squeeze(scale, dims));
+}
+/// Powers of quotients by the number that counts most.
+Array root_of_powers(const Array& x, double p, const Dims& dims, const ReduceOptions& o) {
+  auto size = abs(x);
+  if (std::any_of(dims.begin(), dims.end(), [&](auto d) { return x.shape(d) == 0; }))
+    return power(sum(power(size, p), dims, o), 1 / p);
+  auto most = stop_gradient(p > 0 ? amax(size, dims, kKeep) : amin(size, dims, kKeep));
+  auto unit = where(most > 0 && isfinite(most), most, 1);
+  return power(sum(power(size / unit, p), dims, o), 1 / p) * (o.keepdims ? unit : squeeze(unit, dims));
+}
 Array vector_norm_of(const Array& x, double p, const Dims& dims, const ReduceOptions& o) {
   for (auto d : dims)
     check<ShapeError>(x.shape(d) > 0 || !std::isinf(p), "norm: dimension ", d, " of ", x.shape(),
@@ -25,8 +50,7 @@ Array vector_norm_of(const Array& x, double p, const Dims& dims, const ReduceOpt
   if (p == -kInf) return amin(abs(x), dims, o);
   if (p == 0) return sum((x != 0.0).astype(x.dtype()), dims, o);
   if (p == 1) return sum(abs(x), dims, o);
-  if (p == 2) return sqrt(sum(square(x), dims, o));
-  return power(sum(power(abs(x), p), dims, o), 1 / p);
+  return p == 2 ? root_of_squares(x, dims, o) : root_of_powers(x, p, dims, o);
 }
 /// The sizes of the elements, of which norms of vectors, and norms of matrices that are sums, are made.
 Array sizes(const Array& x) { return is_complex(x.dtype()) ? abs(x) : inexact(x); }
@@ -40,7 +64,7 @@ Array matrix_norm(const Array& a, Order order, bool keepdims) {
   auto x = sizes(a);
   auto result = [&](const Array& r) { return keepdims ? expand_dims(expand_dims(r, -1), -1) : r; };
   auto [p, word] = order;
-  if (word == "fro") return result(sqrt(sum(square(x), {-2, -1})));
+  if (word == "fro") return result(root_of_squares(x, {x.ndim() - 2, x.ndim() - 1}, {}));
   if (word == "nuc") return result(sum(svdvals(inexact(a)), -1));
   auto size = word.empty() ? std::abs(p) : kNan;
   check<ValueError>(size == 1 || size == 2 || std::isinf(size), "matrix_norm: there is no order ", word_of(order),
