@@ -136,7 +136,8 @@ class Range : public testing::TestWithParam<std::tuple<Row, Format>> {};
 void PrintTo(const Row& r, std::ostream* to) { *to << r.name; }
 
 TEST_P(Range, OfOneNumber) {
-  auto& [row, format] = GetParam();
+  const auto& row = std::get<0>(GetParam());
+  const auto& format = std::get<1>(GetParam());
   std::vector<double> numbers;
   const bool narrow = format.digits < 24;
   for (double x : magnitudes(format, format.dtype == f64 ? 31 : format.dtype == f16 ? 1 : 5))
@@ -249,7 +250,8 @@ class RangeOfTwo : public testing::TestWithParam<std::tuple<Two, Format>> {};
 void PrintTo(const Two& r, std::ostream* to) { *to << r.name; }
 
 TEST_P(RangeOfTwo, AndTheirDerivatives) {
-  auto& [row, format] = GetParam();
+  const auto& row = std::get<0>(GetParam());
+  const auto& format = std::get<1>(GetParam());
   const bool narrow = format.digits < 24;
   std::vector<double> first, second;
   const auto m = magnitudes(format, format.dtype == f64 ? 127 : format.dtype == f16 ? 3 : 17);
