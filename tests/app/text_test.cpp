@@ -26,13 +26,13 @@ struct TextCommand : CommandTest {
 void without_form(const std::string& folder) {
   auto path = folder + "/manifest", bytes = test::slurp(path);
   constexpr std::size_t header = 24;  // magic, version, checksum of what follows, its size
-  auto at = bytes.find("rows", header);
+  auto at = bytes.find("rows_form", header);
   ASSERT_NE(at, bytes.npos);
   bytes.replace(at, 4, "rovs");
   auto crc = crc32c(bytes.data() + header, bytes.size() - header);
   bytes.replace(12, 4, reinterpret_cast<const char*>(&crc), 4);
   std::ofstream(path, std::ios::binary) << bytes;
-  ASSERT_FALSE(io::read_manifest(folder).notes.contains("rows"));
+  ASSERT_FALSE(io::read_manifest(folder).notes.contains("rows_form"));
 }
 }  // namespace
 

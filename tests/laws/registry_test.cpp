@@ -24,7 +24,9 @@ bool may_refuse(const PrimitiveSample& s) {
       "gamma_slope",       "counts",        "expn",         "zeta_by_s",
       "riemann_zeta_by_s", "gammainc_by_a", "betainc_by_a", "betainc_by_b", "schur",
       "qr_raw",            "hessenberg",    "ldexp",        "bessel_j",  "spherical_harmonic",
-      "hyp1f1_by_a",       "hyp1f1_by_b",   "hyp2f1_by_a",  "hyp2f1_by_c"};
+      "hyp1f1_by_a",       "hyp1f1_by_b",   "hyp2f1_by_a",  "hyp2f1_by_c",
+      "polygamma",         "log_gammainc_by_a", "log_gammaincc_by_a", "log_betainc_by_a", "log_betainc_by_b",
+      "log_betaincc_by_a", "log_betaincc_by_b", "gennorm_cdf_by_beta"};
   return names.count(s.primitive->name()) > 0;
 }
 /// Vectors are given up to phases, which differences see: complex_linalg_test.cpp tests what does not depend on them.
@@ -34,8 +36,11 @@ bool free_phases(const PrimitiveSample& s) {
 }
 /// The primitives with a derivative by a parameter that has none itself.
 bool may_refuse_twice(const PrimitiveSample& s) {
-  static const std::set<std::string_view> names = {"betainc",      "gammainc", "gammaincc", "riemann_zeta",
-                                                   "zeta",         "hyp1f1",   "hyp2f1"};
+  static const std::set<std::string_view> names = {
+      "betainc",      "betaincc",      "beta_hazard",  "beta_lower_hazard",  "gamma_hazard",
+      "gammainc",     "gammaincc",     "gennorm_cdf",  "gamma_hazard_slope", "gamma_lower_hazard",
+      "hyp1f1",       "hyp2f1",        "log_betainc",  "log_betaincc",       "gamma_lower_hazard_slope",
+      "log_gammainc", "log_gammaincc", "riemann_zeta", "zeta"};
   return names.count(s.primitive->name()) > 0;
 }
 /// The differentiable inputs and outputs.

@@ -277,6 +277,7 @@ struct Not : Defaults {
 
 namespace bora::ops {
 Array normal_cdf(A x) { return apply<NormalCdf>(inexact(x)); }
+Array logistic_slope(A x) { return apply<LogisticSlope>(inexact(x)); }
 }  // namespace bora::ops
 
 namespace bora {

@@ -16,6 +16,8 @@ inline Array real_fraction(std::string_view what, const Array& x) {
 }
 /// The distribution function of the normal distribution, to the last digits on both sides.
 Array normal_cdf(A x);
+/// The derivative of the sigmoid, to the last digits on both sides.
+Array logistic_slope(A x);
 /// |x| of complex x, real.
 Array magnitude(A x);
 /// Computes in f32 (or f64) and rounds once: f gets x as f32 if it is bf16, an integer or a boolean.

@@ -82,6 +82,13 @@ OneType one_type(std::string_view what, std::initializer_list<special::Operand> 
     r.x.push_back(o.is_array() ? broadcast_to(o.array().astype(wide), shape) : full_of({shape, wide}, o.number()));
   return r;
 }
+Type infer_by_element(std::string_view name, std::size_t arity, const Types& in) {
+  check<ValueError>(in.size() == arity, name, ": takes ", arity, " operands, got ", in.size());
+  for (auto& t : in)
+    check<DtypeError>(t == in[0] && (t.dtype == f32 || t.dtype == f64), name,
+                      ": operands must have one type of f32 or f64, got ", in[0], " and ", t);
+  return in[0];
+}
 Array for_sums(const Array& x, std::optional<Dtype> asked) {
   auto d = x.dtype();
   if (asked) return x.astype(*asked);

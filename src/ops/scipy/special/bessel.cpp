@@ -10,12 +10,34 @@
 
 namespace bora::ops {
 namespace {
+// Slopes are primitives of their own: what the functions' recurrences subtract becomes equal near 0 and far out.
+struct I1Slope {
+  static constexpr std::string_view name = "i1_slope";
+  static constexpr auto value = scalar::i1_slope<double>;
+  static constexpr auto wide = scalar::i1_slope<long double>;
+  static constexpr double nanoseconds = 500, range[][2] = {{-3, 3}};
+  static Arrays vjp(int order, const Vjp& v) { return {v.ct[0] * by_order<I1Slope>(order + 1, v.in[0])}; }
+};
+struct I0eSlope {
+  static constexpr std::string_view name = "i0e_slope";
+  static constexpr auto value = scalar::i0e_slope<double>;
+  static constexpr auto wide = scalar::i0e_slope<long double>;
+  static constexpr double nanoseconds = 500, range[][2] = {{0.2, 3}};
+  static Arrays vjp(int order, const Vjp& v) { return {v.ct[0] * by_order<I0eSlope>(order + 1, v.in[0])}; }
+};
+struct I1eSlope {
+  static constexpr std::string_view name = "i1e_slope";
+  static constexpr auto value = scalar::i1e_slope<double>;
+  static constexpr auto wide = scalar::i1e_slope<long double>;
+  static constexpr double nanoseconds = 500, range[][2] = {{0.2, 3}};
+  static Arrays vjp(int order, const Vjp& v) { return {v.ct[0] * by_order<I1eSlope>(order + 1, v.in[0])}; }
+};
 struct I1 {
   static constexpr std::string_view name = "i1";
   static constexpr auto value = scalar::i1<double>;
   static constexpr auto wide = scalar::i1<long double>;
   static constexpr double nanoseconds = 150, range[][2] = {{-3, 3}};
-  static Arrays vjp(const Vjp& v);
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * by_order<I1Slope>(1, v.in[0])}; }
 };
 struct I0 {
   static constexpr std::string_view name = "i0";
@@ -24,30 +46,20 @@ struct I0 {
   static constexpr double nanoseconds = 150, range[][2] = {{-3, 3}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * by_element<I1>(v.in[0])}; }
 };
-/// y / x, and 1/2 at 0: the limit for I1 and its scaled form.
-Array over(A y, A x) {
-  auto zero = x == 0;
-  return where(zero, 0.5, y / where(zero, 1, x));
-}
-Arrays I1::vjp(const Vjp& v) { return {v.ct[0] * (by_element<I0>(v.in[0]) - over(v.out[0], v.in[0]))}; }
 struct I1e {
   static constexpr std::string_view name = "i1e";
   static constexpr auto value = scalar::i1e<double>;
   static constexpr auto wide = scalar::i1e<long double>;
   static constexpr double nanoseconds = 150, range[][2] = {{-3, 3}};
-  static Arrays vjp(const Vjp& v);
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * by_order<I1eSlope>(1, v.in[0])}; }
 };
 struct I0e {
   static constexpr std::string_view name = "i0e";
   static constexpr auto value = scalar::i0e<double>;
   static constexpr auto wide = scalar::i0e<long double>;
   static constexpr double nanoseconds = 150, range[][2] = {{-3, 3}};
-  static Arrays vjp(const Vjp& v) { return {v.ct[0] * (by_element<I1e>(v.in[0]) - sign(v.in[0]) * v.out[0])}; }
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * by_order<I0eSlope>(1, v.in[0])}; }
 };
-Arrays I1e::vjp(const Vjp& v) {
-  auto &x = v.in[0], &y = v.out[0];
-  return {v.ct[0] * (by_element<I0e>(x) - sign(x) * y - over(y, x))};
-}
 /// Its first operand is a whole number.
 struct BesselJ {
   static constexpr std::string_view name = "bessel_j";

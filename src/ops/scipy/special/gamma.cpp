@@ -3,6 +3,7 @@
 #include "bora/ops/ufuncs.h"
 #include "ops/numpy/support.h"
 #include "ops/primitives/by_element.h"
+#include "ops/scipy/special/densities.h"
 #include "ops/scipy/special/scalar.h"
 #include "bora/array/primitive.h"
 #include "bora/ops/creation.h"
@@ -63,6 +64,35 @@ Arrays Zeta::vjp(const Vjp& v) {
           v.needs[1] ? -(v.ct[0] * (s * by_element<Zeta>(s + 1, q))) : Array{}};
 }
 Arrays Digamma::vjp(const Vjp& v) { return {v.ct[0] * by_element<Zeta>(full_like(v.in[0], 2), v.in[0])}; }
+/// Its first operand is a whole number.
+struct Polygamma {
+  static constexpr std::string_view name = "polygamma";
+  static constexpr auto value = scalar::polygamma<double>;
+  static constexpr auto wide = scalar::polygamma<long double>;
+  static constexpr double nanoseconds = 300, range[][2] = {{2, 2}, {0.5, 3}};
+  static Arrays vjp(const Vjp& v) {
+    check<TraceError>(!v.needs[0], "polygamma: its order is a whole number, by which nothing can be differentiated");
+    return {Array{}, v.ct[0] * by_element<Polygamma>(v.in[0] + 1, v.in[1])};
+  }
+};
+/// The derivative of order k of digamma at a + b, less that at a: their difference has no digits where b is small
+/// beside a.
+struct PsiDifference {
+  static constexpr std::string_view name = "psi_difference";
+  static constexpr auto value = scalar::psi_difference<double>;
+  static constexpr auto wide = scalar::psi_difference<long double>;
+  static constexpr double nanoseconds = 150;
+  static constexpr auto& range = kPositive;
+  static Arrays vjp(int order, const Vjp& v) {
+    auto &a = v.in[0], &b = v.in[1];
+    return {v.needs[0] ? v.ct[0] * by_order<PsiDifference>(order + 1, a, b) : Array{},
+            v.needs[1] ? v.ct[0] * by_element<Polygamma>(full_like(a, order + 1), a + b) : Array{}};
+  }
+};
+}  // namespace
+Array psi(A x) { return by_element<Digamma>(x); }
+Array psi_difference(A a, A b) { return by_order<PsiDifference>(0, a, b); }
+namespace {
 struct RiemannZetaByS {
   static constexpr std::string_view name = "riemann_zeta_by_s";
   static constexpr auto value = scalar::riemann_zeta_by_s<double>;
@@ -77,36 +107,46 @@ struct RiemannZeta {
   static constexpr auto wide = scalar::riemann_zeta<long double>;
   static constexpr double nanoseconds = 300;
   static constexpr double range[][2] = {{1.5, 4}};
-  static Arrays vjp(const Vjp& v);
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * by_element<RiemannZetaByS>(v.in[0])}; }
 };
-/// Left of 0 that of the reflection formula (Abramowitz & Stegun 23.2.6), factor by factor.
-Arrays RiemannZeta::vjp(const Vjp& v) {
-  constexpr double pi = std::numbers::pi;
-  const auto& s = v.in[0];
-  auto left = s < 0;
-  auto y = where(left, 1 - s, 2), turns = where(left, s, 0) * 0.5, whole = round(turns);
-  auto sign = where(floor(whole / 2) * 2 == whole, 1, full_like(s, -1));
-  auto z = by_element<RiemannZeta>(y);
-  auto factor = 2 * power(2 * pi, -y) * by_element<GammaFunction>(y) * z * sign, angle = pi * (turns - whole);
-  auto slope = std::log(2 * pi) - by_element<Digamma>(y) - by_element<RiemannZetaByS>(y) / z;
-  auto reflected = factor * (slope * sin(angle) + pi / 2 * cos(angle));
-  return {v.ct[0] * where(left, reflected, by_element<RiemannZetaByS>(where(left, 2, s)))};
-}
-/// The gradients of a function of (a, b) whose logarithm has the derivatives digamma(a) - digamma(a + b) and
-/// digamma(b) - digamma(a + b).
-Arrays by_digamma(const Vjp& v, const Array& ct) {
-  auto &a = v.in[0], &b = v.in[1];
-  auto both = by_element<Digamma>(a + b);
-  return {v.needs[0] ? ct * (by_element<Digamma>(a) - both) : Array{},
-          v.needs[1] ? ct * (by_element<Digamma>(b) - both) : Array{}};
-}
 struct LogBeta {
   static constexpr std::string_view name = "betaln";
   static constexpr auto value = scalar::lbeta<double>;
   static constexpr auto wide = scalar::lbeta<long double>;
   static constexpr double nanoseconds = 100;
   static constexpr auto& range = kPositive;
-  static Arrays vjp(const Vjp& v) { return by_digamma(v, v.ct[0]); }
+  static Arrays vjp(const Vjp& v) {
+    auto &a = v.in[0], &b = v.in[1], &ct = v.ct[0];
+    return {v.needs[0] ? -(ct * psi_difference(a, b)) : Array{}, v.needs[1] ? -(ct * psi_difference(b, a)) : Array{}};
+  }
+};
+/// The derivative of this order of a product: slope(j) and factor(j) are those of its parts.
+template <class F, class G> Array of_product(int order, const F& slope, const G& factor) {
+  Array sum = slope(order) * factor(0);
+  double ways = 1;
+  for (int j = 1; j <= order; ++j) {
+    ways = ways * (order - j + 1) / j;
+    sum = sum + ways * (slope(order - j) * factor(j));
+  }
+  return sum;
+}
+/// By the first argument: a value may leave the range where its derivative does not.
+struct BetaFunctionSlope {
+  static constexpr std::string_view name = "beta_slope";
+  static constexpr auto value = scalar::beta_function_slope<double>;
+  static constexpr auto wide = scalar::beta_function_slope<long double>;
+  static constexpr double nanoseconds = 400;
+  static constexpr auto& range = kPositive;
+  static Arrays vjp(int order, const Vjp& v) {
+    auto &a = v.in[0], &b = v.in[1], &ct = v.ct[0];
+    auto slope = [&](int k) { return by_order<BetaFunctionSlope>(k, a, b); };
+    auto factor = [&](int j) {
+      return j == 0 ? psi_difference(b, a) : by_element<Polygamma>(full_like(a, j), a + b);
+    };
+    auto by_b = [&] { return -of_product(order, slope, factor); };  // digamma(b) does not depend on a
+    return {v.needs[0] ? ct * by_order<BetaFunctionSlope>(order + 1, a, b) : Array{},
+            v.needs[1] ? ct * by_b() : Array{}};
+  }
 };
 struct Beta {
   static constexpr std::string_view name = "beta";
@@ -114,7 +154,36 @@ struct Beta {
   static constexpr auto wide = scalar::beta<long double>;
   static constexpr double nanoseconds = 150;
   static constexpr auto& range = kPositive;
-  static Arrays vjp(const Vjp& v) { return by_digamma(v, v.ct[0] * v.out[0]); }
+  static Arrays vjp(const Vjp& v) {
+    auto &a = v.in[0], &b = v.in[1], &ct = v.ct[0];
+    return {v.needs[0] ? ct * by_order<BetaFunctionSlope>(1, a, b) : Array{},
+            v.needs[1] ? ct * by_order<BetaFunctionSlope>(1, b, a) : Array{}};
+  }
+};
+struct PochSlope {
+  static constexpr std::string_view name = "poch_slope";
+  static constexpr auto value = scalar::poch_slope<double>;
+  static constexpr auto wide = scalar::poch_slope<long double>;
+  static constexpr double nanoseconds = 400;
+  static constexpr auto& range = kPositive;
+  static Arrays vjp(int order, const Vjp& v) {
+    auto &z = v.in[0], &m = v.in[1], &ct = v.ct[0];
+    auto slope = [&](int k) { return by_order<PochSlope>(k, z, m); };
+    auto factor = [&](int j) { return by_element<Polygamma>(full_like(z, j), z + m); };
+    auto by_m = [&] { return of_product(order, slope, factor); };
+    return {v.needs[0] ? ct * by_order<PochSlope>(order + 1, z, m) : Array{}, v.needs[1] ? ct * by_m() : Array{}};
+  }
+};
+struct LogPoch {
+  static constexpr std::string_view name = "log_poch";
+  static constexpr auto value = scalar::log_poch<double>;
+  static constexpr auto wide = scalar::log_poch<long double>;
+  static constexpr double nanoseconds = 100;
+  static constexpr auto& range = kPositive;
+  static Arrays vjp(const Vjp& v) {
+    auto &z = v.in[0], &m = v.in[1], &ct = v.ct[0];
+    return {v.needs[0] ? ct * psi_difference(z, m) : Array{}, v.needs[1] ? ct * by_element<Digamma>(z + m) : Array{}};
+  }
 };
 struct Poch {
   static constexpr std::string_view name = "poch";
@@ -123,8 +192,9 @@ struct Poch {
   static constexpr double nanoseconds = 150;
   static constexpr auto& range = kPositive;
   static Arrays vjp(const Vjp& v) {
-    auto end = by_element<Digamma>(v.in[0] + v.in[1]), ct = v.ct[0] * v.out[0];
-    return {v.needs[0] ? ct * (end - by_element<Digamma>(v.in[0])) : Array{}, v.needs[1] ? ct * end : Array{}};
+    auto &z = v.in[0], &m = v.in[1], &ct = v.ct[0];
+    return {v.needs[0] ? ct * by_order<PochSlope>(1, z, m) : Array{},
+            v.needs[1] ? ct * (v.out[0] * by_element<Digamma>(z + m)) : Array{}};
   }
 };
 
@@ -139,123 +209,33 @@ struct Factorial {
     return {v.ct[0] * (v.out[0] * by_element<Digamma>(where(inside, v.in[0], 0) + 1))};
   }
 };
+/// By n.
+struct CombSlope {
+  static constexpr std::string_view name = "comb_slope";
+  static constexpr auto value = scalar::comb_slope<double>;
+  static constexpr auto wide = scalar::comb_slope<long double>;
+  static constexpr double nanoseconds = 400, range[][2] = {{4, 6}, {0.5, 3}};
+  static Arrays vjp(int order, const Vjp& v) {
+    auto &n = v.in[0], &k = v.in[1], &ct = v.ct[0];
+    auto inside = k >= 0 && k <= n;
+    auto chosen = where(inside, k, 0), rest = where(inside, n - k, 0);
+    auto slope = [&](int j) { return by_order<CombSlope>(j, n, k); };
+    auto factor = [&](int j) {
+      return j == 0 ? psi_difference(chosen + 1, rest - chosen) : by_element<Polygamma>(full_like(n, j), rest + 1);
+    };
+    return {v.needs[0] ? ct * by_order<CombSlope>(order + 1, n, k) : Array{},
+            v.needs[1] ? ct * of_product(order, slope, factor) : Array{}};
+  }
+};
 struct Comb {
   static constexpr std::string_view name = "comb";
   static constexpr auto value = scalar::comb<double>;
   static constexpr auto wide = scalar::comb<long double>;
   static constexpr double nanoseconds = 150, range[][2] = {{4, 6}, {0.5, 3}};
-  static Arrays vjp(const Vjp& v) {
-    auto &n = v.in[0], &k = v.in[1];
-    auto ct = v.ct[0] * v.out[0];
-    auto inside = k >= 0 && k <= n;
-    auto rest = by_element<Digamma>(where(inside, n - k, 0) + 1);
-    return {v.needs[0] ? ct * (by_element<Digamma>(where(inside, n, 0) + 1) - rest) : Array{},
-            v.needs[1] ? ct * (rest - by_element<Digamma>(where(inside, k, 0) + 1)) : Array{}};
-  }
-};
-
-struct GammaDensity {
-  static constexpr std::string_view name = "gamma_density";
-  static constexpr auto value = scalar::gamma_density<double>;
-  static constexpr auto wide = scalar::gamma_density<long double>;
-  static constexpr double nanoseconds = 100;
-  static constexpr auto& range = kPositive;
-  static Arrays vjp(const Vjp& v) {
-    auto &a = v.in[0], &x = v.in[1];
-    auto ct = v.ct[0] * v.out[0];
-    return {v.needs[0] ? ct * (log(x) - by_element<Digamma>(a)) : Array{}, v.needs[1] ? ct * (a / x - 1) : Array{}};
-  }
-};
-/// x^(a - 1) e^-x / gamma(a): the derivative of gammainc by x. At x = 0 the limit.
-Array gamma_slope(A a, A x) {
-  auto outside = x <= 0;  // NaN is not
-  auto y = where(outside, 1, x);
-  return where(outside, where(a == 1, 1, where(a > 1, full_like(a, 0), full_like(a, kInf))),
-               by_element<GammaDensity>(a, y) / y);
-}
-struct GammaIncByA {
-  static constexpr std::string_view name = "gammainc_by_a";
-  static constexpr auto value = scalar::gammainc_by_a<double>;
-  static constexpr auto wide = scalar::gammainc_by_a<long double>;
-  static constexpr double nanoseconds = 500;
-  static constexpr auto& range = kPositive;
-  static Arrays vjp(const Vjp& v) {
-    check<TraceError>(!v.needs[0], "gammainc: its derivative by a cannot be differentiated by a again");
-    auto &a = v.in[0], &x = v.in[1];
-    return {Array{}, v.ct[0] * (gamma_slope(a, x) * (log(x) - by_element<Digamma>(a)))};
-  }
-};
-Arrays gammainc_gradients(const Vjp& v, const Array& ct) {
-  auto &a = v.in[0], &x = v.in[1];
-  return {v.needs[0] ? ct * by_element<GammaIncByA>(a, x) : Array{}, v.needs[1] ? ct * gamma_slope(a, x) : Array{}};
-}
-struct GammaInc {
-  static constexpr std::string_view name = "gammainc";
-  static constexpr auto value = scalar::gammainc<double>;
-  static constexpr auto wide = scalar::gammainc<long double>;
-  static constexpr double nanoseconds = 300;
-  static constexpr auto& range = kPositive;
-  static Arrays vjp(const Vjp& v) { return gammainc_gradients(v, v.ct[0]); }
-};
-struct GammaIncC {
-  static constexpr std::string_view name = "gammaincc";
-  static constexpr auto value = scalar::gammaincc<double>;
-  static constexpr auto wide = scalar::gammaincc<long double>;
-  static constexpr double nanoseconds = 300;
-  static constexpr auto& range = kPositive;
-  static Arrays vjp(const Vjp& v) { return gammainc_gradients(v, -v.ct[0]); }
-};
-
-struct BetaDensity {
-  static constexpr std::string_view name = "beta_density";
-  static constexpr auto value = scalar::beta_density<double>;
-  static constexpr auto wide = scalar::beta_density<long double>;
-  static constexpr double nanoseconds = 150;
-  static constexpr auto& range = kPositive;
-  static Arrays vjp(const Vjp& v) {
-    auto &a = v.in[0], &b = v.in[1], &x = v.in[2];
-    auto ct = v.ct[0] * v.out[0], both = by_element<Digamma>(a + b);
-    return {v.needs[0] ? ct * (log(x) - by_element<Digamma>(a) + both) : Array{},
-            v.needs[1] ? ct * (log1p(-x) - by_element<Digamma>(b) + both) : Array{},
-            v.needs[2] ? ct * (a / x - b / (1 - x)) : Array{}};
-  }
-};
-/// x^(a - 1) (1 - x)^(b - 1) / B(a, b): the derivative of betainc by x. At the ends the limits.
-Array beta_slope(A a, A b, A x) {
-  auto inside = !(x <= 0 || x >= 1);  // NaN is
-  auto y = where(inside, x, 0.5), end = where(x > 0, b, a), other = where(x > 0, a, b);
-  return where(inside, by_element<BetaDensity>(a, b, y) / (y * (1 - y)),
-               where(end == 1, other, where(end > 1, full_like(a, 0), full_like(a, kInf))));
-}
-template <bool first> struct BetaIncBy {
-  static constexpr std::string_view name = first ? "betainc_by_a" : "betainc_by_b";
-  static constexpr auto value = first ? scalar::betainc_by_a<double> : scalar::betainc_by_b<double>;
-  static constexpr auto wide = first ? scalar::betainc_by_a<long double> : scalar::betainc_by_b<long double>;
-  static constexpr double nanoseconds = 800;
-  static constexpr auto& range = kPositive;
-  static Arrays vjp(const Vjp& v) {
-    check<TraceError>(!v.needs[0] && !v.needs[1],
-                      "betainc: its derivatives by a and b cannot be differentiated by a or b again");
-    auto &a = v.in[0], &b = v.in[1], &x = v.in[2];
-    auto factor =
-        (first ? log(x) - by_element<Digamma>(a) : log1p(-x) - by_element<Digamma>(b)) + by_element<Digamma>(a + b);
-    return {Array{}, Array{}, v.ct[0] * (beta_slope(a, b, x) * factor)};
-  }
-};
-struct BetaInc {
-  static constexpr std::string_view name = "betainc";
-  static constexpr auto value = scalar::betainc<double>;
-  static constexpr auto wide = scalar::betainc<long double>;
-  static constexpr double nanoseconds = 500;
-  static constexpr auto& range = kPositive;
-  static Arrays vjp(const Vjp& v) {
-    auto &a = v.in[0], &b = v.in[1], &x = v.in[2];
-    return {v.needs[0] ? v.ct[0] * by_element<BetaIncBy<true>>(a, b, x) : Array{},
-            v.needs[1] ? v.ct[0] * by_element<BetaIncBy<false>>(a, b, x) : Array{},
-            v.needs[2] ? v.ct[0] * beta_slope(a, b, x) : Array{}};
-  }
+  static Arrays vjp(const Vjp& v) { return CombSlope::vjp(0, v); }
 };
 }  // namespace
+Array log_poch(A z, A m) { return by_element<LogPoch>(z, m); }
 }  // namespace bora::ops
 
 namespace bora::special {
@@ -274,11 +254,7 @@ Array loggamma(const Array& x) {
 }
 Array polygamma(const Operand& n, const Operand& x) {
   auto t = one_type("polygamma", {n, x});
-  auto order = stop_gradient(t.x[0]);
-  auto regular = order > 0 && order == floor(order);
-  auto s = where(regular, order, 1) + 1;
-  auto value = where(s % 2 == 0, 1, full_like(s, -1)) * by_element<GammaFunction>(s) * by_element<Zeta>(s, t.x[1]);
-  return where(regular, value, where(order == 0, by_element<Digamma>(t.x[1]), kNan)).astype(t.dtype);
+  return by_element<Polygamma>(stop_gradient(t.x[0]), t.x[1]).astype(t.dtype);
 }
 Array zeta(const Operand& s, const Operand& q) { return at_elements<Zeta>("zeta", s, q); }
 Array zeta(const Array& s) { return at_element<RiemannZeta>(s); }
@@ -296,10 +272,4 @@ Array multigammaln(const Array& a, std::int64_t d) {
 }
 Array beta(const Operand& a, const Operand& b) { return at_elements<Beta>("beta", a, b); }
 Array betaln(const Operand& a, const Operand& b) { return at_elements<LogBeta>("betaln", a, b); }
-Array gammainc(const Operand& a, const Operand& x) { return at_elements<GammaInc>("gammainc", a, x); }
-Array gammaincc(const Operand& a, const Operand& x) { return at_elements<GammaIncC>("gammaincc", a, x); }
-Array betainc(const Operand& a, const Operand& b, const Operand& x) {
-  auto t = one_type("betainc", {a, b, x});
-  return by_element<BetaInc>(t.x[0], t.x[1], t.x[2]).astype(t.dtype);
-}
 }  // namespace bora::special

@@ -73,18 +73,29 @@ Arrays Hyp2F1::vjp(const Vjp& v) {
           v.needs[2] ? ct * by_element<Hyp2F1By<false>>(a, b, c, x) : Array{},
           v.needs[3] ? ct * (a * b / c * by_element<Hyp2F1>(a + 1, b + 1, c + 1, x)) : Array{}};
 }
-/// The parts of w(x + i y), whose derivative is -2 z w + 2 i / sqrt(pi).
+/// The parts of a derivative of w(x + i y): -2 z w + 2 i / sqrt(pi), and so on, would cancel far out.
+template <bool real_part> struct WofzSlope {
+  static constexpr std::string_view name = real_part ? "wofz_real_slope" : "wofz_imag_slope";
+  static constexpr auto value = real_part ? scalar::wofz_real_slope<double> : scalar::wofz_imag_slope<double>;
+  static constexpr auto wide = real_part ? scalar::wofz_real_slope<long double> : scalar::wofz_imag_slope<long double>;
+  static constexpr double nanoseconds = 500, range[][2] = {{-2, 2}, {-1, 2}};
+  static Arrays vjp(int order, const Vjp& v) {
+    auto next = [&](bool real) {
+      return v.ct[0] * (real ? by_order<WofzSlope<true>>(order + 1, v.in[0], v.in[1])
+                             : by_order<WofzSlope<false>>(order + 1, v.in[0], v.in[1]));
+    };
+    return {v.needs[0] ? next(real_part) : Array{},
+            v.needs[1] ? (real_part ? -next(false) : next(true)) : Array{}};
+  }
+};
+/// The parts of w(x + i y).
 template <bool real_part> struct Wofz {
   static constexpr std::string_view name = real_part ? "wofz_real" : "wofz_imag";
   static constexpr auto value = real_part ? scalar::wofz_real<double> : scalar::wofz_imag<double>;
   static constexpr auto wide = real_part ? scalar::wofz_real<long double> : scalar::wofz_imag<long double>;
   static constexpr double nanoseconds = 400, range[][2] = {{-2, 2}, {-1, 2}};
   static Arrays vjp(const Vjp& v) {
-    const auto &x = v.in[0], &y = v.in[1], &ct = v.ct[0];
-    auto u = by_element<Wofz<true>>(x, y), w = by_element<Wofz<false>>(x, y);
-    auto along = -2 * (x * u - y * w), across = 2 * std::numbers::inv_sqrtpi - 2 * (x * w + y * u);
-    if (real_part) return {ct * along, -(ct * across)};
-    return {ct * across, ct * along};
+    return WofzSlope<real_part>::vjp(0, v);
   }
 };
 }  // namespace

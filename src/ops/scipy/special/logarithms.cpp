@@ -36,21 +36,21 @@ struct XLogX {
   static constexpr double nanoseconds = 15, range[][2] = {{0.5, 2}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * (log(v.in[0]) + 1)}; }
 };
-/// log(p / q), of which p / q may leave the range.
-Array log_ratio(A p, A q) {
-  auto near = p < 2 * q && q < 2 * p;
-  auto a = where(near, p, 1), b = where(near, q, 1);
-  return where(near, log1p((a - b) / b), log(where(near, 1, p)) - log(where(near, 1, q)));
-}
-/// The gradients of RelEntr, less those of p - q where `centered`. At p = 0 and q = 0 the one-sided ones; 0 where p or
-/// q is negative and the result inf.
+/// log(p / q), where the quotient may leave the range.
+struct LogRatio {
+  static constexpr std::string_view name = "log_ratio";
+  static constexpr auto value = scalar::log_ratio<double>;
+  static constexpr auto wide = scalar::log_ratio<long double>;
+  static constexpr double nanoseconds = 25, range[][2] = {{0.5, 2}, {0.5, 2}};
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] / v.in[0], -(v.ct[0] / v.in[1])}; }
+};
+/// The gradients of RelEntr, less those of p - q where `centered`; 0 where p or q is not positive.
 Arrays entropy_gradients(const Vjp& v, bool centered) {
-  auto outside = (v.in[0] < 0 || v.in[1] < 0) && !isnan(v.out[0]), corner = v.in[0] == 0 && v.in[1] == 0;
-  auto p = where(outside || corner, 1, v.in[0]), q = where(outside || corner, 1, v.in[1]);
-  auto ct = where(outside, 0, v.ct[0]);
-  // Of p = 0 the result is 0 for every q >= 0, and of any other p and q = 0 inf.
-  auto by_p = where(corner, kInf, log_ratio(p, q)), by_q = where(corner, 0, p / q);
-  return centered ? Arrays{ct * by_p, ct * (1 - by_q)} : Arrays{ct * (by_p + 1), -(ct * by_q)};
+  auto positive = v.in[0] > 0 && v.in[1] > 0;
+  auto p = where(positive, v.in[0], 1), q = where(positive, v.in[1], 1), ct = where(positive, v.ct[0], 0);
+  auto ratio = by_element<LogRatio>(p, q);
+  if (centered) return {ct * ratio, where(v.in[0] >= 0 && v.in[1] >= 0, v.ct[0], 0) - ct * (p / q)};
+  return {ct * (ratio + 1), -(ct * (p / q))};
 }
 struct RelEntr {
   static constexpr std::string_view name = "rel_entr";
@@ -66,30 +66,58 @@ struct KlDiv {
   static constexpr double nanoseconds = 25, range[][2] = {{0.5, 2}, {0.5, 2}};
   static Arrays vjp(const Vjp& v) { return entropy_gradients(v, true); }
 };
-/// The derivative 1 / (x (1 - x)) has no part that is infinite where another is 0.
+struct LogitSlope {
+  static constexpr std::string_view name = "logit_slope";
+  static constexpr auto value = scalar::logit_slope<double>;
+  static constexpr auto wide = scalar::logit_slope<long double>;
+  static constexpr double nanoseconds = 20, range[][2] = {{0.1, 0.9}};
+  static Arrays vjp(int order, const Vjp& v) { return {v.ct[0] * by_order<LogitSlope>(order + 1, v.in[0])}; }
+};
 struct Logit {
   static constexpr std::string_view name = "logit";
   static constexpr auto value = scalar::logit<double>;
   static constexpr auto wide = scalar::logit<long double>;
   static constexpr double nanoseconds = 20, range[][2] = {{0.1, 0.9}};
-  static Arrays vjp(const Vjp& v) { return {v.ct[0] / (v.in[0] * (1 - v.in[0]))}; }
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * by_order<LogitSlope>(1, v.in[0])}; }
 };
-/// boxcox and boxcox1p. By lambda: (1 + lambda y) log(x) / lambda - y / lambda, 0 for lambda = 0.
+/// The derivative by x, x^(lambda - 1), or that of 1 + x.
+template <bool plus_one> struct BoxCoxSlope {
+  static constexpr std::string_view name = plus_one ? "boxcox1p_slope" : "boxcox_slope";
+  static constexpr auto value = plus_one ? scalar::boxcox1p_slope<double> : scalar::boxcox_slope<double>;
+  static constexpr auto wide = plus_one ? scalar::boxcox1p_slope<long double> : scalar::boxcox_slope<long double>;
+  static constexpr double nanoseconds = 40, range[][2] = {{0.5, 3}, {0.5, 2}};
+  static Arrays vjp(const Vjp& v) {
+    const auto &x = v.in[0], &lambda = v.in[1];
+    auto ct = v.ct[0] * v.out[0];
+    return {v.needs[0] ? (lambda - 1) * (plus_one ? ct / (1 + x) : ct / x) : Array{},
+            v.needs[1] ? ct * (plus_one ? log1p(x) : log(x)) : Array{}};
+  }
+};
+template <bool plus_one> struct BoxCoxByLambda {
+  static constexpr std::string_view name = plus_one ? "boxcox1p_by_lambda" : "boxcox_by_lambda";
+  template <class T> static T at(int order, T x, T lambda) {
+    return plus_one ? scalar::boxcox1p_by_lambda(order, x, lambda) : scalar::boxcox_by_lambda(order, x, lambda);
+  }
+  static constexpr auto value = at<double>;
+  static constexpr auto wide = at<long double>;
+  static constexpr double nanoseconds = 80, range[][2] = {{0.5, 3}, {0.5, 2}};
+  static Arrays vjp(int order, const Vjp& v) {
+    const auto &x = v.in[0], &lambda = v.in[1], &ct = v.ct[0];
+    auto powers = [&] { return power(plus_one ? log1p(x) : log(x), order); };
+    return {v.needs[0] ? ct * by_element<BoxCoxSlope<plus_one>>(x, lambda) * powers() : Array{},
+            v.needs[1] ? ct * by_order<BoxCoxByLambda>(order + 1, x, lambda) : Array{}};
+  }
+};
+/// boxcox and boxcox1p.
 template <bool plus_one> struct BoxCox {
   static constexpr std::string_view name = plus_one ? "boxcox1p" : "boxcox";
   static constexpr auto value = plus_one ? scalar::boxcox1p<double> : scalar::boxcox<double>;
   static constexpr auto wide = plus_one ? scalar::boxcox1p<long double> : scalar::boxcox<long double>;
   static constexpr double nanoseconds = 40, range[][2] = {{0.5, 3}, {0.5, 2}};
   static Arrays vjp(const Vjp& v) {
-    const auto &x = v.in[0], &lambda = v.in[1], &y = v.out[0], &ct = v.ct[0];
-    // At the end of the support, where the logarithm is -inf, the slopes are those of a power of 0.
-    auto base = plus_one ? 1 + x : x;
-    auto zero = lambda == 0, end = base == 0;
-    auto at_end = where(end, base, 1), inside = where(end, 1, x);
-    auto safe = where(zero, 1, lambda), logarithm = plus_one ? log1p(inside) : log(inside);
-    auto by_x = where(end, power(at_end, lambda - 1), exp((lambda - 1) * logarithm));
-    auto by_lambda = (where(end, where(lambda > 0, 0, -kInf), logarithm + safe * y * logarithm) - y) / safe;
-    return {v.needs[0] ? ct * by_x : Array{}, v.needs[1] ? where(zero, 0, ct * by_lambda) : Array{}};
+    const auto &x = v.in[0], &lambda = v.in[1], &ct = v.ct[0];
+    return {v.needs[0] ? ct * by_element<BoxCoxSlope<plus_one>>(x, lambda) : Array{},
+            v.needs[1] ? ct * by_order<BoxCoxByLambda<plus_one>>(1, x, lambda) : Array{}};
   }
 };
 }  // namespace

@@ -7,21 +7,36 @@
 
 namespace bora::ops {
 namespace {
-constexpr double kRootTwoPi = std::numbers::sqrt2 / std::numbers::inv_sqrtpi;
+struct ErfcxSlope {
+  static constexpr std::string_view name = "erfcx_slope";
+  static constexpr auto value = scalar::erfcx_slope<double>;
+  static constexpr auto wide = scalar::erfcx_slope<long double>;
+  static constexpr double nanoseconds = 200, range[][2] = {{-2, 3}};
+  static Arrays vjp(int order, const Vjp& v) { return {v.ct[0] * by_order<ErfcxSlope>(order + 1, v.in[0])}; }
+};
 struct Erfcx {
   static constexpr std::string_view name = "erfcx";
   static constexpr auto value = scalar::erfcx<double>;
   static constexpr auto wide = scalar::erfcx<long double>;
   static constexpr double nanoseconds = 150, range[][2] = {{-2, 3}};
-  static Arrays vjp(const Vjp& v) { return {v.ct[0] * (2 * (v.in[0] * v.out[0]) - 2 * std::numbers::inv_sqrtpi)}; }
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * by_order<ErfcxSlope>(1, v.in[0])}; }
+};
+/// The slope y of ndtri has the derivative ndtri y^2.
+struct NdtriSlope {
+  static constexpr std::string_view name = "ndtri_slope";
+  static constexpr auto value = scalar::ndtri_slope<double>;
+  static constexpr auto wide = scalar::ndtri_slope<long double>;
+  static constexpr double nanoseconds = 150, range[][2] = {{0.05, 0.95}};
+  static Arrays vjp(const Vjp& v);
 };
 struct Ndtri {
   static constexpr std::string_view name = "ndtri";
   static constexpr auto value = scalar::ndtri<double>;
   static constexpr auto wide = scalar::ndtri<long double>;
   static constexpr double nanoseconds = 60, range[][2] = {{0.05, 0.95}};
-  static Arrays vjp(const Vjp& v) { return {v.ct[0] * (kRootTwoPi * exp(0.5 * (v.out[0] * v.out[0])))}; }
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * by_element<NdtriSlope>(v.in[0])}; }
 };
+Arrays NdtriSlope::vjp(const Vjp& v) { return {v.ct[0] * (by_element<Ndtri>(v.in[0]) * v.out[0] * v.out[0])}; }
 struct InverseErf {
   static constexpr std::string_view name = "erfinv";
   static constexpr auto value = scalar::erfinv<double>;
@@ -29,12 +44,28 @@ struct InverseErf {
   static constexpr double nanoseconds = 150, range[][2] = {{-0.9, 0.9}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] * (0.5 / std::numbers::inv_sqrtpi * exp(v.out[0] * v.out[0]))}; }
 };
-struct CauchyCdf {
-  static constexpr std::string_view name = "cauchy_cdf";
-  static constexpr auto value = scalar::cauchy_cdf<double>;
-  static constexpr auto wide = scalar::cauchy_cdf<long double>;
-  static constexpr double nanoseconds = 40, range[][2] = {{-3, 3}};
-  static Arrays vjp(const Vjp& v) { return {v.ct[0] * (std::numbers::inv_pi / (1 + v.in[0] * v.in[0]))}; }
+struct MillsGap {
+  static constexpr std::string_view name = "mills_gap";
+  static constexpr auto value = scalar::mills_gap<double>;
+  static constexpr auto wide = scalar::mills_gap<long double>;
+  static constexpr double nanoseconds = 150, range[][2] = {{-3, 3}};
+  static Arrays vjp(const Vjp& v);
+};
+/// The density of the normal distribution over its distribution function: its derivative is -m (x + m).
+struct Mills {
+  static constexpr std::string_view name = "mills";
+  static constexpr auto value = scalar::mills<double>;
+  static constexpr auto wide = scalar::mills<long double>;
+  static constexpr double nanoseconds = 150, range[][2] = {{-3, 3}};
+  static Arrays vjp(const Vjp& v) { return {-(v.ct[0] * (v.out[0] * by_element<MillsGap>(v.in[0])))}; }
+};
+Arrays MillsGap::vjp(const Vjp& v) { return {v.ct[0] * (1 - by_element<Mills>(v.in[0]) * v.out[0])}; }
+struct LogNdtr {
+  static constexpr std::string_view name = "log_ndtr";
+  static constexpr auto value = scalar::log_ndtr<double>;
+  static constexpr auto wide = scalar::log_ndtr<long double>;
+  static constexpr double nanoseconds = 150, range[][2] = {{-3, 3}};
+  static Arrays vjp(const Vjp& v) { return {v.ct[0] * by_element<Mills>(v.in[0])}; }
 };
 struct OwensT {
   static constexpr std::string_view name = "owens_t";
@@ -49,8 +80,6 @@ struct OwensT {
   }
 };
 }  // namespace
-
-Array cauchy_cdf(A x) { return at_element<CauchyCdf>(x); }
 }  // namespace bora::ops
 
 namespace bora::special {
@@ -60,16 +89,7 @@ Array erfcx(const Array& x) { return at_element<Erfcx>(x); }
 Array ndtr(const Array& x) {
   return in_f32(x, [](A v) { return normal_cdf(v); });
 }
-/// Left of -1 from erfcx, whose logarithm grows slowly; right of it from the smaller of both probabilities.
-Array log_ndtr(const Array& x) {
-  return in_f32(x, [](A v) {
-    auto tail = v < -1, positive = v > 0;
-    auto u = where(tail, v, -1);
-    auto far = log(0.5 * by_element<Erfcx>(u * -std::numbers::sqrt2 / 2)) - 0.5 * (u * u);
-    auto near = where(positive, log1p(-normal_cdf(where(positive, -v, 0))), log(normal_cdf(where(tail, -1, v))));
-    return where(tail, far, near);
-  });
-}
+Array log_ndtr(const Array& x) { return at_element<LogNdtr>(x); }
 Array ndtri(const Array& p) { return at_element<Ndtri>(p); }
 Array owens_t(const Operand& h, const Operand& a) { return at_elements<OwensT>("owens_t", h, a); }
 }  // namespace bora::special

@@ -122,6 +122,14 @@ template <class T> T riemann_zeta(T s) {
   return 2 * p * (tgamma(1 - s) * p) * wave * zeta_sum<T, T>(1 - s, -s, 1);
 }
 template <class T> T riemann_zeta_by_s(T s) {
+  if (s < -0.5) {  // the derivative of the reflection formula
+    T turns = s / 2, whole = std::nearbyint(turns), angle = kPi<T> * (turns - whole), y = 1 - s;
+    T p = std::pow(2 * kPi<T>, -y / 2);
+    auto z = zeta_sum<T, Dual<T>>({y, 1}, {-s, 1}, 1);
+    T slope = z.v * (std::log(2 * kPi<T>) - digamma(y)) - z.d;
+    T r = 2 * p * (tgamma(y) * p) * (slope * std::sin(angle) + z.v * kPi<T> / 2 * std::cos(angle));
+    return std::fmod(whole, 2) != 0 ? -r : r;
+  }
   return s == 1 ? kNan : s == kInf ? 0 : zeta_sum<T, Dual<T>>({s, 1}, {s - 1, 1}, 1).d;
 }
 

@@ -211,7 +211,51 @@ template <class T> std::complex<T> faddeeva(T x, T y) {
   }
   return x < 0 ? std::conj(w) : w;
 }
+/// 1 / z without the scaling of a complex quotient, but with one of its own.
+template <class T> std::complex<T> reciprocal_of(std::complex<T> z) {
+  T s = std::fmax(std::fabs(z.real()), std::fabs(z.imag())), x = z.real() / s, y = z.imag() / s, square = x * x + y * y;
+  return {x / square / s, -y / square / s};
+}
+/// The k-th derivative of w: for |z| >= 7 that of each term of the asymptotic series, in the upper half plane, with the
+/// exponential beside the real axis, where the series knows no real part.
+template <class T> std::complex<T> faddeeva_slope(int k, T x, T y) {
+  using Complex = std::complex<T>;
+  const Complex z(x, y), i(0, 1);
+  T root = std::numbers::inv_sqrtpi_v<T>, size = std::fmax(std::fabs(x), std::fabs(y));
+  if (!(size < T(kInf)) && (std::isnan(x) || std::isnan(y) || y == -kInf)) return {kNan, kNan};
+  if (!(size < T(kInf))) return {0, 0};
+  auto bell_slope = [&] {  // of exp(-z^2)
+    T bell = std::exp((y - x) * (y + x)), angle = -2 * x * y;
+    Complex before = 0, at(bell * std::cos(angle), angle == 0 ? 0 : bell * std::sin(angle));
+    for (int n = 0; n < k; ++n) {
+      Complex next = -T(2) * z * at - T(2 * n) * before;
+      before = at, at = next;
+    }
+    return at;
+  };
+  if (y < 0) return T(2) * bell_slope() - alternating(k, faddeeva_slope(k, -x, -y));
+  if (std::hypot(x, y) < 7) {
+    Complex before = faddeeva(x, y), at = -T(2) * z * before + T(2) * root * i;
+    for (int n = 1; n < k; ++n) {
+      Complex next = -T(2) * z * at - T(2 * n) * before;
+      before = at, at = next;
+    }
+    return at;
+  }
+  Complex inverse = reciprocal_of(z), square = inverse * inverse, term = i * root * inverse, sum = 0;
+  for (int j = 0; j < 45; ++j) {
+    Complex part = term * rising(static_cast<T>(2 * j + 1), k);
+    sum += part;
+    T least = std::fmin(std::fabs(sum.real()), std::fabs(sum.imag()));
+    if (std::fabs(part.real()) + std::fabs(part.imag()) < kEps<T> * least) break;
+    term *= T(2 * j + 1) / 2 * square;
+  }
+  for (int n = 0; n < k; ++n) sum *= -inverse;
+  return y < 1 ? sum + bell_slope() : sum;
+}
 }  // namespace
+template <class T> T wofz_real_slope(int k, T x, T y) { return faddeeva_slope(k, x, y).real(); }
+template <class T> T wofz_imag_slope(int k, T x, T y) { return faddeeva_slope(k, x, y).imag(); }
 
 template <class T> T hyp1f1(T a, T b, T x) { return kummer<T>(a, b, x).v; }
 template <class T> T hyp1f1_by_a(T a, T b, T x) { return kummer<T>({a, 1}, b, x).d; }
@@ -225,7 +269,8 @@ template <class T> T wofz_imag(T x, T y) { return faddeeva(x, y).imag(); }
 #define BORA_SCALAR(T)                                                                                              \
   template T hyp1f1(T, T, T); template T hyp1f1_by_a(T, T, T); template T hyp1f1_by_b(T, T, T);                     \
   template T hyp2f1(T, T, T, T); template T hyp2f1_by_a(T, T, T, T); template T hyp2f1_by_c(T, T, T, T);            \
-  template T wofz_real(T, T); template T wofz_imag(T, T);
+  template T wofz_real(T, T); template T wofz_imag(T, T); template T wofz_real_slope(int, T, T);                     \
+  template T wofz_imag_slope(int, T, T);
 BORA_SCALAR(double)
 BORA_SCALAR(long double)
 #undef BORA_SCALAR

@@ -49,6 +49,15 @@ template <class T, class S> S upper_fraction(S a, T x) {
     denominator = b;
   });
 }
+/// The derivative by x of upper_fraction.
+template <class T> T continued_fraction_slope(T a, T x) {
+  Dual<T> b(x + 1 - a, 1);
+  return continued_fraction<T>(b, [&](int i, Dual<T>& numerator, Dual<T>& denominator) {
+    numerator = T(-i) * (i - a);
+    b = b + Dual<T>(2);
+    denominator = b;
+  }).d;
+}
 /// The uniform expansion of Temme 1979 with two terms; the third is below 1e-15 for a > kLarge.
 template <class T> struct Temme {
   T mu, distance, eta, c0, bell;
@@ -132,6 +141,47 @@ template <class T> T gammainc_by_a(T a, T x) {
 }
 
 namespace {
+template <class T> constexpr T kHalfRange = sizeof(T) > 8 ? T(1e-2400L) : T(1e-150);
+template <class T> bool ordinary(T a, T x) { return !outside(a, x) && a > 0 && a < kLarge && x > 0 && x < kInf; }
+/// gammainc_by_a over gammainc, and gammaincc_by_a over gammaincc, where their series converge.
+template <class T> T lower_by_a(T a, T x) {
+  Dual<T> sum = series(Dual<T>(a, 1), x);
+  return std::log(x) - digamma(a + 1) + sum.d / sum.v;
+}
+template <class T> T upper_by_a(T a, T x) {
+  Dual<T> h = upper_fraction(Dual<T>(a, 1), x);
+  return std::log(x) - digamma(a) + h.d / h.v;
+}
+}  // namespace
+template <class T> T log_gammainc(T a, T x, bool upper) {
+  T own = upper ? gammaincc(a, x) : gammainc(a, x);
+  if (own >= T(0.5)) return std::log1p(-(upper ? gammainc(a, x) : gammaincc(a, x)));
+  if (std::isnan(own) || own > kHalfRange<T> || !ordinary(a, x)) return std::log(own);
+  T l = log_gamma_density(a, x) + std::log(x);
+  if (upper) return x < a + 1 ? std::log(own) : l + std::log(upper_fraction<T, T>(a, x));
+  return x < a + 1 ? l - std::log(a) + std::log(series<T, T>(a, x)) : std::log(own);
+}
+template <class T> T log_gammainc_by_a(T a, T x, bool upper) {
+  if (ordinary(a, x)) {
+    if (!upper && x < a + 1) return lower_by_a(a, x);
+    if (upper && x >= a + 1) return upper_by_a(a, x);
+  }
+  return upper ? -gammainc_by_a(a, x) / gammaincc(a, x) : gammainc_by_a(a, x) / gammainc(a, x);
+}
+template <class T> T gamma_hazard(int k, T a, T x, bool upper) {
+  if (ordinary(a, x) && upper && x >= a + 1) {
+    T h = 1 / (x * upper_fraction<T, T>(a, x));
+    if (k == 0) return h;
+    // x upper_fraction(a) = 1 + (a - 1) upper_fraction(a - 1), whose derivative keeps its digits.
+    T below = continued_fraction_slope(a - 1, x);
+    return -h * h * (a - 1) * below;
+  }
+  T r = ordinary(a, x) && !upper && x < a + 1 ? a / (x * series<T, T>(a, x))
+                                              : gamma_slope(0, a, x) / (upper ? gammaincc(a, x) : gammainc(a, x));
+  return k == 0 ? r : r * ((a - 1) / x - 1 + (upper ? r : -r));
+}
+
+namespace {
 /// a betainc / beta_density for x < (a + 1) / (a + b + 2).
 template <class T, class S> S beta_fraction(S a, S b, T x) {
   const S one = 1, y = x;
@@ -194,12 +244,46 @@ template <class T> T betainc(T a, T b, T x) {
   if (lower_side(a, b, x)) return beta_density(a, b, x) / a * beta_fraction(a, b, x);
   return 1 - beta_density(a, b, x) / b * beta_fraction(b, a, 1 - x);
 }
+template <class T> T betaincc(T a, T b, T x) {
+  bool inside = a > 0 && b > 0 && x > 0 && x < 1 && a < T(kInf) && b < T(kInf);
+  return inside && !lower_side(a, b, x) ? beta_density(a, b, x) / b * beta_fraction(b, a, 1 - x) : 1 - betainc(a, b, x);
+}
+namespace {
+/// Whether betainc (or with `upper` the rest) is a density times a fraction, which may underflow.
+template <class T> bool small_side(T a, T b, T x, bool upper) {
+  return a > 0 && b > 0 && x > 0 && x < 1 && a < T(kInf) && b < T(kInf) && lower_side(a, b, x) != upper;
+}
+template <class T> T side(T a, T b, T x, bool upper) { return upper ? betaincc(a, b, x) : betainc(a, b, x); }
+template <class T> T side_fraction(T a, T b, T x, bool upper) {
+  return upper ? beta_fraction(b, a, 1 - x) / b : beta_fraction(a, b, x) / a;
+}
+}  // namespace
+template <class T> T log_betainc(T a, T b, T x, bool upper) {
+  if (!small_side(a, b, x, upper)) return std::log1p(-side(a, b, x, !upper));
+  return log_beta_density(a, b, x) + std::log(x) + std::log1p(-x) + std::log(side_fraction(a, b, x, upper));
+}
+template <class T> T log_betainc_by(T a, T b, T x, bool upper, bool first) {
+  if (!small_side(a, b, x, upper)) {
+    T r = betainc_by(a, b, x, first);
+    return (upper ? -r : r) / side(a, b, x, upper);
+  }
+  T own = first ? std::log(x) + psi_difference(0, a, b) : std::log1p(-x) + psi_difference(0, b, a);
+  Dual<T> p(a, first), q(b, !first), h = upper ? beta_fraction(q, p, 1 - x) / q : beta_fraction(p, q, x) / p;
+  return own + h.d / h.v;
+}
+template <class T> T beta_hazard(T a, T b, T x, bool upper) {
+  if (!small_side(a, b, x, upper)) return beta_slope(0, a, b, x) / side(a, b, x, upper);
+  return 1 / (x * (1 - x) * side_fraction(a, b, x, upper));
+}
 template <class T> T betainc_by_a(T a, T b, T x) { return betainc_by(a, b, x, true); }
 template <class T> T betainc_by_b(T a, T b, T x) { return betainc_by(a, b, x, false); }
 
 #define BORA_SCALAR(T) \
   template T gammainc(T, T); template T gammaincc(T, T); template T gammainc_by_a(T, T); \
   template T gamma_density(T, T); template T deviance(T, T); template T betainc(T, T, T); \
+  template T log_gammainc(T, T, bool); template T log_gammainc_by_a(T, T, bool); \
+  template T gamma_hazard(int, T, T, bool); template T betaincc(T, T, T); template T log_betainc(T, T, T, bool); \
+  template T log_betainc_by(T, T, T, bool, bool); template T beta_hazard(T, T, T, bool); \
   template T betainc_by_a(T, T, T); template T betainc_by_b(T, T, T); template T beta_density(T, T, T);
 BORA_SCALAR(double)
 BORA_SCALAR(long double)

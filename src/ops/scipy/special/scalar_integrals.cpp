@@ -187,9 +187,9 @@ template <class T> T dawsn(T x) {
   if (z < 0.3)
     return sum_of_terms<T>(
         x, [&](int k, T t) { return -t * 2 * x * x / (2 * k + 3); }, [](int) { return T(1); });
-  if (z > 1e8) return T(0.5) / x;
-  constexpr T h = 0.25;
-  constexpr int terms = 14;
+  if (z >= 7) return dawsn_slope(0, x);
+  constexpr T h = 0.1875;  // the error is e^-(pi / 2 h)^2
+  constexpr int terms = 19;
   T n = 2 * std::floor(z / h / 2 + T(0.5)), rest = z - n * h;
   T e1 = std::exp(2 * rest * h), e2 = e1 * e1, d1 = n + 1, d2 = n - 1, sum = 0;
   for (int i = 0; i < terms; ++i) {

@@ -85,7 +85,6 @@ template <class T> T erfinv(T x) {
   }
   return std::copysign(y, x);
 }
-template <class T> T cauchy_cdf(T x) { return std::atan2(T(1), -x) / kPi<T>; }
 namespace {
 /// For 0 <= a <= 1: ten points of Gauss and Legendre on each of eight parts.
 template <class T> T owen_integral(T h, T a) {
@@ -121,7 +120,7 @@ template <class T> T owens_t(T h, T a) {
   return std::copysign(r, a);
 }
 #define BORA_SCALAR(T) \
-  template T erfcx(T); template T ndtri(T); template T erfinv(T); template T cauchy_cdf(T); template T owens_t(T, T);
+  template T erfcx(T); template T ndtri(T); template T erfinv(T); template T owens_t(T, T);
 BORA_SCALAR(double)
 BORA_SCALAR(long double)
 #undef BORA_SCALAR

@@ -19,4 +19,14 @@ template <class T, class C, int n> T polynomial(T x, const C (&p)[n]) {
   for (int i = 1; i < n; ++i) r = r * x + p[i];
   return r;
 }
+/// x (x - 1) .. (x - n + 1); x (x + 1) .. (x + n - 1); n!; n choose k; (-1)^k x.
+template <class T> T falling(T x, int n) {
+  T r = 1;
+  for (int i = 0; i < n; ++i) r *= x - static_cast<T>(i);
+  return r;
+}
+template <class T> T rising(T x, int n) { return falling(x + static_cast<T>(n - 1), n); }
+template <class T> T factorial_of(int n) { return falling(static_cast<T>(n), n); }
+template <class T> T choose(int n, int k) { return falling(static_cast<T>(n), k) / factorial_of<T>(k); }
+template <class T> T alternating(int k, T x) { return k % 2 == 0 ? x : -x; }
 }  // namespace bora::ops::scalar

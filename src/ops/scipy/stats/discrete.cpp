@@ -24,11 +24,9 @@ Array logpmf(O k, O p, O loc) { return of("bernoulli.logpmf", log_probability, k
 Array pmf(O k, O p, O loc) {
   return of(
       "bernoulli.pmf",
-      [](A n, A q, A l) {
-        auto x = n - l;
-        auto outside = x < 0 || x > 1;
-        auto y = where(outside, 0, x);
-        return where(outside, 0, power(q, y) * power(1 - q, 1 - y));
+      [](A x, A q, A l) {
+        auto y = x - l, between = y != 0 && y != 1, safe = where(no_probability(q), kNan, q);
+        return where(between, exp(log_probability(x, q, l)), where(y == 1, safe, 1 - safe));
       },
       k, p, loc);
 }
@@ -45,7 +43,7 @@ Array ppf(O q, O p) {
   return of(
       "bernoulli.ppf",
       [](A x, A r) {
-        return where(no_probability(x) || no_probability(r), kNan, where(x <= 1 - r, 0, full_like(r, 1)));
+        return where(no_probability(x) || no_probability(r), kNan, where(x <= 1 - r && x < 1, 0, full_like(r, 1)));
       },
       q, p);
 }
@@ -55,21 +53,21 @@ namespace {
 Array log_probability(A k, A n, A p, A loc) {
   auto inside = k >= loc && k < loc + n + 1;
   auto m = where(inside, n, 1), y = where(inside, k - loc, 1);
-  return where(inside, log_choices(m, y) + special::xlogy(y, p) + special::xlog1py(m - y, -p), -kInf);
+  // Of no or all trials the logarithm may be small, where the constants of the density would cancel.
+  auto q = where(y == 0 || y == m, 0.5, p);
+  auto some = where(y == m, special::xlogy(m, where(y == m, p, 0.5)), log_beta_density(y + 1, m - y + 1, q) - log1p(m));
+  return where(inside, where(y == 0, special::xlog1py(m, -where(y == 0, p, 0.5)), some), -kInf);
+}
+Array probability(A k, A n, A p, A loc) {
+  auto inside = k >= loc && k < loc + n + 1;
+  auto m = where(inside, n, 1), y = where(inside, k - loc, 1);
+  return where(inside, beta_density(y + 1, m - y + 1, p) / (m + 1), 0);
 }
 }  // namespace
 
 Array logpmf(O k, O n, O p, O loc) { return of("binom.logpmf", log_probability, k, n, p, loc); }
 Array pmf(O k, O n, O p, O loc) {
-  return of(
-      "binom.pmf",
-      [](A x, A m, A q, A l) {
-        auto end = (q == 0 || q == 1) && x >= l && x < l + m + 1;
-        auto at_end = where(end, q, 0.5), n_end = where(end, m, 1), y = where(end, x - l, 1);
-        auto powers = exp(log_choices(n_end, y)) * power(at_end, y) * power(1 - at_end, n_end - y);
-        return where(end, powers, exp(log_probability(x, m, where(end, 0.5, q), l)));
-      },
-      k, n, p, loc);
+  return of("binom.pmf", probability, k, n, p, loc);
 }
 }  // namespace binom
 namespace betabinom {
@@ -78,7 +76,7 @@ Array log_probability(A k, A n, A a, A b, A loc) {
   auto y = floor(k) - loc;
   auto wrong = n < 0 || a <= 0 || b <= 0, inside = y >= 0 && y <= n && !wrong;
   auto m = where(inside, n, 1), x = where(inside, y, 1), p = where(inside, a, 1), q = where(inside, b, 1);
-  auto r = log_choices(m, x) + special::betaln(x + p, m - x + q) - special::betaln(p, q);
+  auto r = log_choices(m, x) + log_poch(p, x) + log_poch(q, m - x) - log_poch(p + q, m);
   return where(wrong, kNan, where(inside, r, -kInf));
 }
 }  // namespace
@@ -95,21 +93,20 @@ Array log_ways(A n, A y) { return -(special::betaln(n, y + 1) + log(n + y)); }
 Array log_probability(A k, A n, A p, A loc) {
   auto outside = k < loc;
   auto y = where(outside, 0, k - loc);
-  return where(outside, -kInf, log_ways(n, y) + special::xlogy(n, p) + special::xlog1py(y, -p));
+  auto trials = n + y;  // of which the last is a success
+  auto some = log_beta_density(n + 1, y + 1, where(y == 0, 0.5, p)) + (log(n) - log(trials)) - log1p(trials);
+  return where(outside, -kInf, where(y == 0, special::xlogy(n, where(y == 0, p, 0.5)), some));
+}
+Array probability(A k, A n, A p, A loc) {
+  auto outside = k < loc;
+  auto y = where(outside, 0, k - loc), trials = n + y;
+  return where(outside, 0, beta_density(n + 1, y + 1, p) * (n / trials) / (trials + 1));
 }
 }  // namespace
 
 Array logpmf(O k, O n, O p, O loc) { return of("nbinom.logpmf", log_probability, k, n, p, loc); }
 Array pmf(O k, O n, O p, O loc) {
-  return of(
-      "nbinom.pmf",
-      [](A x, A m, A q, A l) {
-        auto end = (q == 0 || q == 1) && x >= l;
-        auto at_end = where(end, q, 0.5), n_end = where(end, m, 1), y = where(end, x - l, 1);
-        auto powers = exp(log_ways(n_end, y)) * power(at_end, n_end) * power(1 - at_end, y);
-        return where(end, powers, exp(log_probability(x, m, where(end, 0.5, q), l)));
-      },
-      k, n, p, loc);
+  return of("nbinom.pmf", probability, k, n, p, loc);
 }
 }  // namespace nbinom
 namespace geom {
@@ -124,9 +121,9 @@ Array logpmf(O k, O p, O loc) { return of("geom.logpmf", log_probability, k, p, 
 Array pmf(O k, O p, O loc) {
   return of(
       "geom.pmf",
-      [](A n, A q, A l) {
-        auto x = n - l;
-        return where(x <= 0, 0, power(1 - q, where(x <= 0, 1, x) - 1) * q);
+      [](A x, A q, A l) {
+        auto y = x - l;
+        return where(y <= 0, 0, exp(special::xlog1py(y - 1, -q)) * q);
       },
       k, p, loc);
 }
@@ -136,21 +133,17 @@ namespace {
 Array log_probability(A k, A mu, A loc) {
   auto outside = k < loc || round(k) != k;
   auto x = where(outside, 0, k - loc);
-  return where(outside, -kInf, special::xlogy(x, mu) - special::gammaln(x + 1) - mu);
+  return where(outside && !isnan(k), -kInf, log_gamma_density(x + 1, mu));
+}
+Array probability(A k, A mu, A loc) {
+  auto outside = k < loc || round(k) != k;
+  return where(outside && !isnan(k), 0, gamma_density(where(outside, 0, k - loc) + 1, mu));
 }
 }  // namespace
 
 Array logpmf(O k, O mu, O loc) { return of("poisson.logpmf", log_probability, k, mu, loc); }
 Array pmf(O k, O mu, O loc) {
-  return of(
-      "poisson.pmf",
-      [](A x, A m, A l) {
-        auto end = m == 0 && x >= l && round(x) == x;
-        auto at_end = where(end, m, 1), y = where(end, x - l, 0);
-        auto powers = power(at_end, y) * exp(-at_end - special::gammaln(y + 1));
-        return where(end, powers, exp(log_probability(x, where(end, 1, m), l)));
-      },
-      k, mu, loc);
+  return of("poisson.pmf", probability, k, mu, loc);
 }
 Array cdf(O k, O mu, O loc) {
   return of(

@@ -5,6 +5,7 @@
 #include "bora/ops/stats.h"
 #include "ops/numpy/support.h"
 #include "ops/primitives/by_element.h"
+#include "ops/scipy/special/densities.h"
 
 namespace bora::stats {
 using namespace ops;
@@ -35,6 +36,11 @@ template <class F, class... X> Array of(std::string_view what, F&& f, const X&..
   return [&]<std::size_t... i>(std::index_sequence<i...>) {
     return nan_for_nan(f(t.x[i]...), floating).astype(t.dtype);
   }(std::index_sequence_for<X...>());
+}
+/// log(1 + y^2), also where the square would leave the range.
+inline Array log1p_square(A y) {
+  auto far = abs(y) > 1e10;
+  return where(far, 2 * log(abs(where(far, y, 1))), log1p(square(where(far, 1, y))));
 }
 /// Is q no probability?
 inline Array no_probability(A q) { return !(q >= 0 && q <= 1); }
