@@ -128,6 +128,7 @@ template <class T> T beta_function_slope(int k, T a, T b) {
 }
 /// z times gamma(z + m) / gamma(z + 1), which is smooth at 0.
 template <class T> T poch_slope(int k, T z, T m) {
+  if (k == 0) return poch(z, m);
   auto own = [&](int n) { return psi_difference(n - 1, z, m); };
   if (!(z > 0 && z < 1 && m > z)) return from_logarithm(k, poch(z, m), own);
   auto rest = [&](int order) {
