@@ -96,6 +96,15 @@ TEST(RangeLines, SmallAndLargeArguments) {
   slope_is([](const Array& y) { return arctan2(y, array(3e25)); }, 4e25, 0.12e-25, "arctan2");
   slope_is([](const Array& y) { return arctan2(y, array(3e-25)); }, 4e-25, 0.12e25, "arctan2");
   EXPECT_EQ(number(sinc(array(1e6 + 1))), 0) << "a whole number";
+  for (auto [x, y, want] : {std::tuple{0., 0., 0.}, {-0., 2., 0.}, {-HUGE_VAL, 1., -1.}, {1., HUGE_VAL, 0.}}) {
+    auto slope = grad([y = y](const Array& v) { return hypot(v, array(y)); })(array(x));
+    EXPECT_EQ(number(slope), want) << "hypot at " << x << ", " << y;
+  }
+  EXPECT_TRUE(std::isnan(number(grad([](const Array& v) { return hypot(v, array(1.)); })(array(NAN)))));
+  EXPECT_EQ(number(grad([](const Array& v) { return nn::soft_sign(v); })(array(0.))), 1);
+  // 0.5 is a little less than 5 times 0.1f; their quotient rounds up to 5.
+  auto whole = [](const Array& v) { return fmod(array(0.5), v); };
+  EXPECT_EQ(number(grad(whole)(array(0.1))), -4);
 }
 /// Quotients of complex numbers and their slopes, of every magnitude.
 TEST(RangeLines, ComplexQuotients) {

@@ -127,7 +127,7 @@ Array pow(const Array& a, Scalar b);
 Array pow(Scalar a, const Array& b);
 /// The power of fractions: integers are taken as f32.
 Array float_power(const Array& a, const Array& b);
-/// sqrt(a^2 + b^2) without overflow; infinite if either is.
+/// sqrt(a^2 + b^2) without overflow; infinite if either is. Its derivative at (0, 0) is 0.
 Array hypot(const Array& a, const Array& b);
 /// The angle of the point (x, y) in [-pi, pi], of real numbers. Its derivative at (0, 0) is NaN.
 Array arctan2(const special::Operand& y, const special::Operand& x);
