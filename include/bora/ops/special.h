@@ -15,7 +15,7 @@ Array expit(const Array& x);  // 1 / (1 + exp(-x))
 Array logit(const Array& x);  // log(x / (1 - x))
 
 // ---- powers and entropies -------------------------------------------------------------------------------------------
-/// (x^lambda - 1) / lambda, log(x) for lambda = 0 (where it has no derivative by lambda); boxcox1p: of 1 + x.
+/// (x^lambda - 1) / lambda, log(x) for lambda = 0; boxcox1p: of 1 + x.
 Array boxcox(const Operand& x, const Operand& lambda);
 Array boxcox1p(const Operand& x, const Operand& lambda);
 /// x log(y), 0 for x = 0.

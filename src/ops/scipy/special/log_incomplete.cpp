@@ -3,6 +3,7 @@
 #include "ops/scipy/special/densities.h"
 #include "ops/scipy/special/scalar.h"
 #include "bora/array/primitive.h"
+#include "bora/ops/creation.h"
 
 namespace bora::ops {
 namespace {
@@ -18,9 +19,8 @@ template <bool upper> struct LogGammaIncByA {
 };
 /// The derivative of gammainc by x over gammainc or gammaincc; of the order k by x.
 template <bool upper, int k> struct GammaHazard {
-  static constexpr std::string_view names[] = {"gamma_lower_hazard", "gamma_hazard", "gamma_lower_hazard_slope",
-                                               "gamma_hazard_slope"};
-  static constexpr std::string_view name = names[2 * k + upper];
+  static constexpr std::string_view name = upper ? (k == 0 ? "gamma_hazard" : "gamma_hazard_slope")
+                                                 : (k == 0 ? "gamma_lower_hazard" : "gamma_lower_hazard_slope");
   static double value(double a, double x) { return scalar::gamma_hazard(k, a, x, upper); }
   static long double wide(long double a, long double x) { return scalar::gamma_hazard(k, a, x, upper); }
   static constexpr double nanoseconds = 400;
@@ -64,9 +64,8 @@ template <bool upper> struct LogGammaInc {
 };
 constexpr double kSides[][2] = {{0.5, 3}, {0.6, 4}, {0.2, 0.8}};
 template <bool upper, bool first> struct LogBetaIncBy {
-  static constexpr std::string_view names[] = {"log_betainc_by_b", "log_betainc_by_a", "log_betaincc_by_b",
-                                               "log_betaincc_by_a"};
-  static constexpr std::string_view name = names[2 * upper + first];
+  static constexpr std::string_view name = upper ? (first ? "log_betaincc_by_a" : "log_betaincc_by_b")
+                                                 : (first ? "log_betainc_by_a" : "log_betainc_by_b");
   static double value(double a, double b, double x) { return scalar::log_betainc_by(a, b, x, upper, first); }
   static long double wide(long double a, long double b, long double x) {
     return scalar::log_betainc_by(a, b, x, upper, first);

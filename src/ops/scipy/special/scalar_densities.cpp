@@ -17,7 +17,7 @@ template <class T, class F> T slope_at_zero(int k, T a, const F& c) {
 }  // namespace
 
 template <class T> T gamma_slope(int k, T a, T x) {
-  if (std::isnan(a) || std::isnan(x) || a < 0 || x < 0) return kNan;
+  if (std::isnan(a) || std::isnan(x) || x < 0) return kNan;
   if (x == kInf || a == kInf) return 0;
   if (a == 0) return x == 0 ? kNan : 0;
   if (x == 0)

@@ -151,13 +151,13 @@ Array pdf(const Array& x, const Array& mean, const Array& cov) { return exp(logp
 }  // namespace multivariate_normal
 namespace gennorm {
 namespace {
-Array log_density(A x, A b) {
-  auto zero = x == 0;
+Array log_density(A x, A shape) {
+  auto zero = x == 0, b = where(shape > 0, shape, kNan);
   auto grown = where(zero, 0, power(abs(where(zero, 1, x)), b));
   return -std::numbers::ln2 - special::gammaln(1 + 1 / b) - grown;  // 1 / (2 gamma(1 + 1 / b)) = b / (2 gamma(1 / b))
 }
-Array density(A x, A b) {
-  auto zero = x == 0;
+Array density(A x, A shape) {
+  auto zero = x == 0, b = where(shape > 0, shape, kNan);
   return exp(-where(zero, 0, power(abs(where(zero, 1, x)), b)) - special::gammaln(1 + 1 / b)) * 0.5;
 }
 /// Left of 0 the upper integral, which keeps its digits there.
