@@ -59,11 +59,14 @@ struct Pow : Defaults {
     auto constant = b == 0 && (a == 0 || a != a);
     return ct * select(constant, zeros_like(a), b * power(select(constant, ones_like(a), a), b - 1));
   }
-  /// 0 where a^b is the same for all b nearby: at a = 0 (b = 0 counts as its right side) and at infinity.
+  /// 0 where a^b is the same for all b nearby: at a = 0 (b = 0 counts as its right side) and at infinity. The logarithm
+  /// is one of a alone, which may be the same everywhere.
   static Array db(A a, A b, A y, A ct) {
-    auto constant = a == 0;
-    if (is_float(a.dtype())) constant = (constant && b >= 0) || (a == kInf && b < 0);
-    return ct * (log(select(constant, ones_like(a), a)) * y);
+    if (is_complex(a.dtype())) return ct * (log(select(a == 0, ones_like(a), a)) * y);
+    auto zero = a == 0, edge = zero || a == kInf, left = b < 0;
+    auto none = zeros_like(y), infinite = full_of(y.type(), kInf);
+    auto at_edge = select(zero, select(left, -infinite, none), select(left, none, infinite));
+    return ct * select(edge, at_edge, log(select(edge, ones_like(a), a)) * y);
   }
 };
 /// a^b for whole numbers b stored in a's dtype: the derivative of a^0 is 0, also at a = 0.

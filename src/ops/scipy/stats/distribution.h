@@ -24,7 +24,14 @@ inline Array nan_for_nan(A y, const Arrays& x) {
 inline bool may_be_nan(O x) {
   return x.is_array() ? is_inexact(x.array().dtype()) : std::isnan(x.number().value);
 }
-/// f of the operands as Arrays of one type, rounded once; NaN for NaN.
+/// f of the operands as Arrays of one type, rounded once; for an f of which every part is NaN for NaN.
+template <class F, class... X> Array smooth(std::string_view what, F&& f, const X&... x) {
+  auto t = one_type(what, {x...});
+  return [&]<std::size_t... i>(std::index_sequence<i...>) {
+    return f(t.x[i]...).astype(t.dtype);
+  }(std::index_sequence_for<X...>());
+}
+/// The same for any f; NaN for NaN.
 template <class F, class... X> Array of(std::string_view what, F&& f, const X&... x) {
   auto t = one_type(what, {x...});
   Arrays floating;

@@ -74,21 +74,22 @@ Array log_of_part(A point, A from, A to, bool upper) {
 }
 }  // namespace
 namespace norm {
-Array logpdf(O x, O loc, O scale) { return of("norm.logpdf", normal_log_density, x, loc, scale); }
+Array logpdf(O x, O loc, O scale) { return smooth("norm.logpdf", normal_log_density, x, loc, scale); }
 Array pdf(O x, O loc, O scale) {
-  return of("norm.pdf", [](A v, A l, A s) { return by_element<NormalDensity>((v - l) / s) / abs(s); }, x, loc, scale);
+  return smooth(
+      "norm.pdf", [](A v, A l, A s) { return by_element<NormalDensity>((v - l) / s) / abs(s); }, x, loc, scale);
 }
 Array cdf(O x, O loc, O scale) {
-  return of("norm.cdf", [](A v, A l, A s) { return special::ndtr((v - l) / s); }, x, loc, scale);
+  return smooth("norm.cdf", [](A v, A l, A s) { return special::ndtr((v - l) / s); }, x, loc, scale);
 }
 Array logcdf(O x, O loc, O scale) {
-  return of("norm.logcdf", [](A v, A l, A s) { return special::log_ndtr((v - l) / s); }, x, loc, scale);
+  return smooth("norm.logcdf", [](A v, A l, A s) { return special::log_ndtr((v - l) / s); }, x, loc, scale);
 }
 Array sf(O x, O loc, O scale) {
-  return of("norm.sf", [](A v, A l, A s) { return special::ndtr((l - v) / s); }, x, loc, scale);
+  return smooth("norm.sf", [](A v, A l, A s) { return special::ndtr((l - v) / s); }, x, loc, scale);
 }
 Array logsf(O x, O loc, O scale) {
-  return of("norm.logsf", [](A v, A l, A s) { return special::log_ndtr((l - v) / s); }, x, loc, scale);
+  return smooth("norm.logsf", [](A v, A l, A s) { return special::log_ndtr((l - v) / s); }, x, loc, scale);
 }
 Array ppf(O q, O loc, O scale) {
   return of("norm.ppf", [](A p, A l, A s) { return special::ndtri(p) * s + l; }, q, loc, scale);
@@ -266,9 +267,9 @@ Array log_density(A x, A loc, A scale) {
 }
 }  // namespace
 
-Array logpdf(O x, O loc, O scale) { return of("laplace.logpdf", log_density, x, loc, scale); }
+Array logpdf(O x, O loc, O scale) { return smooth("laplace.logpdf", log_density, x, loc, scale); }
 Array pdf(O x, O loc, O scale) {
-  return of("laplace.pdf", [](A v, A l, A s) { return exp(-abs((v - l) / s)) / (2 * s); }, x, loc, scale);
+  return smooth("laplace.pdf", [](A v, A l, A s) { return exp(-abs((v - l) / s)) / (2 * s); }, x, loc, scale);
 }
 Array cdf(O x, O loc, O scale) {
   return of(
@@ -296,15 +297,15 @@ struct LogisticExponent {
 Array log_density(A x, A loc, A scale) { return by_formula<LogisticExponent>((x - loc) / scale) - log(scale); }
 }  // namespace
 
-Array logpdf(O x, O loc, O scale) { return of("logistic.logpdf", log_density, x, loc, scale); }
+Array logpdf(O x, O loc, O scale) { return smooth("logistic.logpdf", log_density, x, loc, scale); }
 Array pdf(O x, O loc, O scale) {
-  return of("logistic.pdf", [](A v, A l, A s) { return logistic_slope((v - l) / s) / s; }, x, loc, scale);
+  return smooth("logistic.pdf", [](A v, A l, A s) { return logistic_slope((v - l) / s) / s; }, x, loc, scale);
 }
 Array cdf(O x, O loc, O scale) {
-  return of("logistic.cdf", [](A v, A l, A s) { return sigmoid((v - l) / s); }, x, loc, scale);
+  return smooth("logistic.cdf", [](A v, A l, A s) { return sigmoid((v - l) / s); }, x, loc, scale);
 }
 Array sf(O x, O loc, O scale) {
-  return of("logistic.sf", [](A v, A l, A s) { return sigmoid((l - v) / s); }, x, loc, scale);
+  return smooth("logistic.sf", [](A v, A l, A s) { return sigmoid((l - v) / s); }, x, loc, scale);
 }
 Array ppf(O q, O loc, O scale) {
   return of("logistic.ppf", [](A p, A l, A s) { return special::logit(p) * s + l; }, q, loc, scale);
