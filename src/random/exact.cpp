@@ -6,6 +6,7 @@
 #include <numbers>
 #include "bora/array/primitive.h"
 #include "bora/base/parallel.h"
+#include "bora/ops/creation.h"
 
 namespace bora::random {
 namespace {
