@@ -8,6 +8,7 @@
 #include "bora/ops/ops.h"
 #include "bora/ops/reductions.h"
 #include "bora/ops/ufuncs.h"
+#include "compile/api/program.h"
 #include "fx/forms.h"
 #include "support/throws.h"
 
