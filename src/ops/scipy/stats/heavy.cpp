@@ -68,21 +68,21 @@ Array log_distribution(A d, A scale) {
 }
 }  // namespace
 
-Array logpdf(O x, O loc, O scale) { return smooth("cauchy.logpdf", log_density, x, loc, scale); }
+Array logpdf(O x, O loc, O scale) { return of("cauchy.logpdf", log_density, x, loc, scale); }
 Array pdf(O x, O loc, O scale) {
-  return smooth("cauchy.pdf", [](A v, A l, A s) { return by_order<Wave<true>>(1, v - l, valid_scale(s)); }, x, loc, scale);
+  return of("cauchy.pdf", [](A v, A l, A s) { return by_order<Wave<true>>(1, v - l, valid_scale(s)); }, x, loc, scale);
 }
 Array cdf(O x, O loc, O scale) {
-  return smooth("cauchy.cdf", [](A v, A l, A s) { return distribution(v - l, s); }, x, loc, scale);
+  return of("cauchy.cdf", [](A v, A l, A s) { return distribution(v - l, s); }, x, loc, scale);
 }
 Array logcdf(O x, O loc, O scale) {
-  return smooth("cauchy.logcdf", [](A v, A l, A s) { return log_distribution(v - l, s); }, x, loc, scale);
+  return of("cauchy.logcdf", [](A v, A l, A s) { return log_distribution(v - l, s); }, x, loc, scale);
 }
 Array sf(O x, O loc, O scale) {
-  return smooth("cauchy.sf", [](A v, A l, A s) { return distribution(l - v, s); }, x, loc, scale);
+  return of("cauchy.sf", [](A v, A l, A s) { return distribution(l - v, s); }, x, loc, scale);
 }
 Array logsf(O x, O loc, O scale) {
-  return smooth("cauchy.logsf", [](A v, A l, A s) { return log_distribution(l - v, s); }, x, loc, scale);
+  return of("cauchy.logsf", [](A v, A l, A s) { return log_distribution(l - v, s); }, x, loc, scale);
 }
 Array ppf(O q, O loc, O scale) {
   return of("cauchy.ppf", [](A p, A l, A s) { return unscaled(p) * s + l; }, q, loc, scale);
@@ -160,7 +160,7 @@ Array density(A x, A df, A loc, A scale) {
 }
 }  // namespace
 
-Array logpdf(O x, O df, O loc, O scale) { return smooth("t.logpdf", log_density, x, df, loc, scale); }
-Array pdf(O x, O df, O loc, O scale) { return smooth("t.pdf", density, x, df, loc, scale); }
+Array logpdf(O x, O df, O loc, O scale) { return of("t.logpdf", log_density, x, df, loc, scale); }
+Array pdf(O x, O df, O loc, O scale) { return of("t.pdf", density, x, df, loc, scale); }
 }  // namespace t
 }  // namespace bora::stats
