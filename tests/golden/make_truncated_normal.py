@@ -1,5 +1,6 @@
 """Writes truncated_normal.txt: quantiles of the truncated normal distribution in 60 digits, rounded to f64, that
-tests/random/tails_test.cpp compares exact draws with. Each line: lower, upper, ':', pairs of 64 bits (signed) and value.
+tests/random/tails_test.cpp compares exact draws with.
+Each line: lower, upper, ':', pairs of 64 bits (signed) and value.
 With the first bit u = (m + 1/2) 2^-64 of the other bits m, without it 1 - u is that.
 Usage: python make_truncated_normal.py > truncated_normal.txt
 """
@@ -8,7 +9,8 @@ from mpmath import mp, mpf
 
 mp.dps = 60
 INF = float("inf")
-BOUNDS = [(8, 9), (-40, -39), (30, INF), (-INF, -30), (-1, 2), (-3, 1), (-INF, INF), (-8, 9), (0, INF), (-INF, 0), (3, 4),
+BOUNDS = [(8, 9), (-40, -39), (30, INF), (-INF, -30), (-1, 2), (-3, 1), (-INF, INF), (-8, 9), (0, INF), (-INF, 0),
+          (3, 4),
           (0.5, 0.5000001), (5, 5.000000001), (-1e-3, 1e-3), (1e4, INF), (1e8, INF), (-1e6, -1e6 + 1e-6), (100, 101),
           (-0.25, 37), (3.9, 4.1), (7.5, INF)]
 SHARES = [2**-64, 1e-15, 1e-9, 1e-4, 0.02, 0.3, 0.4999]
@@ -48,4 +50,5 @@ for lower, upper in BOUNDS:
             mp.dps = 60 + (30 if abs(lower) > 1e3 or abs(upper) > 1e3 else 0)
             x = quantile(lower, upper, small if low else 1 - small)
             words += [str(m - 2**63 if low else m), float(x).hex()]
-    print("truncated", float(lower).hex() if abs(lower) != INF else lower, float(upper).hex() if abs(upper) != INF else upper, ":", *words)
+    bounds = [b if abs(b) == INF else float(b).hex() for b in (lower, upper)]
+    print("truncated", *bounds, ":", *words)

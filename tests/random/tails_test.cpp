@@ -38,7 +38,8 @@ Real end_of(Dtype d, double x) {
   if (d == f64) return x;
   return (Real(x) + r::neighbour(full({}, x, f64).astype(d), true).astype(f64).item<double>()) / 2;
 }
-/// Whether `seen` of n events of probability p is no surprise: 5 deviations of the square root of a count. None of 10 is one.
+/// Whether `seen` of n events of probability p is no surprise: 5 deviations of the square root of a count. None of 10
+/// is one.
 bool usual(double seen, double n, Real p) {
   auto root = [](double x) { return 2 * std::sqrt(x + 0.375); };
   return std::abs(root(seen) - root(n * static_cast<double>(p))) < 5;
@@ -57,7 +58,8 @@ void expect_tails(const Sampler& s, Dtype d, bool exact, double least, std::int6
     auto more = static_cast<double>(count_nonzero(x > high).item<int>());
     auto below = s.below(s.whole ? low : end_of(d, low)), above = s.above(s.whole ? high : end_of(d, high));
     auto where = [&] {
-      return s.name + " " + std::string(dtype_name(d)) + (exact ? " exact" : "") + " at the quantile " + std::to_string(p);
+      return s.name + " " + std::string(dtype_name(d)) + (exact ? " exact" : "") + " at the quantile " +
+             std::to_string(p);
     };
     EXPECT_TRUE(usual(at_most, static_cast<double>(n), below))
         << where() << ": " << at_most << " of " << n << " draws are at most " << low << ", probable are "
