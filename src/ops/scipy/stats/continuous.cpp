@@ -92,8 +92,6 @@ Array ppf(O q, O loc, O scale) {
 
 namespace {
 Array not_negative(A x) { return where(x < 0, 0, x); }
-/// (x - loc) / scale, 1 left of the support.
-Array gamma_place(A x, A loc, A scale) { return where(x < loc, 1, (x - loc) / scale); }
 Array gamma_log_density(A x, A a, A loc, A scale) {
   auto outside = x < loc;
   auto y = where(outside, 1, (x - loc) / scale);

@@ -89,7 +89,6 @@ Array pmf(O k, O n, O a, O b, O loc) {
 }  // namespace betabinom
 namespace nbinom {
 namespace {
-Array log_ways(A n, A y) { return -(special::betaln(n, y + 1) + log(n + y)); }
 Array log_probability(A k, A n, A p, A loc) {
   auto outside = k < loc;
   auto y = where(outside, 0, k - loc);
