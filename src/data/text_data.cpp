@@ -45,7 +45,7 @@ struct TextData {
     // Of tokens that are bytes only line feeds that were put in are new.
     auto ends = [](const Stream& s) { return std::ranges::all_of(s.pieces(), &Stream::Piece::line); };
     bool recut = text.recut || !o.tokenizer->bytes() || !ends(text.train) || !ends(text.held_out);
-    return {TrainingRows({std::move(part)}, Mix::of({1})), held, {o.positions}, path, {}, recut};
+    return {TrainingRows({std::move(part)}, Mix::of({1})), held, {o.positions}, path, {}, {}, recut};
   }
 };
 }  // namespace

@@ -40,7 +40,7 @@ struct Generate {
               "the prompt is what a user says, in the run's chat template; without one, each line of stdin");
     flags.add("--system", system, "with --chat: what is said before the first turn").names(Names::nothing);
     flags.add("--chat-template", chat_template, "its name, a file, or a folder with a tokenizer; means --chat")
-@@        .names(Names::input);
+        .names(Names::input);
   }
   void settle() {
     chat = chat || !chat_template.empty();
