@@ -5,6 +5,7 @@
 #include "ops/numpy/support.h"
 #include "ops/primitives/dtype_checks.h"
 #include "ops/primitives/quotients.h"
+#include "bora/ops/creation.h"
 #include "bora/ops/transform.h"
 #include "bora/ops/ufuncs.h"
 
@@ -30,8 +31,8 @@ Array gelu(const Array& x, const GeluOptions& options) {
     // nearly -1.
     // From 100 on, where it is 0 or 1, the cube could overflow and leave no derivative.
     const double scale = 2 * std::sqrt(2 * std::numbers::inv_pi);
-    auto square = v * v;
-    return v * sigmoid(v * (scale + scale * 0.044715 * where(square < 1e4, square, 1e4)));
+    auto square = v * v, in_range = where(square < 1e4, square, 1e4);
+    return v * sigmoid(v * fma(in_range, full_of(v.type(), scale * 0.044715), full_of(v.type(), scale)));
   });
 }
 }  // namespace bora
