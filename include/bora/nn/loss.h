@@ -28,10 +28,10 @@ struct LinearCrossEntropyOptions {
   CrossEntropyOptions loss = {};
 };
 /// The sum of weights * cross_entropy(head(x), vocab, targets, options.loss), f32. x [..., position, embed], targets
-/// i32 and weights f32 [..., position]. The scores [..., position, vocab] are never whole where they exceed
-/// `block_bytes`: they are made for a block of positions at a time, and in a gradient the backward pass of a block
-/// follows at once, so that no product is computed twice (Hsu et al. 2024, Liger Kernel). In blocks the sum's order
-/// differs, and forward-mode derivatives throw.
+/// i32 and weights f32 [..., position]; with a weight of 0 x and target may be anything. The scores [..., position,
+/// vocab] are never whole where they exceed `block_bytes`: they are made for a block of positions at a time, and in a
+/// gradient the backward pass of a block follows at once, so that no product is computed twice (Hsu et al. 2024, Liger
+/// Kernel). In blocks the sum's order differs, and forward-mode derivatives throw.
 NamedArray linear_cross_entropy(const Head& head, const NamedArray& x, const NamedArray& targets,
                                 const NamedArray& weights, const LinearCrossEntropyOptions& options = {});
 }  // namespace bora::nn

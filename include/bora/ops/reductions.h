@@ -69,8 +69,8 @@ Array segment_max(const Array& data, const Array& segment_ids, std::optional<std
 Array segment_min(const Array& data, const Array& segment_ids, std::optional<std::int64_t> num_segments = none);
 }  // namespace bora
 
-// Reductions of the elements for which a condition holds: NumPy's where=, initial= and ddof=. where: boolean (or
-// numbers, of which 0 is false), broadcastable to x; an empty Array stands for all elements.
+// Reductions of the elements for which a condition holds: NumPy's where=, initial=, ddof=. Others count nowhere. where:
+// boolean (or numbers, of which 0 is false), broadcastable to x; an empty Array stands for all elements.
 namespace bora::masked {
 struct Options {
   bool keepdims = false;

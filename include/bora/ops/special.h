@@ -24,7 +24,7 @@ Array xlogy(const Operand& x, const Operand& y);
 Array xlog1py(const Operand& x, const Operand& y);
 /// -x log(x); 0 for x = 0, -inf for x < 0.
 Array entr(const Array& x);
-/// p log(p / q) for positive p and q, 0 for p = 0 and q >= 0, else inf.
+/// p log(p / q) for positive p and q, 0 for p = 0 and q >= 0, else inf. The slope by p at 0 is -inf, the limit.
 Array rel_entr(const Operand& p, const Operand& q);
 /// rel_entr(p, q) - p + q.
 Array kl_div(const Operand& p, const Operand& q);

@@ -1,6 +1,7 @@
 // stats.h -- distributions with the names and parameters of jax.scipy.stats, one namespace each. x may be any number:
 // outside of the support densities are 0 and their logarithms -inf; parameters that are no parameters give NaN where
-// they do in JAX. f64 is computed in f64, all else in f32, and rounded once.
+// they do in JAX. NaN of any argument gives NaN. Slopes at an end of the support are those of its inside. f64 is
+// computed in f64, all else in f32, and rounded once.
 //   logpdf, pdf: density; logpmf, pmf: probability of a whole number; cdf: probability of at most x; sf: of more than
 //   x; ppf, isf: their inverses, NaN outside of [0, 1], the ends of the support at 0 and 1
 // loc shifts x, scale divides it.
