@@ -216,6 +216,38 @@ TEST_F(TextLaw, OfOneTextEveryTokenStandsInTheSource) {
   }
   EXPECT_GT(cut, 50);
 }
+/// Texts of random characters, however short and however much of them is held out: none is cut, lost or doubled.
+TEST_F(TextLaw, RandomTextsAreCutBetweenCharacters) {
+  std::mt19937 random(7);
+  const std::vector<std::string> parts{"a", "\u8a9e", " ", "\n", "%\n", "word", "verylongwordwithoutblanks",
+                                       "\r\n", "\U0001f600", "  ", "12 ", "\t"};
+  for (int round = 0; round < 800; ++round) {
+    std::vector<std::string> some;
+    for (auto& p : parts)
+      if (random() % 2) some.push_back(p);
+    if (some.empty()) continue;
+    auto text = random_text(random, some, 1 + static_cast<int>(random() % 120));
+    auto path = write("random", text);
+    auto most = static_cast<std::int64_t>(text.size() / 2);
+    auto window = random() % 3 == 0 ? 0 : static_cast<std::int64_t>(random()) % (most + 1);
+    auto hold_out = static_cast<double>(random() % 1000) / 1000;
+    auto t = open_text(path, hold_out, window);
+    SCOPED_TRACE(one_line(text) + " " + std::to_string(hold_out) + " " + std::to_string(window));
+    std::map<std::int64_t, std::string> all;
+    for (auto* stream : {&t.train, &t.held_out})
+      for (auto& p : stream->pieces()) EXPECT_TRUE(all.emplace(p.offset, bytes_of(*stream, p)).second);
+    std::string joined;
+    for (auto& [offset, piece] : all) {
+      EXPECT_EQ(offset, static_cast<std::int64_t>(joined.size()));
+      EXPECT_EQ(first_not_utf8(piece), piece.npos) << "a cut in a character";
+      joined += piece;
+    }
+    EXPECT_EQ(joined, text);
+    // A text of two windows may have no cut between characters that leaves one on both sides.
+    EXPECT_GE(t.train.size() + 3, window);
+    if (hold_out > 0) { EXPECT_GE(t.held_out.size() + 3, window); }
+  }
+}
 /// With the tokens of add_special_tokens each piece stands between them.
 TEST_F(TextLaw, PiecesStandBetweenSpecialTokens) {
   auto path = place(samples()[0]);

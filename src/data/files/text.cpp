@@ -151,14 +151,18 @@ class Blocks {
       if (auto s = fitting(blocks, std::min(smaller / blocks / 7, kMostRead), between_words)) return *s;
     if (auto s = fitting(1, kLongestWord, between_words)) return *s;
     auto last = total_ - target_;  // a cut for one held-out part at the end
-    auto at = near(last, std::max(window_, last - kLongestWord), std::min(total_ - window_, last + kLongestWord),
-                   between_words);
-    if (at > 0) return parts({at, total_});
+    auto cut_once = [&](auto may_cut) {
+      return near(last, std::max(window_, last - kLongestWord), std::min(total_ - window_, last + kLongestWord),
+                  may_cut);
+    };
+    if (auto at = cut_once(between_words); at > 0) return parts({at, total_});
     auto between_characters = [](char, char after) { return begins_character(after); };
-    if (auto s = fitting(most, 4, between_characters)) return *s;
-    if (auto s = cut_at(most, false, 4, between_characters)) return *s;
-    if (auto s = cut_at(most, false, 1, [](char, char) { return true; })) return *s;  // bytes that are no UTF-8
-    return parts({last, total_});
+    for (auto blocks = most; blocks > 0; blocks /= 2)
+      if (auto s = fitting(blocks, 4, between_characters)) return *s;
+    if (auto at = cut_once(between_characters); at > 0) return parts({at, total_});
+    // A few bytes are short of two windows, as in a text of two long characters; or bytes are no UTF-8.
+    if (auto at = near(last, last - 4, last + 4, between_characters); at > 0) return parts({at, total_});
+    return total_ > 4 ? parts({last, total_}) : parts({});
   }
 
  private:
