@@ -44,13 +44,15 @@ struct LogRatio {
   static constexpr double nanoseconds = 25, range[][2] = {{0.5, 2}, {0.5, 2}};
   static Arrays vjp(const Vjp& v) { return {v.ct[0] / v.in[0], -(v.ct[0] / v.in[1])}; }
 };
-/// The gradients of RelEntr, less those of p - q where `centered`; 0 where p or q is not positive.
+/// The gradients of RelEntr, less those of p - q where `centered`. At p = 0 and q = 0 the one-sided ones; 0 where p or
+/// q is negative and the result inf.
 Arrays entropy_gradients(const Vjp& v, bool centered) {
-  auto positive = v.in[0] > 0 && v.in[1] > 0;
-  auto p = where(positive, v.in[0], 1), q = where(positive, v.in[1], 1), ct = where(positive, v.ct[0], 0);
-  auto ratio = by_element<LogRatio>(p, q);
-  if (centered) return {ct * ratio, where(v.in[0] >= 0 && v.in[1] >= 0, v.ct[0], 0) - ct * (p / q)};
-  return {ct * (ratio + 1), -(ct * (p / q))};
+  auto outside = (v.in[0] < 0 || v.in[1] < 0) && !isnan(v.out[0]), corner = v.in[0] == 0 && v.in[1] == 0;
+  auto p = where(outside || corner, 1, v.in[0]), q = where(outside || corner, 1, v.in[1]);
+  auto ct = where(outside, 0, v.ct[0]);
+  // Of p = 0 the result is 0 for every q >= 0, and of any other p and q = 0 inf.
+  auto by_p = where(corner, kInf, by_element<LogRatio>(p, q)), by_q = where(corner, 0, p / q);
+  return centered ? Arrays{ct * by_p, ct * (1 - by_q)} : Arrays{ct * (by_p + 1), -(ct * by_q)};
 }
 struct RelEntr {
   static constexpr std::string_view name = "rel_entr";
