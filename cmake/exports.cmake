@@ -10,11 +10,11 @@ set(BORA_HIDDEN exec:: json:: kernels:: ops:: transport:: registered_primitive r
   data::JsonProblem data::Lock data::print_line data::ranks_here data::RecordReader detail::alone_in_crowd
   detail::crowd_is_over detail::Team detail::waited_for_threads io::BlockReader io::run_jobs io::pieces
   io::write_blocks job::check_group job::common_settings job::ground_of job::mappings_of job::placement_rules
-  job::transport_of linalg::Reflection models::expect_window models::T5 text::AddedTokens text::Charsmap text::Merges
-  text::PreTokenizer text::UnigramModel text::WordCache text::in_valid training::Run:: training::first_not_finite
-  training::write_ Memo:: detail::listed_cache fx::is_ random::Fine random::bounded_loggamma random::contracted
-  random::draw_bits random::draw_shape random::exact_truncated_normal random::floating random::neighbour
-  random::next_after random::one_key random::rounded random::tiny random::value_of)
+  job::transport_of linalg::Reflection models::expect_window models::T5 text::jinja:: text::Jinja text::AddedTokens
+  text::Charsmap text::Merges text::PreTokenizer text::UnigramModel text::WordCache text::in_valid training::Run::
+  training::first_not_finite training::write_ Memo:: detail::listed_cache fx::is_ random::Fine
+  random::bounded_loggamma random::contracted random::draw_bits random::draw_shape random::exact_truncated_normal
+  random::floating random::neighbour random::next_after random::one_key random::rounded random::tiny random::value_of)
 # Names in those namespaces that public headers declare, and the table of passes, which the command prints.
 set(BORA_SHOWN param_rules::detail::no_fields exec::option_of exec::passes exec::scope_of transport::Context
   transport::JoinTimeout transport::RankLost transport::Work transport::check_options transport::check_wire

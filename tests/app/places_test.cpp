@@ -133,6 +133,7 @@ TEST(Places, EverySettingThatTakesAPathIsKnown) {
                                        "precision.policy",
                                        "tokenizer.end_of_text",
                                        "data.task.completion",
+                                       "data.task.date",
                                        "data.task.decoder_prefix_str",
                                        "data.task.input",
                                        "data.task.messages",

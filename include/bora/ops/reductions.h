@@ -58,7 +58,7 @@ Array nancumprod(const Array& x, std::int64_t axis = 0);
 
 // ---- of segments, with the names of jax.ops: means of clusters, messages of graphs, bags of tokens ------------------
 /// The sum (product, maximum, minimum) of the rows of data [N, ..] that have each segment's number: [num_segments, ..],
-/// of data's dtype (sums and products of small integers: i32 or u32). segment_ids [N]: integers, in any order; rows
+/// of data's dtype. segment_ids [N]: integers, in any order; rows
 /// whose number lies outside of [0, num_segments) belong nowhere. A segment without rows gives 0 (1, the least and the
 /// greatest number of the dtype, -inf and inf).
 /// num_segments: default: the largest number plus 1, which reads values. Throws ShapeError, DtypeError, ValueError for

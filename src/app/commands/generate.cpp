@@ -41,7 +41,8 @@ struct Generate {
     flags.add("--system", system, "with --chat: what is said before the first turn").names(Names::nothing);
     flags.add("--chat-template", chat_template, "its name, a file, or a folder with a tokenizer; means --chat")
         .names(Names::input);
-    flags.add("--date", date, "the day for chat templates that write one, YYYY-MM-DD, or now");
+    flags.add("--date", date, "the day for chat templates that write one, YYYY-MM-DD, or now")
+        .names(Names::nothing);
   }
   void settle() {
     chat = chat || !chat_template.empty();

@@ -40,13 +40,11 @@ void check_ordered(std::string_view what, const Array& data) {
 
 Array segment_sum(const Array& data, const Array& segment_ids, std::optional<std::int64_t> num_segments) {
   check<DtypeError>(is_numeric(data.dtype()), "segment_sum: takes numbers, got ", data.type());
-  auto terms = for_sums(data);
-  return reduced("segment_sum", terms, segment_ids, num_segments, scatter_add, constant(0, terms.dtype()));
+  return reduced("segment_sum", data, segment_ids, num_segments, scatter_add, constant(0, data.dtype()));
 }
 Array segment_prod(const Array& data, const Array& segment_ids, std::optional<std::int64_t> num_segments) {
   check<DtypeError>(is_numeric(data.dtype()), "segment_prod: takes numbers, got ", data.type());
-  auto terms = for_sums(data);
-  return reduced("segment_prod", terms, segment_ids, num_segments, scatter_multiply, constant(1, terms.dtype()));
+  return reduced("segment_prod", data, segment_ids, num_segments, scatter_multiply, constant(1, data.dtype()));
 }
 Array segment_max(const Array& data, const Array& segment_ids, std::optional<std::int64_t> num_segments) {
   check_ordered("segment_max", data);

@@ -156,7 +156,9 @@ template <class T> T polygamma(T n, T x) {
 }
 
 template <class T> T boxcox_slope(T x, T lambda) { return std::pow(x, lambda - 1); }
-template <class T> T boxcox1p_slope(T x, T lambda) { return std::exp((lambda - 1) * std::log1p(x)); }
+template <class T> T boxcox1p_slope(T x, T lambda) {
+  return x == -1 ? std::pow(T(0), lambda - 1) : std::exp((lambda - 1) * std::log1p(x));
+}
 namespace {
 /// The derivatives of (e^(lambda y) - 1) / lambda: y^(k + 1) times the integral of t^k e^(u t) from 0 to 1 for
 /// u = lambda y.

@@ -169,6 +169,7 @@ template <class T> T log_gammainc_by_a(T a, T x, bool upper) {
   return upper ? -gammainc_by_a(a, x) / gammaincc(a, x) : gammainc_by_a(a, x) / gammainc(a, x);
 }
 template <class T> T gamma_hazard(int k, T a, T x, bool upper) {
+  if (x == 0 && !upper && a > 0) return (k == 0 ? 1 : -1) * std::numeric_limits<T>::infinity();  // as a / x
   if (ordinary(a, x) && upper && x >= a + 1) {
     T h = 1 / (x * upper_fraction<T, T>(a, x));
     if (k == 0) return h;
@@ -272,6 +273,7 @@ template <class T> T log_betainc_by(T a, T b, T x, bool upper, bool first) {
   return own + h.d / h.v;
 }
 template <class T> T beta_hazard(T a, T b, T x, bool upper) {
+  if (x == (upper ? 1 : 0) && a > 0 && b > 0) return std::numeric_limits<T>::infinity();  // as a / x
   if (!small_side(a, b, x, upper)) return beta_slope(0, a, b, x) / side(a, b, x, upper);
   return 1 / (x * (1 - x) * side_fraction(a, b, x, upper));
 }

@@ -26,7 +26,7 @@ Array pmf(O k, O p, O loc) {
       "bernoulli.pmf",
       [](A x, A q, A l) {
         auto y = x - l, between = y != 0 && y != 1, safe = where(no_probability(q), kNan, q);
-        return where(between, exp(log_probability(x, q, l)), where(y == 1, safe, 1 - safe));
+        return where(between, exp(log_probability(x, where(between, q, 0.5), l)), where(y == 1, safe, 1 - safe));
       },
       k, p, loc);
 }
@@ -121,8 +121,10 @@ Array pmf(O k, O p, O loc) {
   return of(
       "geom.pmf",
       [](A x, A q, A l) {
-        auto y = x - l;
-        return where(y <= 0, 0, exp(special::xlog1py(y - 1, -q)) * q);
+        auto y = x - l, before = where(y <= 0, 1, y) - 1, sure = q == 1;
+        auto failures = where(sure, power(1 - where(sure, q, 0.5), before),
+                              exp(special::xlog1py(before, -where(sure, 0.5, q))));
+        return where(y <= 0, 0, failures * q);
       },
       k, p, loc);
 }

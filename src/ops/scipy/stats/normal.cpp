@@ -69,7 +69,14 @@ Array log_of_part(A point, A from, A to, bool upper) {
   auto all = log_gauss_mass(a, b), below = log_gauss_mass(a, y) - all, above = log_gauss_mass(y, b) - all;
   auto near = below > -0.1;  // there 1 - exp(above) has more digits
   auto r = where(near, log1p(-exp(where(near, above, -1))), below);
-  r = where(x >= b, 0, where(x <= a, full_like(r, -kInf), r));
+  r = where(inside, r, where(x <= a, full_like(r, -kInf), 0));
+  // At an end the function is a step of the rectangle rule, the density in the middle of x and the end times their
+  // distance, which has its slopes.
+  auto at_a = x == a && isfinite(x), at_b = x == b && isfinite(x), ends = at_a || at_b;
+  auto middle = 0.5 * (where(ends, x, 0) + where(at_a, a, where(at_b, b, 0)));
+  auto step = where(ends, -0.5 * (square(middle) + kLogTwoPi) - all, 0);  // its log
+  r = where(at_a, log(where(at_a, x - a, 1)) + step, r);
+  r = where(at_b, log1p(where(at_b, x - b, 0) * exp(step)), r);
   return where(a >= b || isnan(x), kNan, r);
 }
 }  // namespace
