@@ -187,8 +187,10 @@ TEST(Conventions, SmallIntegersAddUpAsSumDoes) {
     right(cumsum(x), 4, "cumsum");
     right(lax::cumsum(x, 0, false), 4, "lax::cumsum");
     right(trace(rows), 4, "trace");
-    EXPECT_EQ(segment_sum(x, zeros({4}, i32), 1).dtype(), x.dtype());
-    EXPECT_EQ(segment_prod(x, zeros({4}, i32), 1).dtype(), x.dtype());
+    if (x.dtype() != boolean) {  // segments keep the dtype
+      EXPECT_EQ(segment_sum(x, zeros({4}, i32), 1).dtype(), x.dtype());
+      EXPECT_EQ(segment_prod(x, zeros({4}, i32), 1).dtype(), x.dtype());
+    }
     EXPECT_EQ(prod(x).dtype(), wide);
     EXPECT_EQ(cumprod(x).dtype(), wide);
     EXPECT_NEAR(mean(x).item<double>(), n, 0) << "mean";

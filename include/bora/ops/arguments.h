@@ -29,16 +29,16 @@ class Dimensions {
 };
 /// Positions along a dimension, fixed numbers of which negative ones count from the end: one, or a list; of an Array of
 /// integers its values are read, which throws TraceError inside transforms.
-struct Positions {
+struct PositionList {
   Dims list;
   bool one = false;  // a number, not a list of one
   template <std::integral T>
-  requires(!std::same_as<T, bool>) Positions(T i) : list{static_cast<std::int64_t>(i)}, one(true) {}
-  Positions(std::initializer_list<Dimensions::One> l) {
+  requires(!std::same_as<T, bool>) PositionList(T i) : list{static_cast<std::int64_t>(i)}, one(true) {}
+  PositionList(std::initializer_list<Dimensions::One> l) {
     for (auto p : l) list.push_back(p.n);
   }
-  Positions(Dims l) : list(std::move(l)) {}
-  Positions(const Array& a) : one(a.ndim() == 0) {
+  PositionList(Dims l) : list(std::move(l)) {}
+  PositionList(const Array& a) : one(a.ndim() == 0) {
     check<DtypeError>(is_integer(a.dtype()), "positions must be integers, got ", a.type());
     list = a.astype(i64).to_vector<std::int64_t>();
   }

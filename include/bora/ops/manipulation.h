@@ -130,8 +130,8 @@ Array append(const Array& x, const Array& values, std::optional<std::int64_t> ax
 /// broadcast to x with as many elements along axis as there are positions (a list of one: any number), element i goes
 /// before positions[i], and those of one position stay in order. delete_ is x without the elements at positions (delete
 /// is a keyword of C++). Throws IndexError for a position that does not exist, ShapeError for values that do not fit.
-Array insert(const Array& x, const Positions& positions, const Array& values, std::int64_t axis = 0);
-Array delete_(const Array& x, const Positions& positions, std::int64_t axis = 0);
+Array insert(const Array& x, const PositionList& positions, const Array& values, std::int64_t axis = 0);
+Array delete_(const Array& x, const PositionList& positions, std::int64_t axis = 0);
 
 // ---- repeating and turning ------------------------------------------------------------------------------------------
 Array tile(const Array& x, const Dims& repeats);

@@ -117,7 +117,7 @@ Array inserted(const Array& x, const Dims& list, const Array& values, std::int64
   return take(concatenate({x, broadcast_to(values, s)}, axis), asarray(from).astype(i32), axis);
 }
 }  // namespace
-Array insert(const Array& x, const Positions& positions, const Array& values, std::int64_t axis) {
+Array insert(const Array& x, const PositionList& positions, const Array& values, std::int64_t axis) {
   axis = normalize_axis("insert", axis, x.ndim());
   auto n = x.shape(axis);
   auto list = positions.list;
@@ -142,7 +142,7 @@ Array insert(const Array& x, const Positions& positions, const Array& values, st
   s[at(axis)] = v.shape(axis);
   return concatenate({part(x, axis, 0, i), broadcast_to(v.astype(x.dtype()), s), part(x, axis, i, n)}, axis);
 }
-Array delete_(const Array& x, const Positions& positions, std::int64_t axis) {
+Array delete_(const Array& x, const PositionList& positions, std::int64_t axis) {
   axis = normalize_axis("delete_", axis, x.ndim());
   auto n = x.shape(axis);
   std::set<std::int64_t> gone;
