@@ -71,27 +71,33 @@ class JinjaChat final : public ChatForm {
     check<ConfigError>(said, "chat template ", place_, ": turn ", i + 1, " has the role '", role,
                        "', of which the template writes nothing");
   }
-  /// Marks what the assistant says: {% generation %}, else the difference between the text up to its turn, where it is
-  /// asked to answer, and the text with its turn. White space behind the token that ends the turn is not learnt.
+  /// Marks what the assistant says: {% generation %}, else what its turn adds to the text in which it is asked to
+  /// answer: its words, and behind them what follows them both here and where the conversation ends with them, which is
+  /// the token that ends a turn; white space behind it is not learnt.
   void find_answers(std::span<const Turn> turns, Marked& all, std::optional<std::int64_t> now) const {
     if (std::any_of(all.marks.begin(), all.marks.end(), [](char m) { return has(m, kLearnt); })) return;
     for (std::size_t i = 0; i < turns.size(); ++i) {
       if (turns[i].role != "assistant") continue;
       auto with = rendered(turns.first(i + 1), false, now);
       auto begin = begin_of(turns, i, all, now);
-      auto end = static_cast<std::size_t>(
-          std::mismatch(all.text.begin(), all.text.end(), with.text.begin(), with.text.end()).first -
-          all.text.begin());
-      auto last = with.marks.size();  // behind what the turn says
-      while (last > 0 && !is_from(with.marks[last - 1], i)) --last;
-      check<ConfigError>(begin <= end && last <= end, "chat template ", place_, ": what the assistant says in turn ",
-                         i + 1, " looks different once other turns follow, so it cannot be found in the whole; put ",
-                         "{% generation %} and {% endgeneration %} around it in a copy of the template");
+      auto last = behind(all, i), here = behind(with, i);
+      if (last == 0 || here == 0) last = here = begin;  // it says nothing that is written
+      check<ConfigError>(begin <= last, "chat template ", place_, ": the words of turn ", i + 1, " stand before the ",
+                         "place where the assistant is asked for them; put {% generation %} and {% endgeneration %} ",
+                         "around them in a copy of the template");
+      auto end = last;
+      for (; end < all.size() && here < with.size() && all.text[end] == with.text[here]; ++here) ++end;
       auto stop = end;
-      while (stop > std::max(last, begin) && space_at_end(std::string_view(all.text).substr(stop - 1, 1)) > 0) --stop;
-      if (stop > std::max(last, begin)) end = stop;
+      while (stop > last && space_at_end(std::string_view(all.text).substr(stop - 1, 1)) > 0) --stop;
+      if (stop > last) end = stop;
       for (auto k = begin; k < end; ++k) all.marks[k] = static_cast<char>(all.marks[k] | kLearnt);
     }
+  }
+  /// Where the last byte from turn i ends; 0 without one.
+  static std::size_t behind(const Marked& text, std::size_t i) {
+    auto at = text.marks.size();
+    while (at > 0 && !is_from(text.marks[at - 1], i)) --at;
+    return at;
   }
   /// Where the answer of turn i begins in the whole text.
   std::size_t begin_of(std::span<const Turn> turns, std::size_t i, const Marked& all,

@@ -141,7 +141,8 @@ Value raise(Run& run, Args& a) {
 Value strftime_now(Run& run, Args& a) {
   auto format = string_of(run, a.take(0, "format")).text;
   if (format.size() > 1000) problem("strftime_now: a format of ", format.size(), " bytes");
-  if (!run.now) problem("the template asks for the time, and none is set");
+  if (!run.now) problem("the template writes the date (strftime_now), and no day is given; `date: YYYY-MM-DD` beside "
+                        "chat_template gives one");
   const auto seconds = static_cast<std::time_t>(*run.now);
   std::tm tm{};
   ::gmtime_r(&seconds, &tm);
