@@ -193,8 +193,8 @@ TEST_F(JinjaChats, AnswersAreFound) {
             "system: S</s>\nuser: u <|end|></s>\n[assistant: a</s>]\nuser: v</s>\n[assistant:  b </s>]\n");
   // Of a template that leaves the thoughts of earlier answers out, and begins the last one with an empty thought.
   auto thoughts = chat("{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' and loop.last %}"
-                       "<think></think>{{ m.content }}{% else %}{{ m.content.split('|')[-1] }}{% endif %}<|end|>\n{% endfor %}"
-                       "{% if add_generation_prompt %}<assistant>{% endif %}");
+                       "<think></think>{{ m.content }}{% else %}{{ m.content.split('|')[-1] }}{% endif %}<|end|>\n"
+                       "{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
   std::vector<Turn> turns{{"user", "u"}, {"assistant", "t|a"}, {"user", "v"}, {"assistant", "t|b"}};
   EXPECT_EQ(learnt_of(thoughts.render(turns)),
             "<user>u<|end|>\n<assistant>[a<|end|>]\n<user>v<|end|>\n<assistant>[<think></think>t|b<|end|>]\n");
