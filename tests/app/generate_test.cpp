@@ -66,15 +66,25 @@ TEST_F(GenerateTest, AChatAnswersTurnByTurnUpToTheEndOfTheAnswer) {
     EXPECT_EQ(done.code, 0) << words << done.err;
   };
   works("generate " + plain + " --prompt hi --length 3", " --chat", "--chat-template chatml");
-  auto jinja = write("chat_template.jinja", "{{ messages }}");
-  works("generate " + plain + " --prompt hi --length 3", " --chat-template " + jinja, "--chat-template chatml");
+  // A template in Jinja is the same one as by its name; one that writes the day has it of a flag.
+  const std::string chatml =
+      "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}"
+      "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+  auto jinja = write("chatml.jinja", chatml);
+  EXPECT_EQ(said(out + " --chat-template " + jinja + " --prompt hi --temperature 0 --length 60"), "hello you\n");
+  auto dated = write("dated.jinja", "{% if strftime_now('%Y-%m-%d') == '2024-02-29' %}" + chatml +
+                                       "{% else %}{{ raise_exception('another day') }}{% endif %}");
+  auto words = out + " --chat-template " + dated + " --prompt hi --temperature 0 --length 60";
+  EXPECT_EQ(said(words + " --date 2024-02-29"), "hello you\n");
+  is_bad_input("generate " + words, dated + ":1: another day");
+  is_bad_input("generate " + words + " --date 29.2.2024", "a day is written YYYY-MM-DD");
+  is_bad_input("generate " + out + " --prompt hi --chat-template " + write("x.jinja", "{% include 'y' %}"),
+               "x.jinja:1: chat templates do not use the tag 'include'");
   auto hf = folder + "/hf", tokens = write("tokenizer.json", slurp(BORA_SOURCE_DIR
       "/tests/golden/tokenizer_llama3.json"));
   ASSERT_EQ(run("train " + config + " steps=1 out=" + folder + "/with tokenizer.type=huggingface tokenizer.path=" +
                 tokens).code, 0);
   ASSERT_EQ(run("export " + folder + "/with " + hf).code, 0);
-  works("generate " + hf + " --prompt hi --length 3", " --chat", "--chat-template chatml");
-  write("hf/chat_template.jinja", "{{ messages }}");
   works("generate " + hf + " --prompt hi --length 3", " --chat", "--chat-template chatml");
   works("train out=" + folder + "/again 'data.sources=[{type: jsonl, path: " + folder + "/chats.jsonl}]' " +
             "data.task.type=chat model.layers=1 model.embed=32 model.heads=2 model.positions=192 batch=4 steps=1",

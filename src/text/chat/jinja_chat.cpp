@@ -78,10 +78,16 @@ class JinjaChat final : public ChatForm {
     if (std::any_of(all.marks.begin(), all.marks.end(), [](char m) { return has(m, kLearnt); })) return;
     for (std::size_t i = 0; i < turns.size(); ++i) {
       if (turns[i].role != "assistant") continue;
-      auto with = rendered(turns.first(i + 1), false, now);
-      auto begin = begin_of(turns, i, all, now);
-      auto last = behind(all, i), here = behind(with, i);
-      if (last == 0 || here == 0) last = here = begin;  // it says nothing that is written
+      std::vector<Turn> until(turns.begin(), turns.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      auto begin = begin_of(turns, i, all, now), last = behind(all, i);
+      const bool empty = last == 0;
+      if (empty) until[i].content = "\a";  // what stands around some answer
+      auto with = rendered(until, false, now);
+      auto here = behind(with, i);
+      if (empty) {
+        auto before = std::string_view(with.text).substr(0, here > 0 ? here - 1 : 0);
+        last = before.size() >= begin && all.text.starts_with(before) ? before.size() : begin;
+      }
       check<ConfigError>(begin <= last, "chat template ", place_, ": the words of turn ", i + 1, " stand before the ",
                          "place where the assistant is asked for them; put {% generation %} and {% endgeneration %} ",
                          "around them in a copy of the template");
