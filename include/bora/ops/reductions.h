@@ -5,8 +5,8 @@
 
 namespace bora {
 // Reductions over axes (default: all), which disappear unless keepdims. Sums and means of bf16 accumulate in f32 and
-// round once; sums and products (running ones, those of segments and over ranks too) of bool, i8 and i16 are i32, of u8
-// and u16 u32. max and min give NaN for NaN. Ties share the gradients of amax and amin equally.
+// round once; sums and products (running ones and those over ranks too) of bool, i8 and i16 are i32, of u8 and u16 u32.
+// max and min give NaN for NaN. Ties share the gradients of amax and amin equally.
 Array sum(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
 Array mean(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
 Array prod(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});

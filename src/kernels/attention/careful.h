@@ -1,7 +1,7 @@
 // careful.h -- products with weights of which some are 0 because a mask is false: a row that holds NaN or an infinity
 // counts for the others only, as 0 times it would be NaN. Included once per file of isa/.
 #pragma once
-#include <cstdlib>
+#include <new>
 #include "kernels/attention/tile.h"
 
 namespace bora::kernels::BORA_ISA {
@@ -26,8 +26,7 @@ template <class X> class CarefulRows {
   CarefulRows(bool masked, RowsOf<X> rows, I n, I size) : all_(rows), n_(n), size_(size) {
     if (!masked || all_finite<X>(rows, n, size)) return;
     I step = (size + X::size - 1) / X::size * X::size;
-    copy_ = static_cast<T*>(std::malloc(static_cast<std::size_t>(n * step) * sizeof(T)));
-    if (copy_ == nullptr) return;  // the rows as they are
+    copy_ = static_cast<T*>(::operator new(static_cast<std::size_t>(n * step) * sizeof(T)));
     for (I r = 0; r < n; ++r)
       for (I i = 0; i < step; ++i) {
         T x = i < size ? rows.p[r * rows.step + i] : T(0);
@@ -36,7 +35,7 @@ template <class X> class CarefulRows {
     step_ = step;
   }
   CarefulRows(const CarefulRows&) = delete;
-  ~CarefulRows() { std::free(copy_); }
+  ~CarefulRows() { ::operator delete(copy_); }
   RowsOf<X> finite() const { return copy_ ? RowsOf<X>{copy_, step_} : all_; }
   /// f(row, column, number) for those that are not finite.
   template <class F> void others(F f) const {
