@@ -16,6 +16,10 @@ struct Place {
 const std::vector<Place> kPlaces{{"gpt2", "activation_function"}, {"opt", "activation_function"},
                                  {"gptj", "activation_function"}, {"llama", "hidden_act"},
                                  {"mixtral", "hidden_act"},       {"gpt_neox", "hidden_act"},
+                                 {"olmo2", "hidden_act"},         {"phi3", "hidden_act"},
+                                 {"granite", "hidden_act"},       {"smollm3", "hidden_act"},
+                                 {"qwen3_moe", "hidden_act"},     {"stablelm", "hidden_act"},
+                                 {"falcon", "activation"},        {"cohere", "hidden_act"},
                                  {"t5", "feed_forward_proj"}};
 using test::model_of;
 std::string setting(const config::Choice<Model>& m, std::string_view name) {

@@ -234,7 +234,7 @@ TEST_F(PretrainedTest, FieldsThatAreNotSupportedAreNamed) {
   EXPECT_EQ(error_of([&] { Pretrained::open(folder + "/none"); }),
             folder +
                 "/none: there is no such folder; a folder of Hugging Face's is expected, with config.json and "
-                "model.safetensors");
+                "model.safetensors, or FILE.gguf");
 }
 TEST_F(PretrainedTest, SizesOfZeroAreRefused) {  // in all families; settings of models here mean another number by 0
   int tried = 0;
@@ -312,7 +312,9 @@ TEST_F(PretrainedTest, FieldsOfAnyModelAreTakenWhereTheyChangeNothing) {
           << entry.path() << ": " << field << " " << value << " " << e;
     };
     auto type = entry.path().filename().string();
-    bool windows = type == "mistral" || type == "mixtral_windows" || type == "gemma2";
+    bool windows = false;
+    for (auto name : {"mistral", "mixtral_windows", "gemma2", "gemma3", "gemma3_options", "phi3", "qwen3_moe_options"})
+      windows = windows || type == name;
     auto count = [&] {
       for (std::string field : {"num_hidden_layers", "n_layer", "num_layers"})
         if (auto at = text.find("\"" + field + "\": "); at != text.npos)

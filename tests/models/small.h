@@ -33,7 +33,34 @@ inline std::vector<config::Choice<models::Model>> small_models() {
     if (row.type == "gemma")
       variants = {{"hidden=10"},
                   {"heads=4", "kv_heads=2", "hidden=10", "head_size=6", "post_norms=true", "window=2",
-                   "attention_cap=0.5", "final_cap=0.4", "query_scalar=3", "attention_bias=true", "tied=false"}};
+                   "attention_cap=0.5", "final_cap=0.4", "query_scalar=3", "attention_bias=true", "tied=false"},
+                  {"heads=4", "kv_heads=2", "hidden=10", "head_size=6", "post_norms=true", "qk_norm=true", "window=2",
+                   "local_theta=100", "scaling.kind=linear", "scaling.factor=2"}};
+    if (row.type == "olmo2")
+      variants = {{"kv_heads=2", "hidden=10"}, {"tied=true", "hidden=6", "attention_bias=true", "head_size=6"}};
+    if (row.type == "phi3")
+      variants = {{"kv_heads=2", "hidden=10", "window=3", "rotary=2"}, {"tied=true", "hidden=6", "head_size=6"}};
+    if (row.type == "granite")
+      variants = {{"kv_heads=2", "hidden=10", "words_scale=3", "residual_scale=0.5", "attention_scale=0.4",
+                   "score_divisor=2"},
+                  {"tied=true", "hidden=6", "attention_bias=true", "mlp_bias=true"}};
+    if (row.type == "smollm3")
+      variants = {{"kv_heads=2", "hidden=10", "turns=[rotary, plain]"},
+                  {"hidden=6", "turns=[rotary]", "attention_bias=true", "mlp_bias=true", "tied=false"}};
+    if (row.type == "qwen3_moe")
+      variants = {{"kv_heads=2", "hidden=10", "experts=4"},
+                  {"hidden=12", "experts=3", "renormalized=false", "router_loss=0.1", "window=3", "tied=true",
+                   "head_size=6", "attention_bias=true"}};
+    if (row.type == "stablelm")
+      variants = {{"kv_heads=2", "hidden=10", "rotary=2", "dropout=0.1", "attention_dropout=0.1"},
+                  {"parallel=true", "tied=true", "hidden=24", "qkv_bias=true", "theta=100"}};
+    if (row.type == "falcon")
+      variants = {{"hidden=24"},
+                  {"kv_heads=2", "two_norms=true", "hidden=10", "tied=false"},
+                  {"kv_heads=0", "parallel=false", "bias=true", "activation=relu"}};
+    if (row.type == "cohere")
+      variants = {{"kv_heads=2", "hidden=10"},
+                  {"tied=false", "hidden=24", "attention_bias=true", "score_factor=0.5", "attention_dropout=0.1"}};
     if (row.type == "mixtral")
       variants = {{"kv_heads=2", "hidden=10", "experts=4"},
                   {"hidden=12", "experts=3", "chosen=1", "router_loss=0.1", "router_z_loss=0.01", "window=3",

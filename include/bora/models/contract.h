@@ -10,15 +10,18 @@
 //     A model whose layers can be stages of a pipeline has in_stages = true and a last parameter
 //     `const nn::RowsLoss& loss` (nn/pipeline.h): their loss is asked for in their place; {}: they are.
 //   nn::Head head() const;                                  the scores of all tokens from a vector
-//   Cache cache(const Axis& batch, std::int64_t length) const;      of no token yet
-//   std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache&) const;   hidden() of the next tokens
+//   Pages pages(std::int64_t n) const;          room for keys and values in n pages, as a tree of NamedArrays
+//   std::pair<NamedArray, Pages> decode(const NamedArray& tokens, const Pages&, const StepPlaces&) const;
+//     hidden() of tokens [position] of many sequences, each after those before it in its sequence
 // A model with an encoder reads Example's inputs, input_mask, input_segments in hidden(). Config has decoder_start, the
-// token before the decoder's first one; its cache(batch, length, inputs [batch, input]) runs the encoder.
+// token before the decoder's first one; read(inputs [input], mask [input], Pages, slots [input]) -> Pages runs the
+// encoder and puts the keys and values of its vectors at these slots.
 // A model whose training adds a loss of its own (of routers) has hidden_and_report(..), hidden() and a tree, and Config
 // has NamedArray extra_loss(const Report&) const: a scalar, added for each unit of the tokens' weight.
 // and, if Hugging Face's folders hold such models, the members that hugging_face.h lists.
 // A line at the end of the file adds it: template const bool bora::config::added<bora::models::ModelOf<M>>;
 #pragma once
+#include <algorithm>
 #include "bora/fx/checkpoint.h"
 #include "bora/models/hugging_face.h"
 #include "bora/models/model.h"
@@ -46,13 +49,12 @@ inline nn::AttentionMask causal_mask(const training::Example& e) {
   if (e.mask) mask.explicit_mask = rename(auto_sharded(*e.mask), {{nn::kPosition, nn::kKeyPosition}}) != 0;
   return mask;
 }
-/// The tokens that a decoder has seen: keys and values of all layers, and how many there are (i32 scalar).
-struct Cache {
-  nn::KeyValues layers;
-  Array seen;
-  /// Positions of tokens that come next.
-  NamedArray next(const NamedArray& tokens) const { return arange(tokens.axis(nn::kPosition)) + NamedArray(seen, {}); }
+/// Where the tokens of a step lie: in their own sequences, and in the encoder's inputs of these.
+struct StepPlaces {
+  nn::PagePlaces own;
+  std::optional<nn::PagePlaces> inputs = none;
 };
+/// A model that adds a loss of its own in training: extra_loss of the report.
 template <class M> concept HasExtraLoss = requires(const M& m, const typename M::Config& c,
                                                    const training::Example& e, const std::optional<Array>& key,
                                                    const nn::PipelineOptions& how) {
@@ -64,15 +66,22 @@ template <class M> bool adds_loss(const typename M::Config& c) {
   else if constexpr (requires { c.has_extra_loss(); }) return c.has_extra_loss();
   else return true;
 }
-template <class M> concept StagesOf = requires { requires M::in_stages; };
-template <class M> concept EncoderDecoder = requires(const M& m) { m.cache(Axis(), 1, NamedArray()); };
+template <class M> concept StagesOf = requires { requires M::in_stages; };  // its layers may be stages over ranks
+template <class M> concept EncoderDecoder = requires { &M::read; };         // an encoder reads inputs
+/// How many of the last positions a token sees at most, its own included: all, unless each layer has a window.
+template <class C> std::int64_t window_of(const C& c) {
+  std::int64_t most = c.positions;
+  if constexpr (requires { c.options().windows; })
+    if (auto all = c.options().windows; !all.empty()) most = std::min(most, *std::ranges::max_element(all));
+  return most;
+}
 /// A model without its type: its functions, for code that is compiled once for all models. `model` is what init() made,
-/// perhaps in other dtypes; `cache` what cache() or decode() gave.
+/// perhaps in other dtypes; `pages` what pages(), decode() or read() gave.
 struct AnyModel {
   using Any = tree::Any;
   using Key = std::optional<Array>;
   using Example = training::Example;
-  std::int64_t positions;
+  std::int64_t positions, window;  // window: of the last positions, those that a token sees
   std::string checkpoint;
   bool encoder_decoder, has_extra_loss;  // has_extra_loss: training adds a loss of the model's own
   std::function<Any(const Array& key)> init;
@@ -81,24 +90,25 @@ struct AnyModel {
   std::function<NamedArray(const Any& model, const Example&, const Key&, const nn::PipelineOptions&,
                            const nn::RowsLoss&)> loss;
   std::function<nn::Head(const Any& model)> head;
-  /// The cache of one row and no token yet; inputs: of an encoder.
-  std::function<Any(const Any& model, const std::optional<NamedArray>& inputs)> cache;
-  std::function<std::pair<NamedArray, Any>(const Any& model, const NamedArray& tokens, const Any& cache)> decode;
+  std::function<Any(const Any& model, std::int64_t n)> pages;
+  std::function<std::pair<NamedArray, Any>(const Any& model, const NamedArray& tokens, const Any& pages,
+                                           const StepPlaces&)> decode;
   std::function<void(Any& model, const VisitLinear&)> each_linear;
+  std::function<void(Any& model, const VisitEmbedding&)> each_embedding;
   // For training with a loss of the model's own, which is extra_loss of the report; else empty:
   std::function<std::pair<NamedArray, Any>(const Any& model, const Example&, const Key&, const nn::PipelineOptions&)>
       hidden_and_report = {};
   std::function<NamedArray(const Any& report)> extra_loss = {};
+  // Of a model with an encoder; else empty:
+  std::function<Any(const Any& model, const NamedArray& inputs, const NamedArray& mask, const Any& pages,
+                    const Array& slots)> read = {};
 };
+/// The functions of a model of type M.
 template <class M> AnyModel any_model(const typename M::Config& config, std::int64_t vocabulary) {
   using Any = AnyModel::Any;
   using Key = AnyModel::Key;
   using Example = AnyModel::Example;
-  auto cache = [](const M& m, std::int64_t length, [[maybe_unused]] const std::optional<NamedArray>& inputs) {
-    if constexpr (EncoderDecoder<M>) return m.cache({nn::kBatch, 1}, length, *inputs);
-    else return m.cache({nn::kBatch, 1}, length);
-  };
-  using CacheOf = decltype(cache(std::declval<M>(), 1, none));
+  using Pages = decltype(std::declval<const M&>().pages(1));
   auto hidden = [](const Any& m, const Example& e, const Key& key, const nn::PipelineOptions& how) {
     if constexpr (StagesOf<M>) return m.get<M>().hidden(e, key, how, {});
     else return m.get<M>().hidden(e, key, how);
@@ -110,6 +120,7 @@ template <class M> AnyModel any_model(const typename M::Config& config, std::int
   };
   AnyModel r{
       .positions = config.positions,
+      .window = window_of(config),
       .checkpoint = config.checkpoint,
       .encoder_decoder = EncoderDecoder<M>,
       .has_extra_loss = adds_loss<M>(config),
@@ -117,15 +128,14 @@ template <class M> AnyModel any_model(const typename M::Config& config, std::int
       .hidden = hidden,
       .loss = loss,
       .head = [](const Any& m) { return m.get<M>().head(); },
-      .cache = [=](const Any& m, const std::optional<NamedArray>& inputs) {
-        return Any(cache(m.get<M>(), config.positions, inputs), tree::unsaved);
-      },
+      .pages = [](const Any& m, std::int64_t n) { return Any(m.get<M>().pages(n), tree::unsaved); },
       .decode =
-          [](const Any& m, const NamedArray& tokens, const Any& before) {
-            auto [x, grown] = m.get<M>().decode(tokens, before.get<CacheOf>());
+          [](const Any& m, const NamedArray& tokens, const Any& before, const StepPlaces& at) {
+            auto [x, grown] = m.get<M>().decode(tokens, before.get<Pages>(), at);
             return std::pair{x, Any(grown, tree::unsaved)};
           },
-      .each_linear = [](Any& m, const VisitLinear& f) { nn::each_linear(m.get<M>(), f); }};
+      .each_linear = [](Any& m, const VisitLinear& f) { nn::each_linear(m.get<M>(), f); },
+      .each_embedding = [](Any& m, const VisitEmbedding& f) { nn::each_layer<nn::Embedding>(m.get<M>(), f); }};
   if constexpr (HasExtraLoss<M>) {
     using Report = std::remove_cvref_t<decltype(std::declval<M>().hidden_and_report({}, {}, {}).second)>;
     r.hidden_and_report = [](const Any& m, const Example& e, const Key& key, const nn::PipelineOptions& how) {
@@ -134,8 +144,13 @@ template <class M> AnyModel any_model(const typename M::Config& config, std::int
     };
     r.extra_loss = [=](const Any& report) { return config.extra_loss(report.get<Report>()); };
   }
+  if constexpr (EncoderDecoder<M>)
+    r.read = [](const Any& m, const NamedArray& inputs, const NamedArray& mask, const Any& pages, const Array& slots) {
+      return Any(m.get<M>().read(inputs, mask, pages.get<Pages>(), slots), tree::unsaved);
+    };
   return r;
 }
+/// The kind whose settings are the fields of M's Config.
 template <class M> struct ModelOf final : config::Of<typename M::Config, Model> {
   using config::Of<typename M::Config, Model>::Of;
   std::int64_t positions() const override { return this->fields.positions; }

@@ -47,7 +47,7 @@ struct Gpt2Config {
   Axis mlp_axis() const { return {nn::kMlp, hidden ? hidden : embed * mlp_ratio}; }
   Axis position_axis() const { return {nn::kPosition, positions}; }
 };
-struct Gpt2Block {
+struct Gpt2Block {  // attention and an Mlp, each behind a norm and beside a path that skips it
   nn::LayerNorm ln_1;
   nn::Attention attn;
   nn::LayerNorm ln_2;
@@ -57,10 +57,11 @@ struct Gpt2Block {
   /// x [batch, position, embed]; key: for dropout; scale: of attention's scores, beside 1 / sqrt(head_size).
   NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key,
                         const std::optional<Array>& scale) const;
-  /// The positions of x follow those of the cache, which `seen` counts.
-  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache, const Array& seen,
+  /// x [position, embed]: tokens of many sequences, with keys and values in pages.
+  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& pages, const nn::PagePlaces& at,
                                               const std::optional<Array>& scale) const;
 };
+/// GPT-2 (Radford et al. 2019).
 struct Gpt2 {
   nn::Embedding wte;
   NamedArray wpe;  // [position, embed]
@@ -81,10 +82,12 @@ struct Gpt2 {
   nn::Head head() const;
   /// Factors of each layer's scores, beside 1 / sqrt(head_size): f32 [layers]; none: 1.
   std::optional<Array> scales() const;
-  /// Room for `length` tokens of each row; computed in the dtype of the parameters.
-  Cache cache(const Axis& batch, std::int64_t length) const;
-  /// hidden() of tokens [batch, position], which follow those in the cache: {vectors, the cache with them}.
-  std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache& cache) const;
+  /// Room for keys and values in n pages, in the dtype of the parameters.
+  nn::KeyValues pages(std::int64_t n) const;
+  /// hidden() of tokens [position] of many sequences, whose keys and values are in pages: {vectors, the pages with
+  /// theirs}.
+  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& tokens, const nn::KeyValues& pages,
+                                              const StepPlaces& at) const;
   /// tokens i32 [batch, position] -> scores f32 [batch, position, vocab].
   NamedArray operator()(const NamedArray& tokens, const std::optional<Array>& key = none,
                         const remat::Policy& remat = remat::nothing) const {

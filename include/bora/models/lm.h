@@ -6,17 +6,20 @@
 #include "bora/models/parameter.h"
 #include "bora/models/tuning.h"
 #include "bora/nn/policy.h"
+#include "bora/nn/weight_format.h"
 #include "bora/train/task.h"
 
 namespace bora::models {
-struct ModelOptions {
-  std::int64_t vocabulary = 0;
-  Policy policy = {};
-  std::optional<StepOptions> step = {};  // of training; dropout is the model's own
-  LossSettings loss = {};                // of training
-  Tuning tuning = {};
-  std::int64_t microbatches = 0;                   // of layers in stages, as PipelineOptions has them
-  nn::Schedule schedule = nn::Schedule::gpipe;
+struct ModelOptions {                            // of a model in use
+  std::int64_t vocabulary = 0;                   // number of tokens
+  Policy policy = {};                            // dtypes of parameters, computation and results
+  std::optional<StepOptions> step = {};          // of training; dropout is the model's own
+  LossSettings loss = {};                        // of training
+  Tuning tuning = {};                            // what of the model is trained
+  std::int64_t microbatches = 0;                 // of layers in stages, as PipelineOptions has them
+  nn::Schedule schedule = nn::Schedule::gpipe;   // of the stages
+  std::optional<nn::WeightFormat> weights = {};  // of models that are not trained: these are packed (weights.h)
+  bool drawn = true;                             // false: parameters are born as zeros, for files to fill
 };
 /// The model's loss under its policy. Evaluations have the plain cross-entropy.
 TrainTask<tree::Any> task(const AnyModelPtr&, const ModelOptions&);

@@ -4,7 +4,7 @@
 #include "bora/nn/adapter_options.h"
 
 namespace bora::models {
-struct LoraSettings {
+struct LoraSettings {  // the group lora
   std::int64_t rank = 0;
   double alpha = 16, dropout = 0;
   std::vector<std::string> layers = {};

@@ -10,7 +10,7 @@ namespace bora::models {
 /// number of positions, or the number of sequences after each has its mean loss. A document packed into a row is a
 /// sequence of its own.
 enum class Normalize : std::uint8_t { real_target_tokens, total_target_tokens, average_per_sequence };
-struct LossSettings {
+struct LossSettings {  // the group loss
   double z_loss = 0, label_smoothing = 0;
   Normalize normalize = Normalize::real_target_tokens;
   static constexpr config::Meaning meanings[] = {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 #include "bora/config/choice.h"
 
@@ -14,7 +15,9 @@ class AxisMapping;
 class NamedArray;
 class Trainable;
 namespace nn {
+struct Embedding;
 struct Linear;
+struct WeightFormat;
 }  // namespace nn
 namespace tree {
 struct Node;
@@ -30,12 +33,14 @@ struct HfNames;
 struct HfWeight;
 struct LoraSettings;
 struct ModelOptions;
+struct PackedLeaf;
 struct Parameter;
 
 /// A model (contract.h) that a task, a generator or a scorer shares.
 using AnyModelPtr = std::shared_ptr<const AnyModel>;
 /// A function of each linear layer of a model, and its path (nn::each_linear).
 using VisitLinear = std::function<void(const std::string& path, nn::Linear&)>;
+using VisitEmbedding = std::function<void(const std::string& path, nn::Embedding&)>;  // of each table of tokens
 /// The size of a logical axis as errors name it.
 struct AxisSize {
   std::string_view axis, key;
@@ -58,6 +63,7 @@ class Generator {
   /// Throws ValueError if there are more than the model's positions in all, and before read() if it has an encoder.
   virtual Array next(const std::vector<std::int32_t>& tokens, const Array& key) = 0;
 };
+class Stepper;
 /// The forward pass without its type, for parameters that were trained.
 class Scorer {
  public:
@@ -67,6 +73,9 @@ class Scorer {
   virtual NamedArray scores(const training::Example&) = 0;
   /// The sum of weights * cross entropy over the targets, an f32 scalar, without dropout.
   virtual NamedArray loss(const training::Example&) = 0;
+  /// Of each target its log-probability, f32, and whether no token has a higher score, i32 (of equal ones the smallest
+  /// id): with the targets' axes, without dropout.
+  virtual std::pair<NamedArray, NamedArray> targets(const training::Example&) = 0;
 };
 /// A kind of language model in the settings.
 struct Model : config::Chosen {
@@ -86,8 +95,12 @@ struct Model : config::Chosen {
   /// Parameters are born in `storage`.
   std::unique_ptr<Generator> generator(const ModelOptions&, const AxisMapping& storage, const Array& key,
                                        Generator::Choose) const;
+  /// The mapping in force when its functions are called splits its computation. Parameters are born in `storage`.
+  std::unique_ptr<Stepper> stepper(const ModelOptions&, const AxisMapping& storage, const Array& key) const;
   /// All leaves; nothing is computed.
   std::vector<Parameter> parameters(std::int64_t vocabulary) const;
+  /// The leaves whose numbers become integers in this format (weights.h).
+  std::vector<PackedLeaf> packed(std::int64_t vocabulary, const nn::WeightFormat&) const;
   /// The leaves of the adapters that these settings add.
   std::vector<Parameter> adapters(std::int64_t vocabulary, const LoraSettings&) const;
   std::unique_ptr<Scorer> scorer(const ModelOptions&, const AxisMapping& storage, const Array& key) const;

@@ -8,7 +8,7 @@
 #include "bora/train/step.h"
 
 namespace bora::models {
-struct Tuning {
+struct Tuning {                          // the part of a model that is trained
   std::vector<std::string> freeze = {};  // patterns of parameters that are not trained
   LoraSettings lora = {};
 };

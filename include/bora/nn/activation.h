@@ -23,7 +23,7 @@ std::span<const ActivationWord> words_of(Activation = {});
 /// The function of this word: jax.nn's, torch's or transformers', in which "gelu" is the exact one. Throws ValueError,
 /// which lists all words.
 Activation activation(std::string_view word);
-std::string_view to_string(Activation f);
+std::string_view to_string(Activation f);  // the first word of f
 /// f of each element, with the functions' default options; x's axes and dtype.
 NamedArray activate(Activation f, const NamedArray& x);
 }  // namespace bora::nn

@@ -17,28 +17,32 @@ void drop_inputs(Linear&, const Array& key);
 /// Whether the path of a parameter is that of an adapter's.
 bool in_adapter(std::string_view path);
 
-/// Calls f(path, linear) for each Linear of a tree.
-template <class T, class F> void each_linear(T& t, const F& f, const std::string& path = {}) {
+/// Calls f(path, layer) for each Layer of a tree.
+template <class Layer, class T, class F> void each_layer(T& t, const F& f, const std::string& path = {}) {
   auto at = [&](std::string_view name) { return path.empty() ? std::string(name) : path + "." + std::string(name); };
-  if constexpr (std::is_same_v<T, Linear>) f(path, t);
-  else if constexpr (tree::IsLeaf<T> || is_static<T> || std::is_same_v<T, std::nullopt_t>) return;
+  if constexpr (std::is_same_v<T, Layer>) f(path, t);
+  else if constexpr (tree::IsLeaf<T> || is_static<T> || std::is_same_v<T, std::nullopt_t> || std::is_same_v<T, Linear>)
+    return;
   else if constexpr (requires {
                        t.has_value();
                        *t;
                      }) {
-    if (t) each_linear(*t, f, path);
+    if (t) each_layer<Layer>(*t, f, path);
   } else if constexpr (requires { typename T::mapped_type; }) {
-    for (auto& [name, x] : t) each_linear(x, f, at(name));
+    for (auto& [name, x] : t) each_layer<Layer>(x, f, at(name));
   } else if constexpr (requires {
                          t.begin();
                          t.size();
                        }) {
     std::size_t i = 0;
-    for (auto& x : t) each_linear(x, f, at(std::to_string(i++)));
+    for (auto& x : t) each_layer<Layer>(x, f, at(std::to_string(i++)));
   } else if constexpr (requires { std::tuple_size<T>::value; }) {
-    std::apply([&, i = std::size_t(0)](auto&... x) mutable { (each_linear(x, f, at(std::to_string(i++))), ...); }, t);
-  } else fields::for_each(t, [&](std::string_view name, auto& x) { each_linear(x, f, at(name)); });
+    std::apply([&, i = std::size_t(0)](auto&... x) mutable { (each_layer<Layer>(x, f, at(std::to_string(i++))), ...); },
+               t);
+  } else fields::for_each(t, [&](std::string_view name, auto& x) { each_layer<Layer>(x, f, at(name)); });
 }
+/// Calls f(path, linear) for each Linear of a tree.
+template <class T, class F> void each_linear(T& t, const F& f) { each_layer<Linear>(t, f); }
 /// t with the weights of its linear layers merged.
 template <class T> T merged(T t) {
   each_linear(t, [](const std::string&, Linear& l) { merge_adapter(l); });

@@ -28,19 +28,24 @@ struct AttentionInit {
   std::optional<Axis> value_size = none;                     // of a head's values; default: head_size
   std::optional<LinearOptions> q = none, k = none, v = none;  // default: `in`
   LinearOptions out = {};                                     // of the output layer
-  std::optional<Axis> group = none;    // each head has so many queries, which share its keys and values
-  std::optional<double> theta = none;  // of a rotary position embedding of queries and keys
-  bool learned_key = false;            // torch's add_bias_kv
-  bool zero_key = false;               // torch's add_zero_attn
-  double dropout = 0;                  // of the weights, where there is a key
-  bool drop_keys = false;              // dropout drops a key for all queries, by its value, as T5X does
-  RotaryOptions rotary = {};
+  std::optional<Axis> group = none;      // each head has so many queries, which share its keys and values
+  std::optional<double> theta = none;    // of a rotary position embedding of queries and keys
+  bool learned_key = false;              // torch's add_bias_kv
+  bool zero_key = false;                 // torch's add_zero_attn
+  double dropout = 0;                    // of the weights, where there is a key
+  bool drop_keys = false;                // dropout drops a key for all queries, by its value, as T5X does
+  RotaryOptions rotary = {};             // how pairs of numbers turn
   std::optional<float> norm_eps = none;  // of RMS norms of queries and keys over head_size, before they turn
   std::optional<double> scale = none, soft_cap = none;  // of the scores; by default 1 / sqrt(head_size), no cap
 };
 /// Keys and values of the positions seen so far: [..., key_position, heads, head_size].
 struct KeyValues {
   NamedArray keys, values;
+};
+/// Where the tokens of a step have their keys and values in pages, which bora::paged_attention describes: i32.
+struct PagePlaces {
+  Array first, positions, table;  // as bora::PagedTokens has them
+  Array slots;                    // [tokens]: page * 32 + place of their own keys; a slot that there is not: nowhere
 };
 /// Multi-head attention (Vaswani et al. 2017): softmax(q k' / sqrt(D)) v; scores and softmax in f32 (f64 of f64), never
 /// in memory as a whole (bora::attention). Queries may have axes of heads that keys and values lack: those share them
@@ -80,7 +85,19 @@ template <bool causal> struct BasicAttention {
   /// cache: explicit_mask, bias, window, window_value.
   std::pair<NamedArray, KeyValues> decode(const NamedArray& x, const KeyValues& cache, const Array& seen,
                                           const AttentionMask& limits = {}) const;
+  /// Room for the keys and values of `n` pages of 32 positions, with the axes of `rows` first: keys
+  /// [rows.., page, heads, head_size, place], values [rows.., page, heads, place, size].
+  KeyValues pages(const Axes& rows, std::int64_t n) const;
+  /// Causal attention in pages: x [position, embed], tokens of many sequences, each to its own sequence up to its own
+  /// place: {the result, the pages with x's keys and values}. A token's result has the same bits whatever other tokens
+  /// there are. limits: window, window_value, and a bias over heads and `distance`, of keys so many positions before
+  /// the token (the last one of all farther ones). Throws AxisError for other axes, ValueError for other limits.
+  std::pair<NamedArray, KeyValues> decode(const NamedArray& x, const KeyValues& pages, const PagePlaces& at,
+                                          const AttentionMask& limits = {}) const;
+  /// Attention of x [position, embed] to the keys in pages up to at.positions, which are not x's own.
+  NamedArray to_pages(const NamedArray& x, const KeyValues& pages, const PagePlaces& at) const;
 };
+/// Causal: in a sequence's attention to itself a position does not see later ones.
 using Attention = BasicAttention<true>;
 /// With the default of torch, Flax and Equinox: no mask.
 using MultiheadAttention = BasicAttention<false>;
@@ -88,4 +105,6 @@ extern template struct BasicAttention<true>;
 extern template struct BasicAttention<false>;
 /// The cache with more keys and values behind the first `seen` (i32 scalar). The caller sees to it that they fit.
 KeyValues appended(const KeyValues& cache, const KeyValues& more, const Array& seen);
+/// The pages with keys(..) of a sequence at slots i32 [key_position].
+KeyValues in_pages(const KeyValues& pages, const KeyValues& more, const Array& slots);
 }  // namespace bora::nn

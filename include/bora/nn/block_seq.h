@@ -76,7 +76,7 @@ auto scan(const BlockSeq<Block>& seq, const F& f, const X& x, const FoldOptions&
     else return std::pair<X, Y>(std::move(carry), detail::stack_results(std::move(ys), seq.axis));
   };
 }
-/// The layers of a stack as a list, and back. Throws ValueError where the layers differ in more than their numbers.
+// The layers of a stack as a list, and back. Throws ValueError where the layers differ in more than their numbers.
 template <class Block> BlockSeq<Block> unstacked(const Stacked<Block>& stack) {
   BlockSeq<Block> seq{{}, stack.axis};
   for (std::int64_t i = 0; i < stack.axis.size; ++i)

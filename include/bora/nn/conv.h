@@ -15,8 +15,8 @@ namespace bora::nn {
 /// The options of Conv::init and ConvTranspose::init. Numbers of `conv` are in the order of the window's axes.
 struct ConvInit {
   ConvOptions conv = {};
-  Init weight = Init::fan_in();
-  bool use_bias = true;  // starts at zero
+  Init weight = Init::fan_in();  // of the first weights
+  bool use_bias = true;          // starts at zero
 };
 /// A convolution along the axes of its window; every other axis of x but `in` is one of the batch, in any place. The
 /// weight's axes are those of the window, named "<axis>_window", then in (of one group; "<in>_in" if `out` has its

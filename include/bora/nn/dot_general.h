@@ -48,5 +48,5 @@ struct Int8DotGeneralOp {
   /// dot(x, kernel, axes) in the promoted dtype of both.
   NamedArray operator()(const NamedArray& x, const NamedArray& kernel, const AxisNames& axes) const;
 };
-using DotGeneralOp = std::variant<Fp8DotGeneralOp, Int8DotGeneralOp>;
-}  // namespace bora::nn
+using DotGeneralOp = std::variant<Fp8DotGeneralOp, Int8DotGeneralOp>;  // a product of 8-bit numbers
+}                                                                      // namespace bora::nn

@@ -1,11 +1,13 @@
 // embedding.h -- a table of vectors.
 #pragma once
 #include "bora/nn/init.h"
+#include "bora/nn/weight_format.h"
 
 namespace bora::nn {
 /// A table of vectors: lookup, and the product with all of them (a tied output layer).
 struct Embedding {
   NamedArray weight;  // [vocab, embed]
+  std::optional<PackedWeight> packed = none;  // weight has integers (weight_format.h); none: numbers
   static Embedding init(const Axis& vocab, const Axis& embed, const Array& key, const Init& weight);
   /// Init::truncated_normal(1 / size of embed), as Haliax draws it.
   static Embedding init(const Axis& vocab, const Axis& embed, const Array& key);

@@ -9,6 +9,7 @@
 
 namespace bora::nn {
 // ---- activations: ops/nn.h by name ----
+// The function of the same name of ops/nn.h, element by element; x's axes stay.
 NamedArray celu(const NamedArray& x, double alpha = 1);
 NamedArray elu(const NamedArray& x, double alpha = 1);
 NamedArray leaky_relu(const NamedArray& x, double negative_slope = 0.01);
@@ -32,11 +33,11 @@ NamedArray log1mexp(const NamedArray& x);
 NamedArray glu(const NamedArray& x, const AxisNames::One& axis);
 using bora::gelu, bora::log_softmax, bora::logsumexp, bora::one_hot, bora::relu, bora::sigmoid, bora::silu,
     bora::softmax, bora::softplus, bora::tanh;  // of NamedArrays too
-/// softmax (log_softmax) of the elements where a mask over some of x's axes holds; 0 (-inf) elsewhere.
+// softmax (log_softmax) of the elements where a mask over some of x's axes holds; 0 (-inf) elsewhere.
 NamedArray softmax(const NamedArray& x, const AxisNames& axes, const NamedArray& where);
 NamedArray log_softmax(const NamedArray& x, const AxisNames& axes, const NamedArray& where);
-struct NamedStandardize {
-  double epsilon = 1e-5;
+struct NamedStandardize {               // of standardize
+  double epsilon = 1e-5;                // added to the variance
   NamedArray where = {};                // only these elements count for mean and variance
   NamedArray mean = {}, variance = {};  // default: x's own over the axes
 };
@@ -44,17 +45,18 @@ struct NamedStandardize {
 NamedArray standardize(const NamedArray& x, const AxisNames& axes, const NamedStandardize& options = {});
 
 // ---- losses ---------------------------------------------------------------------------------------------------------
-enum class Reduction : std::uint8_t { mean, sum, none };
-struct LossOptions {
-  Reduction reduction = Reduction::mean;
-  NamedArray where = {};           // only these elements count; without a reduction others are 0
-  ReduceAxes axes = bora::none;    // of the reduction
+enum class Reduction : std::uint8_t { mean, sum, none };  // what becomes of the losses of all rows
+struct LossOptions {                                      // of losses
+  Reduction reduction = Reduction::mean;                  // a mean, a sum, or each loss by itself
+  NamedArray where = {};                                  // only these elements count; without a reduction others are 0
+  ReduceAxes axes = bora::none;                           // of the reduction
 };
+/// The mean or the sum of the losses, or each of them, as the options say.
 NamedArray reduce_loss(const NamedArray& losses, const LossOptions& options = {});
 /// -sum of targets * log softmax(logits) along `label`; targets are floating probabilities. f32 (f64 for f64 logits).
 NamedArray cross_entropy_loss(const NamedArray& logits, const AxisNames::One& label, const NamedArray& targets,
                               const LossOptions& options = {});
-/// The losses of each row and logsumexp(logits), as for a z-loss.
+// The losses of each row and logsumexp(logits), as for a z-loss.
 struct LossAndNormalizer {
   NamedArray loss, log_normalizer;
 };
@@ -65,7 +67,7 @@ NamedArray binary_cross_entropy_loss(const NamedArray& logits, const NamedArray&
                                      const LossOptions& options = {});
 
 // ---- attention ------------------------------------------------------------------------------------------------------
-struct NamedAttentionOptions {
+struct NamedAttentionOptions {         // of attention by names
   NamedArray mask = {};                // boolean over axes of the scores; true attends
   NamedArray bias = {};                // added to the scores
   std::optional<double> scale = none;  // default 1 / sqrt(size of `head`)
@@ -86,7 +88,7 @@ NamedArray causal_mask(const Axis& query, const Axis& key, const NamedOperand& q
 /// causal_mask, or a key among the first `prefix`.
 NamedArray prefix_lm_mask(const Axis& query, const Axis& key, const NamedOperand& prefix,
                           const NamedOperand& query_start = 0, const NamedOperand& key_start = 0);
-/// Both; the other one if one is absent.
+// true where both hold (and), or where one does (or); the other mask if one is absent.
 std::optional<NamedArray> combine_masks_and(const std::optional<NamedArray>& a, const std::optional<NamedArray>& b);
 std::optional<NamedArray> combine_masks_or(const std::optional<NamedArray>& a, const std::optional<NamedArray>& b);
 /// true with probability 1 - rate.

@@ -8,8 +8,8 @@ namespace bora::nn {
 struct Identity {
   NamedArray operator()(const NamedArray& x) const { return x; }
 };
-/// A function as a layer, for Sequential: lambda([](const NamedArray& x) { return tanh(x); }). It has no values of its
-/// own, so the function captures nothing; a layer with values is a struct with fields.
+// A function as a layer, for Sequential: lambda([](const NamedArray& x) { return tanh(x); }). It has no values of its
+// own, so the function captures nothing; a layer with values is a struct with fields.
 template <class F> struct Lambda {
   NamedArray operator()(const NamedArray& x) const { return F{}(x); }
 };

@@ -44,19 +44,19 @@ struct Init {
   /// axes, DtypeError for integers.
   Array operator()(const Array& key, const Shape& shape, Dtype dtype = f32) const;
 };
-using Initializer = Init;
+using Initializer = Init;  // jax.nn's word for it
 /// The axes of a weight that inputs and outputs are counted along, and those that are counted by neither.
 struct FanOptions {
-  Dims in_axis = {-2}, out_axis = {-1}, batch_axis = {};
+  Dims in_axis = {-2}, out_axis = {-1}, batch_axis = {};  // the axes of inputs, of outputs, and of neither
 };
 }  // namespace bora::nn
 
 namespace bora::nn::initializers {
-Initializer zeros();
-Initializer ones();
-Initializer constant(double value);
+Initializer zeros();                       // 0 everywhere
+Initializer ones();                        // 1 everywhere
+Initializer constant(double value);        // the value everywhere
 Initializer uniform(double scale = 0.01);  // in [0, scale)
-Initializer normal(double stddev = 0.01);
+Initializer normal(double stddev = 0.01);  // numbers of mean 0 and this deviation
 /// A normal distribution that is cut off at lower and upper times stddev.
 Initializer truncated_normal(double stddev = 0.01, double lower = -2, double upper = 2);
 /// Numbers of mean 0 and variance scale / fan: the number of inputs of an output, of outputs of an input, or the
@@ -64,16 +64,16 @@ Initializer truncated_normal(double stddev = 0.01, double lower = -2, double upp
 /// convolution).
 Initializer variance_scaling(double scale, Initializer::Mode mode, Initializer::Distribution distribution,
                              const FanOptions& fan = {});
-Initializer glorot_uniform(const FanOptions& fan = {});  // Glorot & Bengio 2010
-Initializer glorot_normal(const FanOptions& fan = {});
-Initializer xavier_uniform(const FanOptions& fan = {});  // glorot_uniform
-Initializer xavier_normal(const FanOptions& fan = {});
-Initializer lecun_uniform(const FanOptions& fan = {});  // LeCun et al. 1998
-Initializer lecun_normal(const FanOptions& fan = {});
-Initializer he_uniform(const FanOptions& fan = {});  // He et al. 2015
-Initializer he_normal(const FanOptions& fan = {});
+Initializer glorot_uniform(const FanOptions& fan = {});   // Glorot & Bengio 2010
+Initializer glorot_normal(const FanOptions& fan = {});    // truncated normal
+Initializer xavier_uniform(const FanOptions& fan = {});   // glorot_uniform
+Initializer xavier_normal(const FanOptions& fan = {});    // glorot_normal
+Initializer lecun_uniform(const FanOptions& fan = {});    // LeCun et al. 1998
+Initializer lecun_normal(const FanOptions& fan = {});     // truncated normal
+Initializer he_uniform(const FanOptions& fan = {});       // He et al. 2015
+Initializer he_normal(const FanOptions& fan = {});        // truncated normal
 Initializer kaiming_uniform(const FanOptions& fan = {});  // he_uniform
-Initializer kaiming_normal(const FanOptions& fan = {});
+Initializer kaiming_normal(const FanOptions& fan = {});   // he_normal
 /// A random matrix with orthonormal rows or columns, whichever are fewer, times scale: the columns along column_axis,
 /// all other axes together the rows (Saxe et al. 2013).
 Initializer orthogonal(double scale = 1, std::int64_t column_axis = -1);

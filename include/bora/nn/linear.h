@@ -2,13 +2,14 @@
 #pragma once
 #include "bora/nn/dot_general.h"
 #include "bora/nn/init.h"
+#include "bora/nn/weight_format.h"
 
 namespace bora::nn {
 /// The options of Linear::init.
 struct LinearOptions {
-  Init weight = Init::fan_in();
-  bool use_bias = true;    // starts at zero
-  bool out_first = false;  // the weight's axes are [out..., in...]
+  Init weight = Init::fan_in();  // of the first weights
+  bool use_bias = true;          // starts at zero
+  bool out_first = false;        // the weight's axes are [out..., in...]
 };
 /// A trained product of low rank beside a weight: scale * (x a) b (adapters.h).
 struct Adapter {
@@ -23,10 +24,13 @@ struct Linear {
   std::vector<Axis> in = {}, out = {};
   std::optional<Adapter> lora = none;
   std::optional<DotGeneralOp> dot_general = none;  // the product of x and weight (quantization.h); none: dot
+  std::optional<PackedWeight> packed = none;       // weight has integers (weight_format.h); none: numbers
   static constexpr bool decays(std::string_view field) { return field != "bias"; }
   static Linear init(const Axes& in, const Axes& out, const Array& key, const LinearOptions& options = {});
   /// x [..., in...] -> [..., out...]. Throws AxisError if x lacks an axis of `in` or has one of `out`.
   NamedArray operator()(const NamedArray& x) const;
+  /// The dtype of results for inputs of the weight's dtype.
+  Dtype dtype() const { return packed ? f32 : weight.dtype(); }
 };
 /// A linear map of its own for each position along `each`; Linear is the one without such axes.
 struct DenseGeneral {

@@ -22,10 +22,10 @@ NamedArray cross_entropy(const NamedArray& scores, const AxisNames::One& vocab, 
 NamedArray soft_cross_entropy(const NamedArray& scores, const AxisNames::One& vocab, const NamedArray& targets,
                               double z_loss = 0);
 
-struct LinearCrossEntropyOptions {
+struct LinearCrossEntropyOptions {       // of linear_cross_entropy
   Dtype scores = f32;                    // to which scores are rounded
   std::int64_t block_bytes = 128 << 20;  // of f32 scores on a rank
-  CrossEntropyOptions loss = {};
+  CrossEntropyOptions loss = {};         // of the loss of a position
 };
 /// The sum of weights * cross_entropy(head(x), vocab, targets, options.loss), f32. x [..., position, embed], targets
 /// i32 and weights f32 [..., position]; with a weight of 0 x and target may be anything. The scores [..., position,

@@ -10,9 +10,9 @@ inline constexpr const char* kExperts = "experts";  // the logical axis of the e
 enum class RouterWeights : std::uint8_t { renormalized, probabilities };
 /// The options of Moe::init.
 struct MoeInit {
-  Init weight = Init::fan_in();
-  RouterWeights weights = RouterWeights::renormalized;
-  Activation activation = Activation::silu;
+  Init weight = Init::fan_in();                         // of the first weights
+  RouterWeights weights = RouterWeights::renormalized;  // how experts' outputs are weighted
+  Activation activation = Activation::silu;             // inside of each expert
 };
 /// Statistics of a router: means over the tokens (0 if there are none), f32 (f64 for f64).
 struct RouterReport {

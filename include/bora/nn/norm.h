@@ -41,7 +41,7 @@ struct GroupNorm {
 struct BatchStats {
   NamedArray mean, variance;
 };
-enum class BatchNormMode : std::uint8_t { train, infer };
+enum class BatchNormMode : std::uint8_t { train, infer };  // whether BatchNorm goes by x's own mean and variance
 /// (x - mean) / sqrt(variance + eps) * weight + bias, computed in f32 and rounded once (Ioffe & Szegedy 2015). train:
 /// by the mean and variance of x along all axes but those of weight, also where the mesh splits them; the averages
 /// become momentum * average + (1 - momentum) * x's (its biased variance, as Flax). infer: by the averages, unchanged.

@@ -8,10 +8,10 @@
 #include "bora/nn/stacked.h"
 
 namespace bora::nn {
-struct PipelineOptions {
+struct PipelineOptions {                // of layers that are stages over ranks
   std::string axis{mesh_axes::kStage};  // of the mesh
-  std::int64_t microbatches = 0;   // equal parts of the rows; 0: default_microbatches()
-  std::int64_t stages = 0;         // 0: the ranks along the mesh axis; else a multiple of them, in one process any
+  std::int64_t microbatches = 0;        // equal parts of the rows; 0: default_microbatches()
+  std::int64_t stages = 0;              // 0: the ranks along the mesh axis; else a multiple of them, in one process any
   remat::Policy checkpoint = remat::nothing;  // values kept of each layer for the backward pass, besides its input
   Schedule schedule = Schedule::gpipe;  // of through(..) with a loss
 };

@@ -20,5 +20,5 @@ struct Policy {
     return tree::map([d](const Array& a) { return is_float(a.dtype()) ? a.astype(d) : a; }, t);
   }
 };
-std::string to_string(const Policy&);
-}  // namespace bora
+std::string to_string(const Policy&);  // "p=f32,c=bf16,o=f32", which parse reads
+}                                      // namespace bora

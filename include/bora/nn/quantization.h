@@ -11,7 +11,7 @@
 #include "bora/random/random.h"
 
 namespace bora::nn {
-enum class Quantization : std::uint8_t { fp8, int8 };
+enum class Quantization : std::uint8_t { fp8, int8 };  // the kind of 8-bit numbers
 /// Layers, chosen by their paths such as "blocks.layer.attn.q": all of them; those whose path a regular expression
 /// matches from its beginning on, "blocks.*attn"; or a list of names {"q", "k"} (the last part of a path) and of
 /// patterns of paths, in which * stands for any text.
@@ -29,9 +29,9 @@ class QuantizationTargets {
   std::string expression_ = {};
   std::vector<std::string> layers_ = {};
 };
-struct QuantizationConfig {
-  Quantization type = Quantization::fp8;
-  QuantizationTargets targets = {};
+struct QuantizationConfig {               // of quantize_linear_layers
+  Quantization type = Quantization::fp8;  // the kind of products
+  QuantizationTargets targets = {};       // the layers that get them
   // Options of fp8 (dot_general.h):
   std::int64_t amax_history_length = 1024;
   std::optional<Dtype> compute_dtype = none;

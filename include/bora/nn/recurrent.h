@@ -5,7 +5,7 @@
 #include "bora/nn/linear.h"
 
 namespace bora::nn {
-struct LstmState {
+struct LstmState {  // of LstmCell, [rows..., hidden] each
   NamedArray hidden, cell;
 };
 /// Hochreiter & Schmidhuber 1997: the gates i, f, g, o are parts of input(x) + recurrent(h);
@@ -17,7 +17,7 @@ struct LstmCell {
   /// gates: input(x).
   LstmState step(const LstmState& state, const NamedArray& gates) const;
 };
-struct GruState {
+struct GruState {  // of GruCell, [rows..., hidden]
   NamedArray hidden;
 };
 /// Cho et al. 2014, as in cuDNN: r, z, n are parts of a = input(x) and b = recurrent(h);
@@ -28,7 +28,7 @@ struct GruCell {
   GruState start(const Axes& rows) const;
   GruState step(const GruState& state, const NamedArray& gates) const;
 };
-struct UnrollOptions {
+struct UnrollOptions {   // of unroll
   bool reverse = false;  // from the last position to the first; results stay in place
 };
 /// auto [y, last] = unroll(cell, x, Time, cell.start(Rows)): the hidden state after each position of x along an axis,
@@ -46,7 +46,7 @@ template <class Cell, class State> std::pair<NamedArray, State> unroll(const Cel
 }
 /// Flax's OptimizedLSTMCell: the gates of LstmCell are parts of one product already.
 using OptimizedLstmCell = LstmCell;
-using HiddenState = GruState;
+using HiddenState = GruState;  // of cells with one array of state
 /// h' = activation(input(x) + recurrent(h)) (Elman 1990).
 struct SimpleCell {
   Linear input, recurrent;  // [in] -> [gate:1, hidden]; [<hidden>_before] -> the same, without bias

@@ -5,8 +5,8 @@
 #include "bora/nn/axes.h"
 
 namespace bora::nn {
-struct RingAttentionOptions {
-  bool causal = true;
+struct RingAttentionOptions {                           // of ring_attention
+  bool causal = true;                                   // a query sees no later keys
   std::optional<NamedArray> segments = none;            // i32 over position (and batch axes): only equal ones meet
   std::optional<double> scale = none, soft_cap = none;  // of the scores; by default 1 / sqrt(head_size), no cap
   std::optional<std::int64_t> ranks = none;  // whose zigzag order the rows are in: a ShardError if there are others
@@ -31,7 +31,7 @@ std::int64_t context_ranks();
 /// The natural place of each element of the zigzag order: of 2 n equal chunks, rank r has chunks r and 2 n - 1 - r
 /// (Zhu 2024, ring-flash-attention). Throws ValueError unless 2 n divides the positions.
 std::vector<std::int32_t> zigzag_order(std::int64_t positions, std::int64_t ranks);
-/// x with `position` in zigzag order, and back.
+// x with `position` in zigzag order, and back.
 NamedArray zigzag(const NamedArray& x, std::int64_t ranks);
 NamedArray from_zigzag(const NamedArray& x, std::int64_t ranks);
 }  // namespace bora::nn

@@ -15,10 +15,10 @@ struct RotaryScaling {
   std::optional<double> amplitude = none;  // by default 0.1 ln(factor) + 1
   bool whole_pairs = true;                 // yarn's ramp begins and ends at whole pairs
 };
-struct RotaryOptions {
-  std::int64_t dims = 0;     // only the first so many numbers turn, the others stay; 0: all
-  bool interleaved = false;  // pairs (x[2i], x[2i + 1]), as GPT-J, instead of (x[i], x[i + D/2])
-  RotaryScaling scaling = {};
+struct RotaryOptions {         // of Rotary
+  std::int64_t dims = 0;       // only the first so many numbers turn, the others stay; 0: all
+  bool interleaved = false;    // pairs (x[2i], x[2i + 1]), as GPT-J, instead of (x[i], x[i + D/2])
+  RotaryScaling scaling = {};  // of the angles, for longer texts than a model was trained on
 };
 /// Rotates the pairs (x[i], x[i + D/2]) of each vector along `head_size` (D, even) by the angle
 /// position * theta^(-2i/D): Su et al. 2021, with the halves of GPT-NeoX and Llama. Angles and products in f32, rounded
@@ -27,6 +27,7 @@ struct Rotary {
   Axis head_size;
   double theta = 10000;
   RotaryOptions options = {};
+  std::optional<Array> speeds = none;  // frequencies() as a value, where stacked layers differ; none: theta's
   /// Throws ValueError if D is odd or more than the head's size, or for a scaling without sense.
   static Rotary init(const Axis& head_size, double theta = 10000, const RotaryOptions& options = {});
   /// x [..., position, ..., head_size] -> the same axes. positions: i32 [position] (and axes of the batch); by default

@@ -29,5 +29,6 @@ template <class... L> struct Sequential {
     return y;
   }
 };
+/// These layers, one after the other.
 template <class... L> Sequential<L...> sequential(L... layers) { return {{std::move(layers)...}}; }
 }  // namespace bora::nn

@@ -7,11 +7,11 @@ namespace bora::nn {
 struct SpectralState {
   NamedArray left, right;  // [rows...], [the weight's other axes...], of norm 1
 };
-enum class SpectralNormMode : std::uint8_t { train, infer };
-struct SpectralNormOptions {
-  int iterations = 1;         // of the power method in each call of training
-  int first_iterations = 15;  // from a random vector to the first state
-  float eps = 1e-12F;         // the least norm that is divided by
+enum class SpectralNormMode : std::uint8_t { train, infer };  // whether a call improves the estimates
+struct SpectralNormOptions {                                  // of SpectralNorm
+  int iterations = 1;                                         // of the power method in each call of training
+  int first_iterations = 15;                                  // from a random vector to the first state
+  float eps = 1e-12F;                                         // the least norm that is divided by
 };
 /// The state after `iterations` steps of the power method, left = w right / |w right|, then right = w'left / |w'left|,
 /// as torch and Equinox iterate. Computed in f32; no derivative.

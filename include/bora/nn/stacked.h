@@ -7,6 +7,7 @@
 namespace bora::nn {
 /// An argument with one slice per layer: along an Array's leading dimension, a NamedArray's layer axis.
 template <class T> struct PerLayer { T value; };
+/// Marks an argument of which each layer gets its slice.
 template <class T> PerLayer<T> per_layer(T v) { return {std::move(v)}; }
 
 namespace detail {
@@ -65,9 +66,9 @@ template <class Block> struct Stacked {
     return {std::move(*out), axis};
   }
 };
-struct FoldOptions {
+struct FoldOptions {                          // of scan and fold over layers
   remat::Policy checkpoint = remat::nothing;  // values kept of each layer for the backward pass, besides its input
-  bool reverse = false;
+  bool reverse = false;                       // from the last layer to the first
 };
 /// auto [y, each] = scan(stack, f, x)(args...): f(layer, x, args...) -> std::pair{x, a layer's result} for every layer
 /// in turn; the results are stacked along the layer axis. Arguments in per_layer(..) are sliced.

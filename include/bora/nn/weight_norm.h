@@ -9,6 +9,7 @@ NamedArray weight_of_norm(const NamedArray& direction, const NamedArray& length)
 /// The norms of a weight over all axes but `kept`.
 NamedArray norms_of(const NamedArray& weight, const Axes& kept);
 
+/// A layer with a NamedArray `weight`.
 template <class L> concept HasWeight = requires(L& l) {
   { l.weight } -> std::same_as<NamedArray&>;
 };

@@ -55,9 +55,10 @@ NamedArray Gpt2Block::operator()(const NamedArray& x, const nn::AttentionMask& m
   auto y = auto_sharded(x + dropout(scaled(attn, scale)(ln_1(x), mask, none, k3), k1));
   return auto_sharded(y + dropout(mlp(ln_2(y)), k2));
 }
-std::pair<NamedArray, nn::KeyValues> Gpt2Block::decode(const NamedArray& x, const nn::KeyValues& cache,
-                                                       const Array& seen, const std::optional<Array>& scale) const {
-  auto [a, kv] = scaled(attn, scale).decode(ln_1(x), cache, seen);
+std::pair<NamedArray, nn::KeyValues> Gpt2Block::decode(const NamedArray& x, const nn::KeyValues& pages,
+                                                       const nn::PagePlaces& at,
+                                                       const std::optional<Array>& scale) const {
+  auto [a, kv] = scaled(attn, scale).decode(ln_1(x), pages, at);
   auto y = auto_sharded(x + a);
   return {auto_sharded(y + mlp(ln_2(y))), kv};
 }
@@ -99,16 +100,13 @@ NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& 
     keys = random::split(*key, blocks.axis.size);
   return through_blocks(blocks, e, x, keys, how, ln_f, loss, nn::per_layer(scales()));
 }
-nn::Head Gpt2::head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight)}; }
-Cache Gpt2::cache(const Axis& batch, std::int64_t length) const {
-  auto& known = wpe.axis(nn::kPosition);
-  check<AxisError>(length <= known.size, "Gpt2: a cache of ", length, " positions, but the model knows ", known.size);
-  return empty_cache(blocks, batch, length);
-}
-std::pair<NamedArray, Cache> Gpt2::decode(const NamedArray& tokens, const Cache& cache) const {
-  auto places = rows_at(wpe, cache.next(tokens));
+nn::Head Gpt2::head() const { return nn::Head::of(lm_head, wte); }
+nn::KeyValues Gpt2::pages(std::int64_t n) const { return pages_of(blocks, n); }
+std::pair<NamedArray, nn::KeyValues> Gpt2::decode(const NamedArray& tokens, const nn::KeyValues& pages,
+                                                  const StepPlaces& at) const {
+  auto places = rows_at(wpe, positions_of(tokens, at));
   auto x = auto_sharded(wte.embed(auto_sharded(tokens)) + places);
-  return decode_blocks(blocks, x, cache, ln_f, nn::per_layer(scales()));
+  return decode_blocks(blocks, x, pages, at, ln_f, nn::per_layer(scales()));
 }
 
 // ---- Hugging Face's folders -----------------------------------------------------------------------------------------

@@ -1,9 +1,8 @@
 // GPT-NeoX (Black et al. 2022), as Pythia (Biderman et al. 2023) has it: attention and MLP side by side behind norms of
 // their own, or one behind the other; rotary positions turn a part of each head. The code mentions no mesh.
 #include <cmath>
-#include "bora/nn/mlp.h"
+#include "models/families/side_block.h"
 #include "models/lm/config_check.h"
-#include "models/lm/decoder.h"
 #include "models/hf/fields.h"
 #include "models/hf/layers.h"
 #include "models/hf/rope.h"
@@ -53,52 +52,26 @@ struct GptNeoXConfig {
     check_checkpoint(checkpoint);
   }
   std::vector<AxisSize> axes() const { return block_axes(heads, hidden_units(), embed); }
-};
-struct GptNeoXBlock {
-  nn::LayerNorm norm_1;
-  nn::Attention attn;
-  nn::LayerNorm norm_2;
-  nn::Mlp mlp;
-  bool parallel;
-  nn::Dropout dropout;
-  static GptNeoXBlock init(const GptNeoXConfig& c, const Array& key) {
-    auto keys = random::split<2>(key);
-    nn::LinearOptions linear{.weight = nn::Init::normal(0.02)};
-    auto of_attention = linear;
-    of_attention.use_bias = c.attention_bias;
-    Axis head_size{nn::kHeadSize, c.embed / c.heads};
-    auto norm = nn::LayerNorm::init(c.embed_axis(), c.eps);
-    auto attn = nn::Attention::init(c.embed_axis(), {nn::kHeads, c.heads}, head_size, keys[0],
-                                    {.in = of_attention, .out = of_attention, .dropout = c.attention_dropout});
-    attn.rotary = nn::Rotary::init(head_size, c.theta, {.dims = c.rotary, .scaling = c.scaling.options()});
-    return {norm,
-            attn,
-            norm,
-            nn::Mlp::init(c.embed_axis(), {nn::kMlp, c.hidden_units()}, keys[1], linear, linear, c.activation),
-            c.parallel,
-            {static_cast<float>(c.dropout)}};
-  }
-  /// x with attention's result a and the MLP's added.
-  NamedArray rest(const NamedArray& x, const NamedArray& a, const std::optional<Array>& key) const {
-    if (parallel) return auto_sharded(x + a + dropout(mlp(norm_2(x)), key));
-    auto y = auto_sharded(x + a);
-    return auto_sharded(y + dropout(mlp(norm_2(y)), key));
-  }
-  NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key,
-                        const std::optional<NamedArray>& positions) const {
-    auto keys = split_keys<3>(key);
-    return rest(x, dropout(attn(norm_1(x), mask, positions, keys[0]), keys[1]), keys[2]);
-  }
-  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache,
-                                              const Array& seen) const {
-    auto [a, kv] = attn.decode(norm_1(x), cache, seen);
-    return {rest(x, a, none), kv};
+  SideOptions block() const {
+    return {.embed = embed_axis(),
+            .heads = heads,
+            .kv_heads = heads,
+            .head_size = embed / heads,
+            .hidden = hidden_units(),
+            .theta = theta,
+            .rotary = {.dims = rotary, .scaling = scaling.options()},
+            .activation = activation,
+            .qkv_bias = attention_bias,
+            .out_bias = attention_bias,
+            .parallel = parallel,
+            .dropout = dropout,
+            .attention_dropout = attention_dropout,
+            .eps = eps};
   }
 };
-struct GptNeoX {
+struct GptNeoX : TiedOrOwnHead<GptNeoXConfig> {
   using Config = GptNeoXConfig;
-  using Block = GptNeoXBlock;
-  using Head = std::optional<nn::Linear>;
+  using Block = SideBlock<>;
   static constexpr std::string_view hf_types[] = {"gpt_neox"};
   static constexpr std::string_view hf_prefix = "gpt_neox.";
   static constexpr std::string_view hf_ignored[] = {"attention.bias", "attention.masked_bias", "rotary_emb.inv_freq"};
@@ -127,20 +100,13 @@ struct GptNeoX {
     auto rope = rope_from_hf(c, r.positions, c.number("rotary_emb_base", 10000), part);
     r.theta = rope.theta;
     r.scaling = rope.scaling;
-    if (rope.part == 1) return r;
-    auto size = r.embed / r.heads;
-    r.rotary = static_cast<std::int64_t>(static_cast<double>(size) * rope.part);
-    if (r.rotary == 0) c.refuse("rotary_pct", "heads of " + std::to_string(size) + " numbers need a larger part");
+    r.rotary = rotary_of_part(c, "rotary_pct", rope.part, r.embed / r.heads);
     return r;
   }
   static void to_hf(const GptNeoXConfig& m, HfConfig& c) {
     write_type(c, "GPTNeoXForCausalLM", "gpt_neox");
     write_fields(m, c, hf_fields());
-    auto size = m.embed / m.heads, turned = m.rotary ? m.rotary : size;
-    auto part = static_cast<double>(turned) / static_cast<double>(size);
-    // Readers round the product down.
-    if (static_cast<std::int64_t>(static_cast<double>(size) * part) < turned) part = std::nextafter(part, 1);
-    c.set("rotary_pct", part);
+    c.set("rotary_pct", part_of_rotary(m.rotary, m.embed / m.heads));
     c.set("rotary_emb_base", m.theta);
     rope_to_hf({m.theta, m.scaling}, c);
   }
@@ -175,16 +141,8 @@ struct GptNeoX {
     hf_linear(all, block + "mlp.up", layer + "mlp.dense_h_to_4h", true);
     hf_linear(all, block + "mlp.down", layer + "mlp.dense_4h_to_h", true);
     hf_same(all, "norm", "gpt_neox.final_layer_norm", {"weight", "bias"});
-    if (c.tied) all.push_back({.leaf = "wte.weight", .tensor = "embed_out.weight", .copy = true});
-    else hf_linear(all, "lm_head", "embed_out", false);
+    hf_head(all, c, "embed_out");
     return all;
-  }
-  static Head init_head(const GptNeoXConfig& c, const Axis& vocab, const Array& key) {
-    if (c.tied) return none;
-    return nn::Linear::init(c.embed_axis(), vocab, key, {.weight = nn::Init::normal(0.02), .use_bias = false});
-  }
-  static nn::Head head(const Head& own, const nn::Embedding& words) {
-    return {auto_sharded(own ? own->weight : words.weight)};
   }
 };
 }  // namespace

@@ -69,10 +69,10 @@ struct GptJBlock {
     auto keys = split_keys<3>(key);
     return auto_sharded(x + dropout(attn(y, mask, positions, keys[0]), keys[1]) + dropout(mlp(y), keys[2]));
   }
-  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache,
-                                              const Array& seen) const {
+  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& pages,
+                                              const nn::PagePlaces& at) const {
     auto y = norm(x);
-    auto [a, kv] = attn.decode(y, cache, seen);
+    auto [a, kv] = attn.decode(y, pages, at);
     return {auto_sharded(x + a + mlp(y)), kv};
   }
 };
@@ -138,7 +138,10 @@ struct GptJ {
     return head;
   }
   static nn::Head head(const GptJHead& own, const nn::Embedding& words) {
-    return {auto_sharded(own.weight ? *own.weight : words.weight), auto_sharded(own.bias)};
+    auto head = nn::Head::of(none, words);
+    if (own.weight) head.weight = auto_sharded(*own.weight), head.packed = none;
+    head.bias = auto_sharded(own.bias);
+    return head;
   }
 };
 }  // namespace

@@ -51,7 +51,7 @@ struct LlamaConfig {
     o.qkv_bias = attention_bias != Biases::none;
     o.out_bias = attention_bias == Biases::all;
     o.mlp_bias = mlp_bias;
-    o.qk_norm = qk_norm;
+    if (qk_norm) o.qk_norm = QkNorm::each;
     return o;
   }
   static constexpr std::string_view hf_types[] = {"llama", "mistral", "qwen2", "qwen3"};
@@ -66,7 +66,6 @@ LlamaConfig LlamaConfig::from_hf(HfConfig& c) {
                   {.kv_heads = kind == "llama" || c.is_null("num_key_value_heads") ? 0 : mistral ? 8 : 32,
                    .positions = kind == "llama" ? 2048 : mistral ? 131072 : 32768,
                    .head_size = qwen3 ? 128 : 0});
-  if (r.head_size * r.heads == r.embed) r.head_size = 0;
   r.activation = hf_activation(c, "hidden_act", "silu");
   r.qk_norm = qwen3;
   if (qwen2) r.attention_bias = Biases::qkv;

@@ -1,44 +1,8 @@
 // Mixtral (Jiang et al. 2024): Mistral with experts in place of the MLP, of which each token passes a few.
-#include "bora/nn/moe.h"
-#include "models/families/rotary_decoder.h"
+#include "models/families/experts_block.h"
 
 namespace bora::models {
 namespace {
-struct ExpertsBlock {
-  nn::RmsNorm norm_1;
-  nn::Attention attn;
-  nn::RmsNorm norm_2;
-  nn::Moe moe;
-  using Report = nn::RouterReport;
-  static ExpertsBlock init(const DecoderOptions& c, const Array& key) {
-    auto keys = random::split<2>(key);
-    return {c.norm(), decoder_attention(c, keys[0]), c.norm(),
-            nn::Moe::init({nn::kExperts, c.experts}, c.embed_axis(), {nn::kMlp, c.hidden}, c.chosen, keys[1],
-                          {.weight = nn::Init::normal(0.02), .activation = c.activation})};
-  }
-  /// x after attention, whose result is a.
-  std::pair<NamedArray, Report> rest(const NamedArray& x, const NamedArray& a, const NamedArray& counts = {}) const {
-    auto y = auto_sharded(x + a);
-    auto [m, report] = moe.reported(norm_2(y), counts);
-    return {auto_sharded(y + m), report};
-  }
-  std::pair<NamedArray, Report> reported(const NamedArray& x, nn::AttentionMask mask, const std::optional<Array>& key,
-                                         const std::optional<NamedArray>& positions,
-                                         const std::optional<Array>& window,
-                                         const std::optional<NamedArray>& counts) const {
-    mask.window_value = window;
-    return rest(x, attn(norm_1(x), mask, positions, key), counts ? *counts : NamedArray());
-  }
-  NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key,
-                        const std::optional<NamedArray>& positions, const std::optional<Array>& window) const {
-    return reported(x, mask, key, positions, window, none).first;
-  }
-  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache, const Array& seen,
-                                              const std::optional<Array>& window) const {
-    auto [a, kv] = attn.decode(norm_1(x), cache, seen, {.window_value = window});
-    return {rest(x, a).first, kv};
-  }
-};
 struct MixtralConfig {
   static constexpr std::string_view type = "mixtral";
   std::int64_t layers = 4, embed = 128, heads = 4, kv_heads = 0, hidden = 0, positions = 128;
@@ -79,22 +43,15 @@ struct MixtralConfig {
   bool draws() const { return attention_dropout > 0; }
   void check() const {
     check_decoder(*this);
-    config::domain(experts >= 1 && experts <= 1 << 20, "experts", experts, "from 1 to 2^20");
-    bora::check<ConfigError>(chosen >= 1 && chosen <= experts, "chosen: a token passes ", chosen, " of model.experts ",
-                             experts, "; it must be from 1 to all of them");
-    for (auto [name, x] : {std::pair{"router_loss", router_loss}, {"router_z_loss", router_z_loss}})
-      config::domain(std::isfinite(x) && x >= 0, name, x, "0 or more");
+    check_experts(*this);
   }
-  std::vector<AxisSize> axes() const {
-    auto all = decoder_axes(*this);
-    all.push_back({nn::kExperts, "model.experts", experts, "expert"});
-    return all;
-  }
+  std::vector<AxisSize> axes() const { return expert_axes(*this); }
   DecoderOptions options() const {
     auto o = decoder_options(*this);
     o.activation = activation;
     o.experts = experts;
     o.chosen = chosen;
+    o.block_sparse = true;
     return o;
   }
   bool has_extra_loss() const { return router_loss > 0 || router_z_loss > 0; }
@@ -109,7 +66,6 @@ MixtralConfig MixtralConfig::from_hf(HfConfig& c) {
   MixtralConfig r;
   decoder_from_hf(r, c, {.kv_heads = c.is_null("num_key_value_heads") ? 0 : 8, .positions = 131072, .eps = 1e-5,
                          .theta = 1e6});
-  if (r.head_size * r.heads == r.embed) r.head_size = 0;
   r.experts = hf_size(c, "num_local_experts", 8);
   r.chosen = hf_size(c, "num_experts_per_tok", 2);
   auto rate = c.number("router_aux_loss_coef", 1e-3);

@@ -109,11 +109,11 @@ struct OptBlock {
     if (!key || layer_dropout == 0) return y;
     return where(NamedArray(random::bernoulli(*keys[3], layer_dropout, {}), {}), x, y);
   }
-  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache,
-                                              const Array& seen) const {
+  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& pages,
+                                              const nn::PagePlaces& at) const {
     nn::KeyValues grown;
     auto y = residual(x, norm_1, none, [&](const NamedArray& v) {
-      auto [a, kv] = attn.decode(v, cache, seen);
+      auto [a, kv] = attn.decode(v, pages, at);
       grown = kv;
       return a;
     });
@@ -234,14 +234,11 @@ struct Opt {
     if (key && draws) keys = random::split(*key, blocks.axis.size);
     return through_blocks(blocks, e, x, keys, how, before_head(), loss);
   }
-  nn::Head head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight)}; }
-  Cache cache(const Axis& batch, std::int64_t length) const {
-    auto known = wpe.axis(nn::kPosition).size - kOffset;
-    bora::check<AxisError>(length <= known, "Opt: a cache of ", length, " positions, but the model knows ", known);
-    return empty_cache(blocks, batch, length);
-  }
-  std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache& cache) const {
-    return decode_blocks(blocks, embedded(tokens, cache.next(tokens)), cache, before_head());
+  nn::Head head() const { return nn::Head::of(lm_head, wte); }
+  nn::KeyValues pages(std::int64_t n) const { return pages_of(blocks, n); }
+  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& tokens, const nn::KeyValues& pages,
+                                              const StepPlaces& at) const {
+    return decode_blocks(blocks, embedded(tokens, positions_of(tokens, at)), pages, at, before_head());
   }
 };
 }  // namespace

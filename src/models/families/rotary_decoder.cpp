@@ -1,4 +1,5 @@
 #include "models/families/rotary_decoder.h"
+#include "models/hf/layers.h"
 
 namespace bora::models {
 nn::Attention decoder_attention(const DecoderOptions& c, const Array& key) {
@@ -7,12 +8,16 @@ nn::Attention decoder_attention(const DecoderOptions& c, const Array& key) {
                       .out = linear(c.out_bias),
                       .theta = c.theta,
                       .dropout = c.attention_dropout,
-                      .rotary = {.scaling = c.scaling},
+                      .rotary = {.dims = c.rotary, .scaling = c.scaling},
                       .scale = c.scale,
                       .soft_cap = c.soft_cap};
   if (c.heads > c.kv_heads) o.group = Axis{nn::kHeadGroup, c.heads / c.kv_heads};
-  if (c.qk_norm) o.norm_eps = c.eps;
-  return nn::Attention::init(c.embed_axis(), {nn::kHeads, c.kv_heads}, {nn::kHeadSize, c.head_size}, key, o);
+  Axis size{nn::kHeadSize, c.head_size};
+  auto a = nn::Attention::init(c.embed_axis(), {nn::kHeads, c.kv_heads}, size, key, o);
+  auto norm = [&](const Axes& of) { return nn::RmsNorm::init(of, c.eps, c.norm_offset); };
+  if (c.qk_norm == QkNorm::each) a.q_norm = a.k_norm = norm(size);
+  if (c.qk_norm == QkNorm::all) a.q_norm = norm(Axes(a.q.out)), a.k_norm = norm(Axes(a.k.out));
+  return a;
 }
 std::vector<HfWeight> decoder_weights(const DecoderOptions& c) {
   std::vector<HfWeight> all{{"wte.weight", "model.embed_tokens.weight"}, {"norm.weight", "model.norm.weight"}};
@@ -21,38 +26,56 @@ std::vector<HfWeight> decoder_weights(const DecoderOptions& c) {
     all.push_back({"blocks.layer." + leaf, "model.layers.{}." + tensor, view, {}, {}, order});
   };
   auto e = c.embed, k = c.kv_heads, g = c.heads / c.kv_heads, d = c.head_size;
-  auto many = g > 1 ? Shape{k, g, d} : Shape{k, d}, few = Shape{k, d};
-  auto joined = [](Shape a, const Shape& b) {
-    a.append(b);
-    return a;
-  };
+  HfGroupedAttention attention{k, g, d, e, c.qkv_bias, c.out_bias};
+  std::string attn = "blocks.layer.attn", own = "model.layers.{}.self_attn";
+  auto many = attention.many(), few = attention.few();
+  std::int64_t before = 0;  // rows of a joined tensor
   for (auto [name, heads] : {std::pair{"q", many}, {"k", few}, {"v", few}}) {
-    auto leaf = std::string("attn.") + name, tensor = std::string("self_attn.") + name + "_proj";
-    auto last = static_cast<std::int64_t>(heads.size());
-    Dims order{last};
-    for (std::int64_t i = 0; i < last; ++i) order.push_back(i);
-    block(leaf + ".weight", tensor + ".weight", joined(heads, Shape{e}), order);
-    if (c.qkv_bias) block(leaf + ".bias", tensor + ".bias", heads);
+    if (!c.joined) break;
+    auto rows = volume(heads) / d;
+    all.push_back({.leaf = attn + "." + name + ".weight",
+                   .tensor = own + ".qkv_proj.weight",
+                   .view = Shape{k * (g + 2), d, e},
+                   .begin = {before, 0, 0},
+                   .end = {before + rows, d, e},
+                   .order = attention.in_order(heads),
+                   .split = attention.and_more(heads, e)});
+    before += rows;
   }
-  Dims order;
-  for (std::int64_t i = 1; i <= static_cast<std::int64_t>(many.size()); ++i) order.push_back(i);
-  order.push_back(0);
-  block("attn.out.weight", "self_attn.o_proj.weight", joined(Shape{e}, many), order);
-  if (c.out_bias) block("attn.out.bias", "self_attn.o_proj.bias");
-  if (c.qk_norm)
-    for (std::string norm : {"q_norm", "k_norm"}) block("attn." + norm + ".weight", "self_attn." + norm + ".weight");
+  if (c.joined) attention.add_out(all, attn + ".out", own + ".o_proj");
+  else attention.add(all, attn, own);
+  for (auto [norm, heads] : {std::pair{"q_norm.weight", many}, {"k_norm.weight", few}}) {
+    if (c.qk_norm == QkNorm::none) break;
+    std::optional<Shape> view;
+    if (c.qk_norm == QkNorm::all) view = heads;
+    block(std::string("attn.") + norm, std::string("self_attn.") + norm, view);
+  }
   if (c.experts > 0) {
-    block("moe.router.weight", "block_sparse_moe.gate.weight", none, {1, 0});
-    for (auto [part, name] : {std::pair{"gate", "w1"}, {"up", "w3"}, {"down", "w2"}})
-      block(std::string("moe.") + part, "block_sparse_moe.experts.{}." + std::string(name) + ".weight", none, {1, 0});
+    std::string moe = c.block_sparse ? "block_sparse_moe." : "mlp.";
+    block("moe.router.weight", moe + "gate.weight", none, {1, 0});
+    for (auto [part, theirs] : {std::pair{"gate", "w1"}, {"up", "w3"}, {"down", "w2"}}) {
+      auto name = c.block_sparse ? theirs : std::string(part) + "_proj";
+      block(std::string("moe.") + part, moe + "experts.{}." + name + ".weight", none, {1, 0});
+    }
   }
   for (std::string part : {"gate", "up", "down"}) {
     if (c.experts > 0) break;
+    if (c.joined && part != "down") {
+      auto first = part == "gate" ? 0 : c.hidden;
+      all.push_back({.leaf = "blocks.layer.mlp." + part + ".weight",
+                     .tensor = "model.layers.{}.mlp.gate_up_proj.weight",
+                     .view = Shape{2 * c.hidden, e},
+                     .begin = {first, 0},
+                     .end = {first + c.hidden, e},
+                     .order = {1, 0}});
+      continue;
+    }
     block("mlp." + part + ".weight", "mlp." + part + "_proj.weight", none, {1, 0});
     if (c.mlp_bias) block("mlp." + part + ".bias", "mlp." + part + "_proj.bias");
   }
-  block("norm_1.weight", "input_layernorm.weight");
-  block("norm_2.weight", c.post_norms ? "pre_feedforward_layernorm.weight" : "post_attention_layernorm.weight");
+  if (c.pre_norms) block("norm_1.weight", "input_layernorm.weight");
+  if (c.pre_norms)
+    block("norm_2.weight", c.post_norms ? "pre_feedforward_layernorm.weight" : "post_attention_layernorm.weight");
   if (c.post_norms) {
     block("post_1.weight", "post_attention_layernorm.weight");
     block("post_2.weight", "post_feedforward_layernorm.weight");

@@ -7,12 +7,15 @@
 #include "bora/nn/mlp.h"
 #include "bora/nn/norm.h"
 #include "bora/nn/ring_attention.h"
-#include "models/lm/config_check.h"
+#include "bora/ops/manipulation.h"
+#include "models/families/settings.h"
 #include "models/lm/decoder.h"
 #include "models/hf/fields.h"
 #include "models/hf/rope.h"
 
 namespace bora::models {
+/// RMS norms of queries and keys before they turn: of each, or of those of all heads as one vector.
+enum class QkNorm : std::uint8_t { none, each, all };
 struct DecoderOptions {
   std::int64_t layers, embed, heads, kv_heads, head_size, hidden;
   double theta;
@@ -21,16 +24,26 @@ struct DecoderOptions {
   float norm_offset = 0;  // of the norms of vectors between blocks
   nn::Activation activation = nn::Activation::silu;
   bool qkv_bias = false, out_bias = false, mlp_bias = false;
-  bool qk_norm = false;     // RMS norms of each query and key
-  bool post_norms = false;  // attention and MLP pass a norm once more before they are added
+  QkNorm qk_norm = QkNorm::none;
+  bool pre_norms = true;    // attention and MLP read normed vectors
+  bool post_norms = false;  // what they give passes a norm before it is added
   bool tied = false;
-  bool scaled_words = false;                              // tokens' vectors times sqrt(embed)
+  double words_scale = 1, residual_scale = 1, score_scale = 1;  // of tokens' vectors, of what a block adds, of the head
   std::optional<double> scale = none, soft_cap = none;    // of attention's scores
   std::optional<double> final_soft_cap = none;            // of the head
   std::vector<std::int64_t> windows = {};                 // of each layer; none: all positions
+  std::int64_t rotary = 0;                                // numbers of a head that positions turn; 0: all
+  std::vector<double> speeds = {};  // radians per position of each layer's pairs; none: all layers' are theta's
   double attention_dropout = 0;
+  bool joined = false;  // the files have queries, keys and values as one tensor, gate and up as another
   std::int64_t experts = 0, chosen = 0;  // of a block's feed-forward layer; 0: it is one MLP
+  bool renormalized = true;   // the chosen experts' weights add up to 1
+  bool block_sparse = false;  // Mixtral's names of the experts' tensors
   Axis embed_axis() const { return {nn::kEmbed, embed}; }
+  /// Radians per position of the pairs of a head.
+  std::vector<double> speeds_of(double base, const nn::RotaryScaling& s) const {
+    return nn::Rotary::init({nn::kHeadSize, head_size}, base, {.dims = rotary, .scaling = s}).frequencies();
+  }
   nn::RmsNorm norm() const { return nn::RmsNorm::init(embed_axis(), eps, norm_offset); }
 };
 /// The tensors of Hugging Face's folders that hold the model's leaves.
@@ -42,8 +55,7 @@ template <class C> void check_decoder(const C& c) {
   config::domain(c.head_size >= 0 && c.head_size <= 1 << 30 && c.head_size % 2 == 0, "head_size", c.head_size,
                  "even and from 2 to 2^30 (or 0)");
   if (c.head_size == 0) check_heads(c.embed, c.heads, true);
-  bora::check<ConfigError>(c.kv_heads >= 0 && c.heads % c.key_heads() == 0, "kv_heads: model.heads ", c.heads,
-                           " cannot be cut into ", c.kv_heads, " equal groups");
+  check_key_heads(c.heads, c.kv_heads);
   check_optional_sizes({{"hidden", c.hidden}});
   config::domain(std::isfinite(c.theta) && c.theta > 0, "theta", c.theta, "above 0");
   check_eps(c.eps);
@@ -67,18 +79,13 @@ template <class C> DecoderOptions decoder_options(const C& c) {
           .windows = layer_windows(c.window, c.layer_types, c.layers),
           .attention_dropout = c.attention_dropout};
 }
-template <class C> std::vector<AxisSize> decoder_axes(const C& c) {
-  return {{nn::kHeads, "model.kv_heads", c.key_heads(), "head", " of keys"},
-          {nn::kHeadGroup, "model.heads", c.heads / c.key_heads(), "head", " of queries for each head of keys"},
-          {nn::kMlp, "model.hidden", c.hidden_units(), "hidden unit"},
-          {nn::kEmbed, "model.embed", c.embed, "number", " of a vector"}};
-}
 /// Numbers that a config.json may lack, as transformers fills them in; head_size of 0: embed / heads.
 struct AbsentInHf {
   std::int64_t kv_heads = 0, positions = 0, head_size = 0;
   double eps = 1e-6;
   bool tied = false;
   double theta = 10000;
+  std::optional<double> part = none;  // of a head that turns, of models with the setting `rotary`
 };
 /// The fields that all of these models have, in one file's layout.
 template <class C> HfFields<C> decoder_fields(const AbsentInHf& absent) {
@@ -97,9 +104,12 @@ template <class C> HfFields<C> decoder_fields(const AbsentInHf& absent) {
 template <class C> void decoder_from_hf(C& r, HfConfig& c, const AbsentInHf& absent) {
   r.layers = layers_from_hf(c);
   read_fields(r, c, decoder_fields<C>(absent));
-  auto rope = rope_from_hf(c, r.positions, absent.theta);
+  auto rope = rope_from_hf(c, r.positions, absent.theta, absent.part);
   r.theta = rope.theta;
   r.scaling = rope.scaling;
+  if constexpr (requires { r.rotary; })
+    r.rotary = rotary_of_part(c, "partial_rotary_factor", rope.part, decoder_head_size(r));
+  if (r.head_size * r.heads == r.embed) r.head_size = 0;
 }
 /// And back. architecture: "Llama" of LlamaForCausalLM.
 template <class C>
@@ -108,39 +118,56 @@ void decoder_to_hf(const C& m, HfConfig& c, const std::string& architecture, con
   c.set("num_hidden_layers", m.layers);
   write_fields(m, c, decoder_fields<C>({}));
   rope_to_hf({m.theta, m.scaling}, c);
+  if constexpr (requires { m.rotary; })
+    c.set("partial_rotary_factor", part_of_rotary(m.rotary, decoder_head_size(m)));
 }
 
 nn::Attention decoder_attention(const DecoderOptions&, const Array& key);
+/// The values in which layers differ: the window of attention, and the frequencies of rotary pairs.
+struct LayerValues {
+  std::optional<Array> window = none, speeds = none;
+  /// The layer's attention with its own frequencies.
+  nn::Attention turning(nn::Attention a) const {
+    if (speeds && a.rotary) a.rotary->speeds = speeds;
+    return a;
+  }
+};
 
 struct DecoderBlock {
-  nn::RmsNorm norm_1;
+  std::optional<nn::RmsNorm> norm_1;
   nn::Attention attn;
-  nn::RmsNorm norm_2;
+  std::optional<nn::RmsNorm> norm_2;
   nn::Mlp mlp;
   std::optional<nn::RmsNorm> post_1 = none, post_2 = none;
+  double scale = 1;  // of what is added to x
   static DecoderBlock init(const DecoderOptions& c, const Array& key) {
     auto keys = random::split<2>(key);
     auto linear = [](bool bias) { return nn::LinearOptions{.weight = nn::Init::normal(0.02), .use_bias = bias}; };
-    DecoderBlock b{c.norm(), decoder_attention(c, keys[0]), c.norm(),
+    auto norm = c.pre_norms ? std::optional(c.norm()) : none;
+    DecoderBlock b{norm, decoder_attention(c, keys[0]), norm,
                    nn::Mlp::gated(c.embed_axis(), {nn::kMlp, c.hidden}, keys[1], linear(c.mlp_bias),
                                   linear(c.mlp_bias), c.activation)};
     if (c.post_norms) b.post_1 = b.post_2 = c.norm();
+    b.scale = c.residual_scale;
     return b;
+  }
+  static NamedArray normed(const std::optional<nn::RmsNorm>& norm, const NamedArray& x) {
+    return norm ? (*norm)(x) : x;
   }
   /// x after attention, whose result is a.
   NamedArray rest(const NamedArray& x, const NamedArray& a) const {
-    auto y = auto_sharded(x + (post_1 ? (*post_1)(a) : a));
-    auto m = mlp(norm_2(y));
-    return auto_sharded(y + (post_2 ? (*post_2)(m) : m));
+    auto scaled = [&](const NamedArray& v) { return scale == 1 ? v : v * scale; };
+    auto y = auto_sharded(x + scaled(normed(post_1, a)));
+    return auto_sharded(y + scaled(normed(post_2, mlp(normed(norm_2, y)))));
   }
   NamedArray operator()(const NamedArray& x, nn::AttentionMask mask, const std::optional<Array>& key,
-                        const std::optional<NamedArray>& positions, const std::optional<Array>& window) const {
-    mask.window_value = window;
-    return rest(x, attn(norm_1(x), mask, positions, key));
+                        const std::optional<NamedArray>& positions, const LayerValues& own) const {
+    mask.window_value = own.window;
+    return rest(x, own.turning(attn)(normed(norm_1, x), mask, positions, key));
   }
-  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache, const Array& seen,
-                                              const std::optional<Array>& window) const {
-    auto [a, kv] = attn.decode(norm_1(x), cache, seen, {.window_value = window});
+  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& pages, const nn::PagePlaces& at,
+                                              const LayerValues& own) const {
+    auto [a, kv] = own.turning(attn).decode(normed(norm_1, x), pages, at, {.window_value = own.window});
     return {rest(x, a), kv};
   }
 };
@@ -151,7 +178,8 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
   nn::RmsNorm norm;
   std::optional<nn::Linear> lm_head;
   std::vector<std::int64_t> windows;
-  bool scaled_words;
+  std::vector<double> speeds;
+  double words_scale, score_scale;
   std::optional<double> final_soft_cap;
   using Config = C;
   static constexpr bool in_stages = true;
@@ -167,7 +195,9 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
         c.norm(),
         none,
         c.windows,
-        c.scaled_words,
+        c.speeds,
+        c.words_scale,
+        c.score_scale,
         c.final_soft_cap};
     if (!c.tied) m.lm_head = nn::Linear::init(c.embed_axis(), vocab, keys[2], {.weight = weights, .use_bias = false});
     return m;
@@ -175,20 +205,26 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
   /// The first block's input.
   NamedArray embedded(const NamedArray& tokens) const {
     auto x = wte.embed(auto_sharded(tokens));
-    if (scaled_words) {
-      auto root = std::sqrt(static_cast<double>(x.axis(nn::kEmbed).size));
-      x = x * NamedArray(full_of({{}, f32}, root).astype(x.dtype()), {});  // rounded to x's dtype, as transformers does
-    }
+    if (words_scale != 1)  // rounded to x's dtype, as transformers does
+      x = x * NamedArray(full_of({{}, f32}, words_scale).astype(x.dtype()), {});
     return auto_sharded(x);
   }
-  std::optional<Array> window_values() const {
-    if (windows.empty()) return none;
-    return asarray(windows).astype(i32);
+  LayerValues values() const {
+    LayerValues r;
+    if (!windows.empty()) r.window = asarray(windows).astype(i32);
+    auto layers = blocks.axis.size;
+    if (!speeds.empty())
+      r.speeds = reshape(asarray(speeds), {layers, static_cast<std::int64_t>(speeds.size()) / layers});
+    return r;
+  }
+  /// What the head reads, of the last block's result.
+  auto last() const {
+    return [norm = norm, scale = score_scale](const NamedArray& x) { return scale == 1 ? norm(x) : norm(x) * scale; };
   }
   NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const nn::PipelineOptions& how,
                     const nn::RowsLoss& loss = {}) const {
-    return through_blocks(blocks, e, embedded(e.tokens), layer_keys(key), how, norm, loss, e.positions,
-                          nn::per_layer(window_values()));
+    return through_blocks(blocks, e, embedded(e.tokens), layer_keys(key), how, last(), loss, e.positions,
+                          nn::per_layer(values()));
   }
   /// hidden(), and each layer's report of its router on the tokens, along the layers; of blocks with experts.
   auto hidden_and_report(const training::Example& e, const std::optional<Array>& key,
@@ -198,9 +234,9 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
     auto one = [rows = e.tokens.axis(nn::kBatch).size](
                    const Block& block, const NamedArray& v, const std::optional<Array>& part,
                    const nn::AttentionMask& mask, const std::optional<Array>& k,
-                   const std::optional<NamedArray>& positions, const std::optional<Array>& window,
+                   const std::optional<NamedArray>& positions, const LayerValues& own,
                    const std::optional<NamedArray>& counts, const std::optional<NamedArray>& all) {
-      auto [y, report] = block.reported(v, mask, nn::key_of_part(k, part), positions, window, counts);
+      auto [y, report] = block.reported(v, mask, nn::key_of_part(k, part), positions, own, counts);
       if (!part) return std::pair{y, report};
       auto share = static_cast<double>(v.axis(nn::kBatch).size) / static_cast<double>(rows);
       return std::pair{y, tree::map(
@@ -218,8 +254,8 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
                                 broadcast_to(auto_sharded(*e.filled), Axes(e.tokens.axes()));
     if (counts) all = sum(counts->astype(f32));
     auto [y, reports] = nn::through_reported(blocks, one, embedded(e.tokens), how)(
-        causal_mask(e), nn::per_layer(layer_keys(key)), e.positions, nn::per_layer(window_values()), counts, all);
-    return std::pair{norm(y), reports};
+        causal_mask(e), nn::per_layer(layer_keys(key)), e.positions, nn::per_layer(values()), counts, all);
+    return std::pair{last()(y), reports};
   }
   /// The places of the positions in their row.
   static NamedArray places(const training::Example& e) {
@@ -230,10 +266,11 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
     if (!key || blocks.layer.attn.dropout <= 0) return none;
     return random::split(*key, blocks.axis.size);
   }
-  nn::Head head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight), none, final_soft_cap}; }
-  Cache cache(const Axis& batch, std::int64_t length) const { return empty_cache(blocks, batch, length); }
-  std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache& cache) const {
-    return decode_blocks(blocks, embedded(tokens), cache, norm, nn::per_layer(window_values()));
+  nn::Head head() const { return nn::Head::of(lm_head, wte, final_soft_cap); }
+  nn::KeyValues pages(std::int64_t n) const { return pages_of(blocks, n); }
+  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& tokens, const nn::KeyValues& pages,
+                                              const StepPlaces& at) const {
+    return decode_blocks(blocks, embedded(tokens), pages, at, last(), nn::per_layer(values()));
   }
   static constexpr auto& hf_types = C::hf_types;
   static constexpr std::string_view hf_prefix = "model.";

@@ -92,17 +92,14 @@ NamedArray T5Block::operator()(const NamedArray& x, const nn::AttentionMask& mas
   if (cross) y = add_cross(y, cross->keys(encoded->x), encoded->mask, keys[2]);
   return add_mlp(y, keys[3]);
 }
-std::pair<NamedArray, nn::KeyValues> T5Block::decode(const NamedArray& x, const nn::KeyValues& cache, const Array& seen,
-                                                     const nn::AttentionMask& mask, const nn::KeyValues& encoded,
-                                                     const nn::AttentionMask& cross_mask) const {
-  auto v = norm_1(x);
-  auto kv = appended(cache, attn.keys(v), seen);
-  auto visible = mask;
-  if (bias)
-    visible.bias =
-        (*bias)(arange(x.axis(nn::kPosition)) + NamedArray(seen, {}), arange(kv.keys.axis(nn::kKeyPosition)));
-  auto y = auto_sharded(x + attn(v, kv, visible));
-  return {add_mlp(add_cross(y, encoded, cross_mask, none), none), kv};
+std::pair<NamedArray, nn::KeyValues> T5Block::decode(const NamedArray& x, const nn::KeyValues& own,
+                                                     const nn::KeyValues& inputs, const StepPlaces& at,
+                                                     const std::optional<NamedArray>& shared) const {
+  nn::AttentionMask limits{.bias = shared};
+  if (bias) limits.bias = bias->before();
+  auto [a, kv] = attn.decode(norm_1(x), own, at.own, limits);
+  auto y = auto_sharded(x + a);
+  return {add_mlp(auto_sharded(y + cross->to_pages((*norm_2)(y), inputs, *at.inputs)), none), kv};
 }
 
 T5Stack T5Stack::init(const T5Config& c, bool decoder, const Array& key) {
@@ -172,30 +169,28 @@ NamedArray T5::hidden(const training::Example& e, const Key& key, const nn::Pipe
   auto x = auto_sharded(shared.embed(auto_sharded(e.tokens)));
   return decoder(x, mask, encoded, keys[1], how.checkpoint) * score_scale;
 }
-T5Cache T5::cache(const Axis& batch, std::int64_t length, const NamedArray& inputs,
-                  const std::optional<NamedArray>& mask) const {
-  auto encoded = encode(inputs, mask, none, none, remat::nothing);
+T5Pages T5::pages(std::int64_t n) const {
   auto& blocks = decoder.blocks;
-  auto keys = [](const T5Block& block, const NamedArray& x, const NamedArray& vectors) {
-    return std::pair{x, block.cross->keys(vectors)};
-  };
-  auto kv = nn::scan(blocks, keys, NamedArray(array(0), {}))(encoded.x).second;
-  return {blocks.layer.attn.cache({blocks.axis, batch}, length), kv, encoded.mask.key_segments, array(0)};
+  return {blocks.layer.attn.pages({blocks.axis}, n), blocks.layer.cross->pages({blocks.axis}, n)};
 }
-std::pair<NamedArray, T5Cache> T5::decode(const NamedArray& tokens, const T5Cache& cache) const {
-  auto& position = tokens.axis(nn::kPosition);
-  auto& key_position = cache.layers.keys.axis(nn::kKeyPosition);
-  auto places = arange(position) + NamedArray(cache.seen, {}), of_keys = arange(key_position);
-  std::vector<Axis> pairs{position, key_position};
-  nn::AttentionMask mask{.explicit_mask = broadcast_to(of_keys, pairs) <= broadcast_to(places, pairs)};
-  if (decoder.bias) mask.bias = (*decoder.bias)(places, of_keys);
-  auto one = [](const T5Block& block, const NamedArray& x, const nn::KeyValues& kv, const nn::KeyValues& encoded,
-                const Array& seen, const nn::AttentionMask& m,
-                const nn::AttentionMask& cross) { return block.decode(x, kv, seen, m, encoded, cross); };
+T5Pages T5::read(const NamedArray& inputs, const NamedArray& mask, const T5Pages& pages, const Array& slots) const {
+  auto encoded = encode(inputs, mask, none, none, remat::nothing);
+  auto write = [](const T5Block& block, const NamedArray& x, const nn::KeyValues& kv, const Array& at) {
+    return std::pair{x, nn::in_pages(kv, block.cross->keys(x), at)};
+  };
+  return {pages.own, nn::scan(decoder.blocks, write, encoded.x)(nn::per_layer(pages.inputs), slots).second};
+}
+std::pair<NamedArray, T5Pages> T5::decode(const NamedArray& tokens, const T5Pages& pages, const StepPlaces& at) const {
+  std::optional<NamedArray> shared_bias;
+  if (decoder.bias) shared_bias = decoder.bias->before();
+  auto one = [](const T5Block& block, const NamedArray& x, const nn::KeyValues& own, const nn::KeyValues& inputs,
+                const StepPlaces& places, const std::optional<NamedArray>& bias) {
+    return block.decode(x, own, inputs, places, bias);
+  };
   auto x = auto_sharded(shared.embed(auto_sharded(tokens)));
-  auto [y, kv] = nn::scan(decoder.blocks, one, x)(nn::per_layer(cache.layers), nn::per_layer(cache.encoded), cache.seen,
-                                                  mask, seen_keys(cache.input_mask));
-  return {decoder.norm(y) * score_scale, {kv, cache.encoded, cache.input_mask, cache.seen + position.size}};
+  auto [y, kv] =
+      nn::scan(decoder.blocks, one, x)(nn::per_layer(pages.own), nn::per_layer(pages.inputs), at, shared_bias);
+  return {decoder.norm(y) * score_scale, {kv, pages.inputs}};
 }
 }  // namespace bora::models
 template const bool bora::config::added<bora::models::ModelOf<bora::models::T5>>;

@@ -72,10 +72,10 @@ struct T5Block {
   /// mask: of attention to x itself, whose bias is the shared one; cross: the decoder's.
   NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<T5Encoded>& encoded,
                         const std::optional<Array>& key) const;
-  /// places: of x's positions, which follow the first `seen` of the cache.
-  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache, const Array& seen,
-                                              const nn::AttentionMask& mask, const nn::KeyValues& encoded,
-                                              const nn::AttentionMask& cross_mask) const;
+  /// x [position, embed] of many sequences. shared: the bias by distance, where blocks share one.
+  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& own,
+                                              const nn::KeyValues& inputs, const StepPlaces&,
+                                              const std::optional<NamedArray>& shared) const;
 
  private:
   NamedArray add_cross(const NamedArray& x, const nn::KeyValues&, const nn::AttentionMask&,
@@ -91,11 +91,9 @@ struct T5Stack {
   NamedArray operator()(NamedArray x, nn::AttentionMask mask, const std::optional<T5Encoded>&,
                         const std::optional<Array>& key, const remat::Policy&) const;
 };
-/// The decoder's tokens so far, and the encoder's vectors as keys and values of each of the decoder's layers.
-struct T5Cache {
-  nn::KeyValues layers, encoded;
-  std::optional<NamedArray> input_mask;  // i32 [batch, key_position]
-  Array seen;
+/// Keys and values of the decoder's tokens, and of the encoder's vectors, of all of the decoder's layers.
+struct T5Pages {
+  nn::KeyValues own, inputs;
 };
 struct T5 {
   nn::Embedding shared;  // of the encoder's and the decoder's tokens
@@ -109,12 +107,12 @@ struct T5 {
                    const std::optional<NamedArray>& segments, const std::optional<Array>& key,
                    const remat::Policy&) const;
   NamedArray hidden(const training::Example&, const std::optional<Array>& key, const nn::PipelineOptions& how) const;
-  nn::Head head() const { return {auto_sharded(lm_head ? lm_head->weight : shared.weight)}; }
-  T5Cache cache(const Axis& batch, std::int64_t length, const NamedArray& inputs,
-                const std::optional<NamedArray>& mask = none) const;
-  std::pair<NamedArray, T5Cache> decode(const NamedArray& tokens, const T5Cache&) const;
+  nn::Head head() const { return nn::Head::of(lm_head, shared); }
+  T5Pages pages(std::int64_t n) const;
+  T5Pages read(const NamedArray& inputs, const NamedArray& mask, const T5Pages&, const Array& slots) const;
+  std::pair<NamedArray, T5Pages> decode(const NamedArray& tokens, const T5Pages&, const StepPlaces&) const;
 
-  static constexpr std::string_view hf_types[] = {"t5"};
+  static constexpr std::string_view hf_types[] = {"t5", "mt5", "umt5"};
   static constexpr std::string_view hf_ignored[] = {
       "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"};
   static Config from_hf(HfConfig&);

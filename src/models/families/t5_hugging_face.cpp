@@ -7,8 +7,8 @@ namespace bora::models {
 namespace {
 using nn::Activation;
 /// "relu", "gated-silu". gated-gelu is the tanh form.
-void read_activation(HfConfig& c, T5Config& t) {
-  auto words = c.word("feed_forward_proj", "relu"), word = words;
+void read_activation(HfConfig& c, T5Config& t, std::string_view absent) {
+  auto words = c.word("feed_forward_proj", absent), word = words;
   t.gated = word.starts_with("gated-");
   if (t.gated) word = word.substr(6);
   if (t.gated && word == "gelu") word = "gelu_new";
@@ -24,14 +24,16 @@ std::string activation_words(const T5Config& t) {
                      "model.activation: transformers' T5 has no gated units with the exact gelu");
   return (t.gated ? "gated-" : "") + hf_word(t.activation);
 }
-HfFields<T5Config> t5_fields() {
+/// other: of mT5 and umT5, whose classes have other numbers where a file lacks them.
+HfFields<T5Config> t5_fields(bool other) {
+  auto absent = [&](std::int64_t of_t5, std::int64_t theirs) { return other ? theirs : of_t5; };
   using C = T5Config;
-  return {{"num_layers", &C::layers, 6},
+  return {{"num_layers", &C::layers, absent(6, 8)},
           {"num_decoder_layers", &C::decoder_layers, [](const C& t) { return t.layers; }, &C::decoder_blocks},
           {"d_model", &C::embed, 512},
-          {"num_heads", &C::heads, 8},
+          {"num_heads", &C::heads, absent(8, 6)},
           {"d_kv", &C::head_size, 64, &C::size_of_head},
-          {"d_ff", &C::hidden, 2048, &C::hidden_units},
+          {"d_ff", &C::hidden, absent(2048, 1024), &C::hidden_units},
           {"n_positions", &C::positions, 512},  // no limit of the model
           {"tie_word_embeddings", &C::tied, true},
           {"dropout_rate", &C::dropout, 0.1},
@@ -41,11 +43,15 @@ HfFields<T5Config> t5_fields() {
 
 T5Config T5::from_hf(HfConfig& c) {
   T5Config t;
-  read_fields(t, c, t5_fields());
-  read_activation(c, t);
+  // mT5 (Xue et al. 2021) is version 1.1 with other sizes; umT5 (Chung et al. 2023) has a table in each block.
+  auto kind = c.word("model_type");
+  bool other = kind != "t5";
+  read_fields(t, c, t5_fields(other));
+  if (kind == "umt5") t.bias = T5Config::Bias::per_layer;
+  read_activation(c, t, other ? "gated-gelu" : "relu");
   // Version 1.1 has tie_word_embeddings: false, by which transformers means that scores are not scaled too. From
   // version 5 on transformers writes true for all, scale_decoder_outputs beside it, and ties what the files lack.
-  t.scale_scores = c.flag("scale_decoder_outputs", t.tied);
+  t.scale_scores = c.flag("scale_decoder_outputs", t.tied) && kind != "mt5";  // whose class never does
   if (t.tied && !t.scale_scores) t.tied = !c.has_tensor("lm_head.weight");
   t.buckets = c.integer("relative_attention_num_buckets", 32);
   t.max_distance = c.integer("relative_attention_max_distance", 128);
@@ -57,10 +63,9 @@ T5Config T5::from_hf(HfConfig& c) {
   return t;
 }
 void T5::to_hf(const T5Config& t, HfConfig& c) {
-  check<ConfigError>(t.bias == T5Config::Bias::shared,
-                     "model.bias: per_layer: transformers' T5 has one table for the encoder and one for the decoder");
-  write_type(c, "T5ForConditionalGeneration", "t5");
-  write_fields(t, c, t5_fields());
+  bool own = t.bias == T5Config::Bias::per_layer;
+  write_type(c, own ? "UMT5ForConditionalGeneration" : "T5ForConditionalGeneration", own ? "umt5" : "t5");
+  write_fields(t, c, t5_fields(own));
   c.set("feed_forward_proj", activation_words(t));
   c.set("scale_decoder_outputs", t.scale_scores);
   c.set("relative_attention_num_buckets", t.buckets);
@@ -100,7 +105,9 @@ std::vector<HfWeight> T5::hf_weights(const T5Config& t) {
     if (t.gated) turned(leaf + "mlp.gate.weight", dense + "wi_0.weight");
     turned(leaf + "mlp.up.weight", dense + (t.gated ? "wi_1.weight" : "wi.weight"));
     turned(leaf + "mlp.down.weight", dense + "wo.weight");
-    turned(stack + "bias.weight", stack + "block.0.layer.0.SelfAttention.relative_attention_bias.weight");
+    std::string table = "SelfAttention.relative_attention_bias.weight";
+    if (t.bias == T5Config::Bias::per_layer) turned(leaf + "bias.weight", layer(0) + table);
+    else turned(stack + "bias.weight", stack + "block.0.layer.0." + table);
     all.push_back({stack + "norm.weight", stack + "final_layer_norm.weight"});
   }
   if (t.tied) all.push_back({.leaf = "shared.weight", .tensor = "lm_head.weight", .copy = true});

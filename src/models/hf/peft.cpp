@@ -78,7 +78,7 @@ Table table_of(tree::Node parameters, const Model& model) {
     Matrix m{slot, {}, begin > 0, {}, {}, {}};
     // Its inputs and outputs are neighbours in the tensor, in the leaf's order.
     auto inputs = first ? n - 1 : static_cast<std::int64_t>(w->order.size()) - (n - 1);
-    bool whole = w->begin.empty() &&
+    bool whole = w->begin.empty() && w->end.empty() &&
                  std::is_sorted(w->order.begin(), w->order.begin() + (w->order.empty() ? 0 : inputs)) &&
                  std::is_sorted(w->order.begin() + (w->order.empty() ? 0 : inputs), w->order.end());
     check<ConfigError>(whole, "lora: ", layer, " is a part of the tensor ", w->tensor,

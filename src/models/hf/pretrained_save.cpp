@@ -8,6 +8,8 @@
 #include "bora/ops/indexing.h"
 #include "bora/ops/manipulation.h"
 #include "io/api/safetensors_save.h"
+#include "models/api/weights.h"
+#include "models/hf/quantised_save.h"
 #include "models/hf/tensors.h"
 #include "ops/api/same_everywhere.h"
 #include "shard/api/agree.h"
@@ -31,7 +33,9 @@ Piece piece_of(const HfWeight& w, const Leaf& leaf, std::int64_t number, std::op
   Dims from(w.order.size());
   for (std::size_t d = 0; d < from.size(); ++d)
     from[static_cast<std::size_t>(w.order[d])] = static_cast<std::int64_t>(d);
-  return {&w, from.empty() ? x : transpose(x, from), view_axes(w, leaf.axes)};
+  auto axes = view_axes(w, leaf.axes);
+  if (!from.empty()) x = transpose(x, from);
+  return {&w, w.split ? reshape(x, shape_of(axes)) : x, axes};
 }
 /// The pieces beside each other along the dimension in which their places differ. Throws ValueError unless they are the
 /// whole tensor: the table is wrong.
@@ -70,6 +74,17 @@ Array spread(const Array& x) {
   spec.resize(x.shape().size());
   return ops::constrained(x, spec);
 }
+/// compressed-tensors takes layers whose tensors are [outputs, inputs].
+void check_outputs_first(const HfWeight& w, const PackedLeaf& leaf) {
+  auto layer = leaf.of_layer();
+  auto outputs = static_cast<std::int64_t>(leaf.weight.out.size());
+  for (std::size_t d = 0; d < layer.size(); ++d) {
+    auto place = w.order.empty() ? static_cast<std::int64_t>(d) : w.order[d];
+    check<ConfigError>((find_axis(leaf.weight.out, layer[d].name) >= 0) == (place < outputs), "quantize: the tensors ",
+                       w.tensor, " of this model are [inputs, outputs] (Conv1D), which compressed-tensors' layout has ",
+                       "not; --weights packs them when the model is loaded");
+  }
+}
 }  // namespace
 
 void save_pretrained(const std::string& folder, tree::Node parameters, const Model& model, std::int64_t vocabulary,
@@ -87,11 +102,20 @@ void save_pretrained(const std::string& folder, tree::Node parameters, const Mod
   for (auto& w : weights)
     if (!w.copy) pieces[w.tensor].push_back(&w);
   std::map<std::string, std::function<Array()>> tensors;
+  std::map<std::string, nn::WeightFormat> integers;
+  std::map<std::string, PackedLeaf> packed;
+  if (options.weights)
+    for (auto& leaf : model.packed(vocabulary, *options.weights))
+      if (find_axis(leaf.axes, nn::kVocab) < 0) packed.emplace(leaf.path, leaf);
   for (auto& [name, parts] : pieces) {
+    auto as_integers = packed.find(parts[0]->leaf);
+    if (as_integers != packed.end()) check_outputs_first(*parts[0], as_integers->second);
     auto shape = shape_of(leaves.at(parts[0]->leaf).axes);
     std::int64_t stacked = 1;
     for (std::size_t d = 0; d < stacked_dims(*parts[0]); ++d) stacked *= shape.at(d);
-    for (std::int64_t i = 0; i < stacked; ++i)
+    for (std::int64_t i = 0; i < stacked; ++i) {
+      if (as_integers != packed.end())
+        integers.emplace(tensor_at(*parts[0], place_in_stack(*parts[0], shape, i)), as_integers->second.weight.format);
       tensors[tensor_at(*parts[0], place_in_stack(*parts[0], shape, i))] = [&, &parts = parts, i] {
         std::vector<Piece> blocks;
         for (auto* w : parts) blocks.push_back(piece_of(*w, leaves.at(w->leaf), i, options.dtype));
@@ -100,11 +124,24 @@ void save_pretrained(const std::string& folder, tree::Node parameters, const Mod
         auto shape = stored_shape(whole.shape(), axes);
         return spread(shape == whole.shape() ? whole : reshape(whole, shape));
       };
+    }
   }
   std::vector<io::TensorSource> sources;
-  for (auto& [name, make] : tensors) sources.push_back({name, eval_shape(make).type(), make});
+  std::vector<std::string> numbers;  // layers that keep them
+  for (auto& [name, make] : tensors) {
+    auto type = eval_shape(make).type();
+    constexpr std::string_view end = ".weight";
+    if (auto f = integers.find(name); f != integers.end())
+      for (auto& s : packed_sources(name, type.shape, f->second, make)) sources.push_back(s);
+    else sources.push_back({name, type, make});
+    if (!integers.contains(name) && type.ndim() == 2 && name.ends_with(end))
+      numbers.push_back(name.substr(0, name.size() - end.size()));
+  }
+  if (options.weights) write_quantization(config, *options.weights, numbers);
   io::save_tensors(folder, sources, {.shard_bytes = options.shard_bytes});
-  auto dtype = sources.empty() ? f32 : sources.back().type.dtype;
+  auto dtype = f32;
+  for (auto& s : sources)
+    if (is_float(s.type.dtype)) dtype = s.type.dtype;
   config.set("vocab_size", vocabulary);
   config.set("torch_dtype", dtype == bf16 ? "bfloat16" : dtype == f64 ? "float64" : "float32");
   on_first(io::place_here(), "hugging face: write config.json",

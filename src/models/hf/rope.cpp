@@ -34,24 +34,17 @@ void RopeScaling::check() const {
   config::domain(std::isfinite(o.low) && o.low > 0, "low", o.low, "above 0");
   config::domain(std::isfinite(o.high) && o.high > o.low, "high", o.high, "above low");
 }
-Rope rope_from_hf(HfConfig& c, std::int64_t positions, double absent_theta, std::optional<double> absent_part) {
-  Rope r{.part = absent_part.value_or(1)};
-  auto read_part = [&](HfConfig& in) {
-    constexpr std::string_view field = "partial_rotary_factor";
-    if (!absent_part) return in.expect(field, 1.0);
-    r.part = in.number(field, r.part);
-    if (in.has(field) && !(r.part > 0 && r.part <= 1)) in.refuse(field, "a part above 0 and up to 1 is");
-  };
-  r.theta = c.number("rope_theta", absent_theta);
-  read_part(c);
-  auto original = c.integer("original_max_position_embeddings", 0);
-  if (c.has("rope_scaling") && c.has("rope_parameters")) c.refuse("rope_scaling", "rope_parameters says the same");
-  c.ignore({"rope_scaling", "rope_parameters"});
-  auto field = c.has("rope_scaling") ? "rope_scaling" : "rope_parameters";
-  if (!c.has(field)) return r;
-  auto g = c.group(field);
+namespace {
+constexpr std::string_view kPart = "partial_rotary_factor";
+void read_part(HfConfig& c, Rope& r, bool may_differ) {
+  if (!may_differ) return c.expect(kPart, 1.0);
+  r.part = c.number(kPart, r.part);
+  if (c.has(kPart) && !(r.part > 0 && r.part <= 1)) c.refuse(kPart, "a part above 0 and up to 1 is");
+}
+/// The fields of a group into r. original: of the whole file; 0: it says none.
+void read_group(HfConfig& g, Rope& r, std::int64_t positions, std::int64_t original, bool may_differ) {
   r.theta = g.number("rope_theta", r.theta);
-  read_part(g);
+  read_part(g, r, may_differ);
   auto older = g.word("type", "default"), kind = g.word("rope_type", older);
   auto& s = r.scaling;
   auto optional = [&](std::string_view name) {
@@ -79,7 +72,37 @@ Rope rope_from_hf(HfConfig& c, std::int64_t positions, double absent_theta, std:
   // The other kinds' fields, which transformers reads no more than this.
   g.ignore({"factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor", "beta_slow",
             "beta_fast", "truncate", "mscale", "mscale_all_dim", "attention_factor", "finetuned"});
+}
+}  // namespace
+Rope rope_from_hf(HfConfig& c, std::int64_t positions, double absent_theta, std::optional<double> absent_part) {
+  Rope r{.part = absent_part.value_or(1)};
+  r.theta = c.number("rope_theta", absent_theta);
+  read_part(c, r, absent_part.has_value());
+  auto original = c.integer("original_max_position_embeddings", 0);
+  if (c.has("rope_scaling") && c.has("rope_parameters")) c.refuse("rope_scaling", "rope_parameters says the same");
+  c.ignore({"rope_scaling", "rope_parameters"});
+  auto field = c.has("rope_scaling") ? "rope_scaling" : "rope_parameters";
+  if (!c.has(field)) return r;
+  auto g = c.group(field);
+  read_group(g, r, positions, original, absent_part.has_value());
   return r;
+}
+Rope rope_from_group(HfConfig& group, std::int64_t positions, double absent_theta) {
+  Rope r{.theta = absent_theta};
+  read_group(group, r, positions, 0, false);
+  return r;
+}
+std::int64_t rotary_of_part(const HfConfig& c, std::string_view field, double part, std::int64_t head_size) {
+  if (part == 1) return 0;
+  auto n = static_cast<std::int64_t>(static_cast<double>(head_size) * part);
+  if (n == 0) c.refuse(field, "heads of " + std::to_string(head_size) + " numbers need a larger part");
+  return n;
+}
+double part_of_rotary(std::int64_t rotary, std::int64_t head_size) {
+  auto turned = rotary ? rotary : head_size;
+  auto size = static_cast<double>(head_size), part = static_cast<double>(turned) / size;
+  if (static_cast<std::int64_t>(size * part) < turned) part = std::nextafter(part, 1);  // readers round down
+  return part;
 }
 void rope_to_hf(const Rope& r, HfConfig& c) {
   c.set("rope_theta", r.theta);

@@ -33,6 +33,12 @@ struct Rope {
 /// rope_theta with rope_scaling, or rope_parameters (since transformers 5). Refuses other kinds of scaling.
 /// absent_part: `part` unless partial_rotary_factor says it; none: the model turns whole heads, and a part is refused.
 Rope rope_from_hf(HfConfig&, std::int64_t positions, double absent_theta, std::optional<double> absent_part = none);
+/// The same of the fields in a group of their own: rope_parameters.full_attention, where layers differ.
+Rope rope_from_group(HfConfig& group, std::int64_t positions, double absent_theta);
+/// The numbers of a head that such a part of it is, as transformers rounds it; 0: all. Refuses a part without a number.
+std::int64_t rotary_of_part(const HfConfig&, std::string_view field, double part, std::int64_t head_size);
+/// And back: a part that readers round to these numbers.
+double part_of_rotary(std::int64_t rotary, std::int64_t head_size);
 /// In the form that every version of transformers reads.
 void rope_to_hf(const Rope&, HfConfig&);
 

@@ -23,11 +23,21 @@ inline std::string tensor_at(const HfWeight& w, const Dims& place) {
   for (auto i : place) name.replace(name.find("{}"), 2, std::to_string(i));
   return name;
 }
-/// The axis of each dimension of the tensor's view, of a leaf with these axes. Sizes are the leaf's.
+/// The axis of each dimension of the tensor's view, of a leaf with these axes. Sizes are the leaf's; a dimension that
+/// is split has the name of its first part and the size of all.
 inline std::vector<Axis> view_axes(const HfWeight& w, const std::vector<Axis>& leaf) {
   std::vector<Axis> one(leaf.begin() + static_cast<std::ptrdiff_t>(stacked_dims(w)), leaf.end()), r = one;
   for (std::size_t d = 0; d < w.order.size(); ++d) r[static_cast<std::size_t>(w.order[d])] = one[d];
-  return r;
+  if (!w.split) return r;
+  std::vector<Axis> joined;
+  std::size_t part = 0;
+  for (std::size_t d = 0; d < w.view->size(); ++d) {
+    auto end = w.end.empty() ? (*w.view)[d] : w.end[d], size = end - (w.begin.empty() ? 0 : w.begin[d]);
+    joined.push_back(r.at(part));
+    for (auto n = r[part++].size; n < size; ++part) n *= r.at(part).size;
+    joined.back().size = size;
+  }
+  return joined;
 }
 /// The tensor's own shape: in the files, neighbouring dimensions of its view that are parts of heads are one.
 inline Shape stored_shape(const Shape& view, const std::vector<Axis>& axes) {

@@ -27,6 +27,10 @@ void check_heads(std::int64_t embed, std::int64_t heads, bool pairs) {
   check<ConfigError>(embed % heads == 0 && (!pairs || embed / heads % 2 == 0), "heads: model.embed ", embed,
                      " cannot be cut into ", heads, " equal heads", pairs ? " of an even size" : "");
 }
+void check_key_heads(std::int64_t heads, std::int64_t kv_heads) {
+  check<ConfigError>(kv_heads >= 0 && (kv_heads == 0 || heads % kv_heads == 0), "kv_heads: model.heads ", heads,
+                     " cannot be cut into ", kv_heads, " equal groups");
+}
 void check_rotary(std::int64_t rotary, std::int64_t head_size) {
   check<ConfigError>(rotary >= 0 && rotary <= head_size && rotary % 2 == 0, "rotary: ", rotary,
                      " numbers of a head cannot be turned in pairs; a head has ", head_size);

@@ -17,6 +17,7 @@ void check_eps(float eps);
 void check_checkpoint(const std::string& policy);
 /// embed can be cut into equal heads; pairs: of an even size.
 void check_heads(std::int64_t embed, std::int64_t heads, bool pairs = false);
+void check_key_heads(std::int64_t heads, std::int64_t kv_heads);  // 0: as many
 void check_rotary(std::int64_t rotary, std::int64_t head_size);  // numbers of a head that positions turn, in pairs
 /// The axes of blocks that a layout may split. hidden_key: the setting that decides the number of hidden units.
 std::vector<AxisSize> block_axes(std::int64_t heads, std::int64_t hidden, std::int64_t embed,

@@ -30,29 +30,36 @@ NamedArray through_blocks(const nn::Stacked<Block>& blocks, const training::Exam
                 const auto&... m) { return block(v, mask, nn::key_of_part(key, part), m...); };
   return nn::through(blocks, one, x, how, last, loss)(causal_mask(e), nn::per_layer(keys), more...);
 }
-/// The cache of no token yet.
-template <class Block> Cache empty_cache(const nn::Stacked<Block>& blocks, const Axis& batch, std::int64_t length) {
-  return {blocks.layer.attn.cache({blocks.axis, batch}, length), array(0)};
+/// Pages of no keys and values yet.
+template <class Block> static nn::KeyValues pages_of(const nn::Stacked<Block>& blocks, std::int64_t n) {
+  return blocks.layer.attn.pages({blocks.axis}, n);
 }
-/// The next tokens' vectors x through every block's decode(x, keys and values, seen, more..): {last(y), grown cache}.
+/// The places of tokens [position] in their sequences; below 0: of none.
+inline NamedArray positions_of(const NamedArray& tokens, const StepPlaces& at) {
+  return {at.own.positions, {tokens.axis(nn::kPosition)}};
+}
+/// The next tokens' vectors x through every block's decode(x, pages, places, more..): {last(y), the pages with theirs}.
 template <class Block, class Last, class... More>
-std::pair<NamedArray, Cache> decode_blocks(const nn::Stacked<Block>& blocks, const NamedArray& x, const Cache& cache,
-                                           const Last& last, const More&... more) {
-  auto one = [](const Block& block, const NamedArray& v, const nn::KeyValues& kv, const Array& seen,
-                const auto&... m) { return block.decode(v, kv, seen, m...); };
-  auto [y, kv] = nn::scan(blocks, one, x)(nn::per_layer(cache.layers), cache.seen, more...);
-  return {last(y), {kv, cache.seen + x.axis(nn::kPosition).size}};
+std::pair<NamedArray, nn::KeyValues> decode_blocks(const nn::Stacked<Block>& blocks, const NamedArray& x,
+                                                   const nn::KeyValues& pages, const StepPlaces& at, const Last& last,
+                                                   const More&... more) {
+  auto one = [](const Block& block, const NamedArray& v, const nn::KeyValues& kv, const nn::PagePlaces& places,
+                const auto&... m) { return block.decode(v, kv, places, m...); };
+  auto [y, kv] = nn::scan(blocks, one, x)(nn::per_layer(pages), at.own, more...);
+  return {last(y), kv};
 }
 /// The model of tokens' vectors, equal blocks and a layer norm. Its family F has Config, with words_dropout() and
-/// draws(); Block; Head, the output layer's parameters, with static Head init_head(const Config&, const Axis& vocab,
-/// key) and static nn::Head head(const Head&, const nn::Embedding& words); and the members of hugging_face.h.
-template <class F> struct LayerNormDecoder {
+/// draws(), and perhaps score_scale(), by which the head's scores are multiplied; Block; Head, the output layer's
+/// parameters, with static Head init_head(const Config&, const Axis& vocab, key) and static nn::Head head(const Head&,
+/// const nn::Embedding& words); and the members of hugging_face.h.
+template <class F, class Norm = nn::LayerNorm> struct LayerNormDecoder {
   nn::Embedding wte;
   nn::Dropout dropout;
   nn::Stacked<typename F::Block> blocks;
-  nn::LayerNorm norm;
+  Norm norm;
   typename F::Head lm_head;
   bool draws;
+  double score_scale;
   using Config = typename F::Config;
   static constexpr bool in_stages = true;
   static LayerNormDecoder init(const Config& c, std::int64_t vocabulary, const Array& key) {
@@ -62,21 +69,31 @@ template <class F> struct LayerNormDecoder {
     return {nn::Embedding::init(vocab, c.embed_axis(), keys[0], nn::Init::normal(0.02)),
             {static_cast<float>(c.words_dropout())},
             decltype(blocks)::init({nn::kLayers, c.layers}, c, nn::per_layer(random::split(keys[1], c.layers))),
-            nn::LayerNorm::init(c.embed_axis(), c.eps),
+            Norm::init(c.embed_axis(), c.eps),
             F::init_head(c, vocab, keys[2]),
-            c.draws()};
+            c.draws(),
+            score_scale_of(c)};
+  }
+  static double score_scale_of(const Config& c) {
+    if constexpr (requires { c.score_scale(); }) return c.score_scale();
+    else return 1;
+  }
+  /// What the head reads, of the last block's result.
+  auto last() const {
+    return [norm = norm, scale = score_scale](const NamedArray& x) { return scale == 1 ? norm(x) : norm(x) * scale; };
   }
   NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const nn::PipelineOptions& how,
                     const nn::RowsLoss& loss) const {
     auto [first, layers] = split_keys<2>(draws ? key : none);
     if (layers) layers = random::split(*layers, blocks.axis.size);
     auto x = auto_sharded(dropout(wte.embed(auto_sharded(e.tokens)), first));
-    return through_blocks(blocks, e, x, layers, how, norm, loss, e.positions);
+    return through_blocks(blocks, e, x, layers, how, last(), loss, e.positions);
   }
   nn::Head head() const { return F::head(lm_head, wte); }
-  Cache cache(const Axis& batch, std::int64_t length) const { return empty_cache(blocks, batch, length); }
-  std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache& cache) const {
-    return decode_blocks(blocks, auto_sharded(wte.embed(auto_sharded(tokens))), cache, norm);
+  nn::KeyValues pages(std::int64_t n) const { return pages_of(blocks, n); }
+  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& tokens, const nn::KeyValues& pages,
+                                              const StepPlaces& at) const {
+    return decode_blocks(blocks, auto_sharded(wte.embed(auto_sharded(tokens))), pages, at, last());
   }
   static constexpr auto& hf_types = F::hf_types;
   static constexpr auto hf_prefix = F::hf_prefix;

@@ -1,7 +1,9 @@
 // Training, generation and scoring of any model: one compilation for all of them.
+#include <algorithm>
 #include "bora/models/lm.h"
-#include "bora/ops/accumulator.h"
-#include "bora/ops/indexing.h"
+#include "bora/models/stepper.h"
+#include "bora/ops/manipulation.h"
+#include "models/lm/initial.h"
 
 namespace bora::models {
 namespace {
@@ -14,61 +16,56 @@ nn::PipelineOptions how_of(const AnyModel& model, const ModelOptions& options) {
           .checkpoint = remat::parse(model.checkpoint),
           .schedule = options.schedule};
 }
-class AnyGenerator final : public Generator {
+/// One sequence of a Stepper.
+class OneSequence final : public Generator {
  public:
-  AnyGenerator(const AnyModelPtr& model, const ModelOptions& options, const AxisMapping& storage, const Array& key,
-               Choose choose)
-      : model_(model), parameters_(named_jit(task(model, options).init, {.out = storage})(key)),
-        policy_(options.policy), empty_(jit(EmptyFn([model](const Any& m, const std::optional<NamedArray>& inputs) {
-          return model->cache(m, inputs);
-        }))),
-        step_(jit(StepFn([model, choose, policy = options.policy](const Any& m, const NamedArray& tokens,
-                                                                  const Any& cache, const Array& key) {
-          auto [x, grown] = model->decode(m, tokens, cache);
-          auto last = x[{nn::kPosition, -1}];
-          auto scores = policy.cast_to_output(model->head(m)(last).astype(f32)).array();
-          scores = in_accumulator(scores);  // draws of a half would have some hundred values
-          return std::pair{choose(reshape(scores, {-1}), key), grown};
+  OneSequence(const AnyModelPtr& model, std::unique_ptr<Stepper> stepper, Choose choose)
+      : encoder_(model->encoder_decoder), stepper_(std::move(stepper)),
+        choose_(jit(Choose([choose = std::move(choose)](const Array& scores, const Array& key) {
+          return choose(reshape(scores, {-1}), key);
         }))) {}
   tree::Node parameters() override {
-    computing_.reset();  // the caller may write into them
-    return tree::node(parameters_);
+    forget();
+    return stepper_->parameters();
   }
-  void restart() override { cache_.reset(), seen_ = 0; }
+  void restart() override { seen_ = 0; }
   void read(const std::vector<std::int32_t>& inputs) override {
-    auto n = static_cast<std::int64_t>(inputs.size());
-    bool encoder = model_->encoder_decoder;
-    bora::check<ValueError>(encoder && n > 0, "generate: ", n, " inputs for ",
-                            encoder ? "an encoder" : "a model without an encoder");
+    bora::check<ValueError>(encoder_ && !inputs.empty(), "generate: ", inputs.size(), " inputs for ",
+                            encoder_ ? "an encoder" : "a model without an encoder");
     restart();
-    inputs_ = NamedArray(asarray(inputs, Shape{1, n}), {{nn::kBatch, 1}, {nn::kInput, n}});
+    forget();
+    inputs_ = inputs;
   }
   Array next(const std::vector<std::int32_t>& tokens, const Array& key) override {
     auto n = static_cast<std::int64_t>(tokens.size());
-    bora::check<ValueError>(n > 0 && seen_ + n <= model_->positions, "generate: ", n, " tokens after ", seen_,
-                            ", but the model sees 1 to ", model_->positions);
-    bora::check<ValueError>(!model_->encoder_decoder || inputs_, "generate: the encoder has no inputs yet");
-    if (!computing_) computing_ = policy_.cast_to_compute(parameters_);
-    if (!cache_) cache_ = empty_(*computing_, inputs_);
-    auto x = NamedArray(asarray(tokens, Shape{1, n}), {{nn::kBatch, 1}, {nn::kPosition, n}});
-    auto [chosen, cache] = step_(*computing_, x, std::move(*cache_), key);
-    cache_ = std::move(cache);
+    bora::check<ValueError>(n > 0 && seen_ + n <= stepper_->positions(), "generate: ", n, " tokens after ", seen_,
+                            ", but the model sees 1 to ", stepper_->positions());
+    bora::check<ValueError>(!encoder_ || !inputs_.empty(), "generate: the encoder has no inputs yet");
+    auto pages = [](auto count) { return (static_cast<std::int64_t>(count) + P - 1) / P; };
+    if (auto need = std::max(pages(stepper_->positions()), pages(inputs_.size())); need > pages_) {
+      stepper_->allot(pages_ = need);
+      read_.reset();
+    }
+    if (encoder_ && !read_) read_ = stepper_->read(inputs_);
+    StepRow row{.before = seen_, .count = n, .inputs = read_.value_or(-1)};
+    for (std::int32_t p = 0; p < pages(seen_ + n); ++p) row.pages.push_back(p);
+    auto scores = stepper_->step({tokens, {row}});
     seen_ += n;
-    return chosen;
+    return choose_(scores, key);
   }
 
  private:
-  using EmptyFn = std::function<Any(const Any&, const std::optional<NamedArray>&)>;
-  using StepFn = std::function<std::pair<Array, Any>(const Any&, const NamedArray&, const Any&, const Array&)>;
-  AnyModelPtr model_;
-  Any parameters_;
-  Policy policy_;
-  std::optional<Any> computing_;  // parameters_ in the dtype of computation, from the first token on
-  fx::Jitted<EmptyFn> empty_;
-  fx::Jitted<StepFn> step_;
-  std::int64_t seen_ = 0;
-  std::optional<Any> cache_;
-  std::optional<NamedArray> inputs_;
+  static constexpr auto P = Stepper::kPagePositions;
+  void forget() {
+    if (read_) stepper_->forget(*read_);
+    read_.reset();
+  }
+  bool encoder_;
+  std::unique_ptr<Stepper> stepper_;
+  fx::Jitted<Choose> choose_;
+  std::int64_t seen_ = 0, pages_ = 0;
+  std::vector<std::int32_t> inputs_;
+  std::optional<std::int64_t> read_;  // the number of the inputs' result
 };
 class AnyScorer final : public Scorer {
   using Fn = std::function<NamedArray(const Any&, const Example&)>;
@@ -85,14 +82,28 @@ class AnyScorer final : public Scorer {
           auto computing = policy.cast_to_compute(m);
           auto x = model->hidden(computing, e, none, how);
           return nn::linear_cross_entropy(model->head(computing), x, e.targets, e.weights, {.scores = policy.output});
+        }))),
+        targets_(jit(TargetsFn([model, policy = options.policy, how = how_of(*model, options)](const Any& m,
+                                                                                             const Example& e) {
+          auto computing = policy.cast_to_compute(m);
+          auto x = model->hidden(computing, e, none, how);
+          auto scores = policy.cast_to_output(model->head(computing)(x).astype(f32)).astype(f32);
+          auto logprobs = -nn::cross_entropy(scores, nn::kVocab, e.targets);
+          return std::pair{logprobs, (argmax(scores, nn::kVocab) == e.targets).astype(i32)};
         }))) {}
   tree::Node parameters() override { return tree::node(parameters_); }
   NamedArray scores(const Example& e) override { return scores_(parameters_, e); }
   NamedArray loss(const Example& e) override { return loss_(parameters_, e); }
+  std::pair<NamedArray, NamedArray> targets(const Example& e) override {
+    auto [logprobs, likeliest] = targets_(parameters_, e);
+    return {aligned(logprobs, e.targets.axes()), aligned(likeliest, e.targets.axes())};
+  }
 
  private:
+  using TargetsFn = std::function<std::pair<NamedArray, NamedArray>(const Any&, const Example&)>;
   Any parameters_;
   fx::Jitted<Fn> scores_, loss_;
+  fx::Jitted<TargetsFn> targets_;
 };
 }  // namespace
 
@@ -115,8 +126,8 @@ TrainTask<Any> task(const AnyModelPtr& model, const ModelOptions& options) {
       return model->loss(computing, e, key, layers, of_tokens);
     };
   };
-  TrainTask<Any> t{.init = [model, policy = options.policy](
-                          const Array& key) { return policy.cast_to_parameter(model->init(key)); },
+  TrainTask<Any> t{.init = [model, how = Initial{options.policy, options.weights, options.drawn}](
+                          const Array& key) { return initial(*model, how, key); },
               .loss = loss(options.loss, true),
               .weights = [how = options.loss.normalize](const Example& e) { return loss_divisor(e, how); }};
   if (model->has_extra_loss || options.loss != LossSettings())
@@ -130,14 +141,14 @@ std::unique_ptr<Trainable> Model::trainable(const ModelOptions& options) const {
   auto step = *options.step;
   step.dropout = draws().value_or(step.dropout) || (options.tuning.lora && options.tuning.lora.dropout > 0);
   auto chosen = detail::chosen(options.tuning);
-  step.trains = chosen.trains;
+  if (!step.trains) step.trains = chosen.trains;
   step.keeps = chosen.keeps;
   auto each = [any](Any& m, const VisitLinear& f) { any->each_linear(m, f); };
   return bora::trainable(tuned<Any>(task(any, options), options.tuning, each), step);
 }
 std::unique_ptr<Generator> Model::generator(const ModelOptions& options, const AxisMapping& storage, const Array& key,
                                             Generator::Choose choose) const {
-  return std::make_unique<AnyGenerator>(model(options.vocabulary), options, storage, key, std::move(choose));
+  return std::make_unique<OneSequence>(model(options.vocabulary), stepper(options, storage, key), std::move(choose));
 }
 namespace {
 std::vector<Parameter> parameters_of(const std::function<Any(const Array& key)>& init) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include "bora/named/axes.h"
 #include "bora/named/shape.h"
-#include "bora/nn/checkpoint_names.h"
 #include "bora/nn/dropout.h"
 #include "bora/nn/functions.h"
 #include "bora/nn/ring_attention.h"
@@ -11,21 +10,10 @@
 #include "bora/ops/manipulation.h"
 #include "bora/ops/nn.h"
 #include "nn/core/attention_dims.h"
+#include "nn/core/attention_parts.h"
 
 namespace bora::nn {
 namespace {
-using checkpoint_names::kAttn, checkpoint_names::kAttnOut, checkpoint_names::kQkv;
-AxisList all_but_last(const AxisList& axes) { return {axes.begin(), axes.end() - 1}; }
-AxisList united(AxisList a, const AxisList& b) {
-  for (auto& axis : b)
-    if (find_axis(a, axis.name) < 0) a.push_back(axis);
-  return a;
-}
-const Axis& position_of(const NamedArray& x, std::string_view what) {
-  check<AxisError>(x.has_axis(kPosition), "Attention: the ", what, " ", to_string(x.axes()), " has no axis '",
-                   kPosition, "'");
-  return x.axis(kPosition);
-}
 /// Keys, values and the mask with the learned and the zero key behind them.
 struct Extended {
   KeyValues kv;
@@ -142,33 +130,6 @@ NamedArray attend_in_ring(const BasicAttention<c>& a, const NamedArray& x, const
                           {.segments = mask.segments, .scale = a.scale, .soft_cap = a.soft_cap, .ranks = mask.zigzag});
   return marked(aligned(a.out(marked(auto_sharded(y), {kAttn})), x.axes()), {kAttn, kAttnOut});
 }
-/// Queries, keys and values of x at these positions.
-struct Projected {
-  NamedArray queries;
-  KeyValues kv;
-};
-template <bool c>
-Projected project(const BasicAttention<c>& a, const NamedArray& x, const std::optional<NamedArray>& positions) {
-  position_of(x, "input");
-  auto queries = auto_sharded(a.q(x)), keys = auto_sharded(a.k(x)), values = auto_sharded(a.v(x));
-  if (a.q_norm) queries = (*a.q_norm)(marked(queries, {kAttn}));
-  if (a.k_norm) keys = (*a.k_norm)(marked(keys, {kAttn}));
-  if (a.rotary) {
-    queries = (*a.rotary)(queries, positions);
-    keys = (*a.rotary)(keys, positions);
-  }
-  return {marked(queries, {kAttn, kQkv}), {marked(keys, {kAttn, kQkv}), marked(values, {kAttn, kQkv})}};
-}
-/// x's queries for keys that are already there.
-template <bool c> NamedArray queries_of(const BasicAttention<c>& a, const NamedArray& x, const KeyValues& kv) {
-  position_of(x, "input");
-  check<AxisError>(kv.keys.has_axis(kKeyPosition) && kv.values.has_axis(kKeyPosition), "Attention: keys ",
-                   to_string(kv.keys.axes()), " and values ", to_string(kv.values.axes()), " need the axis '",
-                   kKeyPosition, "'; make them with keys(sequence)");
-  auto queries = auto_sharded(a.q(x));
-  if (a.q_norm) queries = (*a.q_norm)(queries);
-  return marked(a.rotary ? (*a.rotary)(queries, none) : queries, {kAttn, kQkv});
-}
 AttentionMask causal_or(AttentionMask mask, bool causal) {
   mask.causal = mask.causal.value_or(causal);
   return mask;
@@ -242,7 +203,7 @@ NamedArray BasicAttention<c>::weights(const NamedArray& x, const KeyValues& give
 }
 template <bool c> KeyValues BasicAttention<c>::cache(const Axes& rows, std::int64_t length) const {
   auto room = [&](const Linear& l) {
-    return auto_sharded(zeros(joined(joined(rows.list(), {{kKeyPosition, length}}), l.out), l.weight.dtype()));
+    return auto_sharded(zeros(joined(joined(rows.list(), {{kKeyPosition, length}}), l.out), l.dtype()));
   };
   return {room(k), room(v)};
 }

@@ -14,12 +14,15 @@ Embedding Embedding::init(const Axis& vocab, const Axis& embed, const Array& key
   return init(vocab, embed, key, Init::truncated_normal(1 / static_cast<double>(embed.size)));
 }
 Embedding Embedding::resize_embeddings(std::int64_t n, const std::optional<Array>& key) const {
+  check<ValueError>(!packed, "resize_embeddings: the table is packed; unpack its weight first");
   return {resize_axis(weight, weight.axes().at(0), n, key)};
 }
 NamedArray Embedding::embed(const NamedArray& indices) const {
+  if (packed) return packed->rows(auto_sharded(weight), indices);
   return take(auto_sharded(weight), std::string_view(weight.axes().at(0).name), indices);
 }
 NamedArray Embedding::unembed(const NamedArray& x) const {
+  if (packed) return packed->dot(gathered(x, weight), auto_sharded(weight));
   return dot(gathered(x, weight), auto_sharded(weight), std::string_view(weight.axes().at(1).name));
 }
 

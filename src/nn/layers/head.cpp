@@ -5,9 +5,12 @@
 #include "bora/named/elementwise.h"
 
 namespace bora::nn {
+Head Head::of(const std::optional<Linear>& own, const Embedding& words, std::optional<double> soft_cap) {
+  return {auto_sharded(own ? own->weight : words.weight), none, soft_cap, own ? own->packed : words.packed};
+}
 NamedArray Head::operator()(const NamedArray& input) const {
   auto x = gathered(input, weight);
-  auto scores = dot(x, weight, std::string_view(kEmbed));
+  auto scores = packed ? packed->dot(x, weight) : dot(x, weight, std::string_view(kEmbed));
   if (bias) scores = scores + *bias;
   if (soft_cap) scores = (tanh(in_real_accumulator(scores) / *soft_cap) * *soft_cap).astype(scores.dtype());
   return auto_sharded(scores);

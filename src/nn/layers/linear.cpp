@@ -31,6 +31,7 @@ NamedArray Linear::operator()(const NamedArray& input) const {
     check<AxisError>(!x.has_axis(a.name), "Linear: the input ", x.axes(), " has axis '", a.name,
                      "' already; this layer maps ", in, " to ", out);
   auto product = [&](const NamedArray& w) {
+    if (packed) return packed->dot(x, w);
     if (!dot_general) return dot(x, w, names_of(in));
     return std::visit([&](auto& op) { return op(x, w, names_of(in)); }, *dot_general);
   };

@@ -10,6 +10,7 @@ inline AxisList stack_of(const Linear& l) {
   AxisList r;
   for (auto& a : l.weight.axes())
     if (find_axis(l.in, a.name) < 0 && find_axis(l.out, a.name) < 0) r.push_back(a);
+  if (l.packed) r.resize(l.weight.axes().size() - 3);
   return r;
 }
 /// A key of its own for each layer of the stack.

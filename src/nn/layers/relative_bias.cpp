@@ -33,21 +33,26 @@ RelativeBias RelativeBias::init(const Axis& heads, const Array& key, const Relat
   Axes axes{heads, Axis{kBucket, o.buckets}};
   return {random::uniform(key, axes, f32, -limit, limit), o.max_distance, o.bidirectional};
 }
+namespace {
+/// [heads, distance]: the numbers of sign * n for n in [first, last].
+NamedArray at_distances(const RelativeBias& b, std::int64_t first, std::int64_t last, std::int64_t sign) {
+  std::vector<std::int32_t> buckets;
+  RelativeBiasOptions o{b.weight.axis(kBucket).size, b.max_distance, b.bidirectional};
+  for (auto n = first; n <= last; ++n) buckets.push_back(static_cast<std::int32_t>(relative_bucket(sign * n, o)));
+  Axis distance{kDistance, last - first + 1};
+  return take(in_real_accumulator(auto_sharded(b.weight)), kBucket, named(asarray(buckets, {distance.size}), distance));
+}
+}  // namespace
 NamedArray RelativeBias::operator()(const NamedArray& queries, const NamedArray& keys) const {
   check<AxisError>(queries.ndim() == 1 && keys.ndim() == 1, "RelativeBias: positions have one axis, got ",
                    queries.axes(), " and ", keys.axes());
   // From the table to a number for each distance, which is short, and from there to all pairs.
-  Axis distance{"distance", 2 * max_distance + 1};
-  std::vector<std::int32_t> buckets;
-  RelativeBiasOptions o{weight.axis(kBucket).size, max_distance, bidirectional};
-  for (auto d = -max_distance; d <= max_distance; ++d)
-    buckets.push_back(static_cast<std::int32_t>(relative_bucket(d, o)));
-  auto by_distance =
-      take(in_real_accumulator(auto_sharded(weight)), kBucket, named(asarray(buckets, {distance.size}), distance));
+  auto by_distance = at_distances(*this, -max_distance, max_distance, 1);
   std::vector<Axis> pairs{queries.axes()[0], keys.axes()[0]};
   auto apart = broadcast_to(keys, pairs) - broadcast_to(queries, pairs);
-  return auto_sharded(take(by_distance, distance, clip(apart, -max_distance, max_distance) + max_distance));
+  return auto_sharded(take(by_distance, kDistance, clip(apart, -max_distance, max_distance) + max_distance));
 }
+NamedArray RelativeBias::before() const { return auto_sharded(at_distances(*this, 0, max_distance, -1)); }
 
 template <> std::vector<LayerSample> samples<"RelativeBias">() {
   Axis heads{kHeads, 4}, position{kPosition, 6};

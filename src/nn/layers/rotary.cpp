@@ -55,7 +55,7 @@ Rotary Rotary::init(const Axis& head_size, double theta, const RotaryOptions& op
   check<ValueError>(d >= 1 && d <= head_size.size, "Rotary: ", d, " numbers to turn of axis '", head_size.name,
                     "', which has size ", head_size.size);
   check_scaling(options.scaling);
-  return {head_size, theta, options};
+  return {head_size, theta, options, none};
 }
 std::vector<double> Rotary::frequencies() const {
   auto pairs = (options.dims ? options.dims : head_size.size) / 2;
@@ -66,12 +66,12 @@ std::vector<double> Rotary::frequencies() const {
   return r;
 }
 NamedArray Rotary::operator()(const NamedArray& x, const std::optional<NamedArray>& positions) const {
-  auto speeds = frequencies();
-  auto half = head_size.resize(static_cast<std::int64_t>(speeds.size())), turning = half.resize(2 * half.size);
+  auto each = speeds ? *speeds : asarray(frequencies());
+  auto half = head_size.resize(each.shape(0)), turning = half.resize(2 * half.size);
   auto place = (positions ? *positions : arange(x.axis(kPosition))).astype(real_accumulator(x.dtype()));
   auto axes = place.axes();
   axes.push_back(half);
-  auto angle = broadcast_to(place, axes) * named(asarray(speeds).astype(real_accumulator(x.dtype())), half);
+  auto angle = broadcast_to(place, axes) * named(each.astype(real_accumulator(x.dtype())), half);
   auto c = cos(angle), s = sin(angle), v = in_real_accumulator(x);
   if (auto a = amplitude(options.scaling); a != 1) c = c * a, s = s * a;
   auto part = [&](std::int64_t begin, std::int64_t end, std::int64_t step) {
@@ -99,11 +99,17 @@ template <> std::vector<LayerSample> samples<"Rotary">() {
   auto later = broadcast_to(arange(position), {batch, position}) + broadcast_to(arange(batch), {batch, position});
   auto from_zero = [](const Rotary& r, const NamedArray& v) { return r(v); };
   auto given = [=](const Rotary& r, const NamedArray& v) { return r(v, later); };
+  auto as_value = [=](const Rotary& r, const NamedArray& v) {
+    auto other = r;
+    other.speeds = asarray(std::vector<double>{0, 0.5, 2});
+    return other(v, later);
+  };
   RotaryScaling yarn{ScalingKind::yarn, 4, 1, 32, 64};
   return {sample("", make({}), x, from_zero), sample("positions of each row", make({}), x, given),
           sample("interleaved", make({.interleaved = true}), x, given),
           sample("some of the numbers", make({.dims = 4}), x, from_zero),
           sample("some, interleaved", make({.dims = 4, .interleaved = true}), x, from_zero),
+          sample("frequencies as a value", make({}), x, as_value),
           sample("yarn", make({.scaling = yarn}), x, given)};
 }
 template const bool added<"Rotary">;

@@ -88,7 +88,7 @@ std::int64_t block_length(const Inputs& in, const std::string& along, std::int64
   std::vector<Axis> axes;
   for (auto& a : in.x.axes())
     if (a.name != kEmbed && a.name != along) axes.push_back(a);
-  axes.push_back(in.head.weight.axis(kVocab));
+  axes.push_back(in.head.vocab());
   auto spec = spec_for(axes, current_mapping());
   double bytes = 4;  // at one position; a product of sizes may exceed an integer
   for (std::size_t i = 0; i < axes.size(); ++i)

@@ -3,7 +3,7 @@
   NAME.ids i32 [batch, position], NAME.mask (1: a token, 0: padding), NAME.logits f32 [batch, position, vocab], whose
   numbers are of note where the mask is 1 (0 elsewhere), NAME.labels (-100: ignored) and NAME.loss.
 
-Development only, after the scripts make_FAMILY.py: python make_padded.py (torch 2.13.0, transformers 5.23.0, CPU).
+Development only, after the scripts make_FAMILY.py: python make_padded.py (torch 2.14.1, transformers 5.24.0, CPU).
 """
 import os
 
@@ -13,7 +13,8 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FOLDERS = ["gpt2_plain", "gptj_options", "opt_plain", "opt_post_norm"]
+FOLDERS = ["gpt2_plain", "gptj_options", "opt_plain", "opt_post_norm", "olmo2", "phi3", "qwen3_moe", "granite",
+           "smollm3", "gemma3", "stablelm_options", "falcon", "cohere"]
 
 all = {}
 for name in FOLDERS:
@@ -26,7 +27,9 @@ for name in FOLDERS:
     mask[2, 7:] = 0  # right
     labels = np.where(mask == 1, ids, -100)
     labels[0, 4] = -100  # padding stands before it, whose logits depend on the implementation
-    model = AutoModelForCausalLM.from_pretrained(folder).double().eval()
+    config._experts_implementation = "eager"
+    config.output_router_logits = False  # the loss of the tokens alone
+    model = AutoModelForCausalLM.from_pretrained(folder, config=config).double().eval()
     with torch.no_grad():
         out = model(torch.tensor(ids), attention_mask=torch.tensor(mask), labels=torch.tensor(labels))
     logits = np.where(mask[..., None] == 1, out.logits.numpy(), 0)  # elsewhere they depend on the implementation
