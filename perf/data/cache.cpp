@@ -86,7 +86,7 @@ Cost build(const SourceFile& file, const std::string& tokenizer, const std::stri
   Making making;
   making.name = file.path;
   making.recipe = {.files = {file},
-                   .format = Format::jsonl,
+                   .formats = {Format::jsonl},
                    .fields = 1,
                    .vocabulary = t->size(),
                    .encode = [&](const Record& r, Document& d) { d[0] = t->encode(r.text("text")); }};

@@ -60,7 +60,8 @@ struct Corpus {
   double hold_out = 0.05;
   OnError on_error = OnError::stop;
   static constexpr config::Meaning meanings[] = {
-      {"sources", "a list of {type: text, jsonl or csv, path, field, weight, weights_at, tags, train}"},
+      {"sources", "a list of {type: text, jsonl, csv, parquet, arrow or tokens, path, field, weight, weights_at, tags, "
+                  "train}"},
       {"task", "what is learnt from a document"},
       {"pack", "how documents share rows"},
       {"cache", "a folder that keeps the tokens for later runs; empty: they are made anew, and kept in memory"},
@@ -96,16 +97,34 @@ struct Corpus {
   }
   RowShape shape(std::int64_t positions) const { return task->shape(positions, pack); }
 
-  /// Files of a source. A source of text must not be lines of JSON by its name.
+  /// Files of a source. By their names they must not be of another type; of folders with tables that are picked.
   static std::vector<SourceFile> files_of(const Source& s) {
-    auto files = list_files(s.path());
-    for (auto& f : files)
-      if (s.format() == Format::text)
-        for (std::string word : {".jsonl", ".csv"})
-          for (std::string packed : {"", ".gz", ".zst"})
-            bora::check<ConfigError>(!f.path.ends_with(word + packed), "data: ", f.path,
-                                     " is a source of type text; give it type: ", word.substr(1));
+    auto files = s.picks() ? find_files(s.path()) : list_files(s.path());
+    if (s.picks() && !(files.size() == 1 && files[0].path == s.path())) {
+      // `datasets` keeps what it derives from a table beside it.
+      std::erase_if(files, [&](auto& f) {
+        return !format_of(f.path) || s.format(f.path) != format_of(f.path) ||
+               std::filesystem::path(f.path).filename().string().starts_with("cache-");
+      });
+      bora::check<ConfigError>(!files.empty(), "data: no file of ", s.path(), " has the name of a source of type ",
+                               s.type());
+    }
+    for (auto& f : files) {
+      auto own = s.format(f.path), named = format_of(f.path);
+      bora::check<ConfigError>(own.has_value(), "data: ", f.path, " has no ids by its name (.bin, .npy, .jsonl, "
+                               ".parquet, .arrow)");
+      bool lines = named == Format::jsonl || named == Format::csv;  // of which other formats may be made
+      bool fits = !named || named == own || (lines && own != Format::text);
+      bora::check<ConfigError>(fits, "data: ", f.path, " is a source of type ", s.type(), "; give it type: ",
+                               source_type_of(f.path));
+    }
     return files;
+  }
+  /// What is read of the files of a source. Documents of ids end as the tokenizer has it.
+  Selection selection(const Source& s, const text::Tokenizer* tokenizer) const {
+    return {.columns = task->reads(s.field()),
+            .end = tokenizer ? tokenizer->end_of_text() : std::nullopt,
+            .wide = s.wide_ids()};
   }
   void check_files(std::int64_t positions) const {
     (void)shape(positions);
@@ -116,7 +135,7 @@ struct Corpus {
       bora::check<ConfigError>(!reads, "data.cache: ", cache, " lies in the folder of the text, ", s->path(),
                                ": its own files would become text; choose another");
       for (auto& f : files) {  // the first record
-        RecordReader reader(f, s->format());
+        RecordReader reader(f, *s->format(f.path), {}, {}, selection(*s, nullptr));
         Raw raw;
         try {
           if (!reader.next(raw)) continue;
@@ -136,14 +155,16 @@ struct Corpus {
     Making made;
     made.name = s.path();
     made.recipe = {.files = files_of(s),
-                   .format = s.format(),
+                   .selection = selection(s, m.tokenizer.get()),
                    .fields = task->stored(),
                    .vocabulary = m.tokenizer->size(),
                    .skip = on_error == OnError::skip,
                    .rule = rule(m.tokenizer->bytes()),
                    .encode = task->encoder(m, s.field())};
-    made.identity = std::string(s.type()) + "\n" + s.field() + "\n" + task->encoding() + "\n" +
-                    m.tokenizer->identity() + "\n" + config::print_value(on_error) + "\nrows " + std::string(rows_form);
+    for (auto& f : made.recipe.files) made.recipe.formats.push_back(*s.format(f.path));
+    made.identity = std::string(s.type()) + (s.wide_ids() ? " u32" : "") + "\n" + s.field() + "\n" +
+                    task->encoding() + "\n" + m.tokenizer->identity() + "\n" + config::print_value(on_error) +
+                    "\nrows " + std::string(rows_form);
     return made;
   }
   bool holds_out() const {
@@ -226,7 +247,8 @@ struct Corpus {
       if (store->skipped() > 0)
         o.crew.say("data: " + s->path() + ": " + std::to_string(store->skipped()) + " malformed records were left out");
       auto files = static_cast<std::int64_t>(made.recipe.files.size());
-      recut = recut || (s->format() == Format::text && store->size() != files) || store->skipped() > 0;
+      bool texts = made.recipe.formats[0] == Format::text;
+      recut = recut || (texts && store->size() != files) || store->skipped() > 0;
       auto [train, held] = split(store, s->path(), s->train());
       Part part{nullptr, name, {.documents = store->size(), .held_out = held.size(), .skipped = store->skipped()}};
       for (auto& f : made.recipe.files) part.facts.files += 1, part.facts.bytes += f.bytes;

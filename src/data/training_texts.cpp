@@ -4,14 +4,6 @@
 namespace bora::data {
 namespace {
 constexpr std::size_t kAtOnce = 16 << 20;  // bytes of texts
-
-Format format_of(std::string_view path) {
-  for (std::string_view packed : {".gz", ".zst"})
-    if (path.ends_with(packed)) path.remove_suffix(packed.size());
-  return path.ends_with(".jsonl") ? Format::jsonl
-         : path.ends_with(".csv") ? Format::csv
-                                  : Format::text;
-}
 }  // namespace
 
 std::int64_t read_texts(const std::vector<std::string>& patterns, const std::string& field,
@@ -27,8 +19,8 @@ std::int64_t read_texts(const std::vector<std::string>& patterns, const std::str
   };
   for (auto& pattern : patterns)
     for (auto& file : list_files(pattern)) {
-      auto format = format_of(file.path);
-      RecordReader reader(file, format, {}, {.document = kAtOnce});
+      auto format = format_of(file.path).value_or(Format::text);
+      RecordReader reader(file, format, {}, {.document = kAtOnce}, {.columns = {field}});
       for (Raw raw; reader.next(raw);) {
         bool whole = format == Format::text;
         texts.push_back(Record(*reader.layout(), raw).text(whole ? "text" : field));

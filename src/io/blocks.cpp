@@ -6,34 +6,37 @@
 
 namespace bora::io {
 namespace {
-constexpr std::int64_t kPieceBytes = 16 * kChunk;  // of a block that one thread writes
+constexpr std::int64_t kPieceBytes = 16 * kChunk;  // of a block that one thread goes through
 }
-std::vector<StoredLeaf> write_blocks(const std::vector<Leaf>& leaves, const Place& place,
-                                     const std::function<void(std::int64_t, const char* data, std::int64_t n)>& put) {
+std::vector<StoredLeaf> blocks_of(const std::vector<Leaf>& leaves, const Place& place) {
   std::vector<StoredLeaf> stored;
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    auto& leaf = leaves[i];
+    stored.push_back({leaf.path, leaf.type});
+    StoredBlock block{block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank), place.rank, offset};
+    block.bytes = elements(block.box) * static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
+    if (block.bytes == 0 || writer_of(leaf.spec, i, place) != place.rank) continue;
+    block.crc.resize(static_cast<std::size_t>((block.bytes + kChunk - 1) / kChunk));
+    offset += block.bytes;
+    stored.back().blocks.push_back(std::move(block));
+  }
+  return stored;
+}
+std::vector<StoredLeaf> summed_blocks(const std::vector<Leaf>& leaves, const Place& place) {
+  auto stored = blocks_of(leaves, place);
   run_jobs([&](std::vector<Job>& jobs) {
-    std::int64_t offset = 0;
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-      auto& leaf = leaves[i];
-      stored.push_back({leaf.path, leaf.type});
-      StoredBlock block{block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank), place.rank, offset};
-      block.bytes = elements(block.box) * static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
-      if (block.bytes == 0 || writer_of(leaf.spec, i, place) != place.rank) continue;
-      block.crc.resize(static_cast<std::size_t>((block.bytes + kChunk - 1) / kChunk));
-      for (std::int64_t begin = 0; begin < block.bytes; begin += kPieceBytes) {
-        auto end = std::min(begin + kPieceBytes, block.bytes);
-        jobs.push_back({end - begin, [&put, offset, begin, end, data = static_cast<const char*>(leaf.data),
-                                      crc = block.crc.data()] {  // it stays where it is when the block moves
-                          for (auto at = begin; at < end; at += kChunk) {
-                            auto n = std::min(kChunk, end - at);
-                            crc[at / kChunk] = crc32c(data + at, static_cast<std::size_t>(n));
-                            put(offset + at, data + at, n);
-                          }
-                        }});
-      }
-      offset += block.bytes;
-      stored.back().blocks.push_back(std::move(block));
-    }
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      for (auto& block : stored[i].blocks)
+        for (std::int64_t begin = 0; begin < block.bytes; begin += kPieceBytes) {
+          auto end = std::min(begin + kPieceBytes, block.bytes);
+          jobs.push_back({end - begin, [begin, end, data = static_cast<const char*>(leaves[i].data),
+                                        crc = block.crc.data()] {
+                            for (auto at = begin; at < end; at += kChunk)
+                              crc[at / kChunk] =
+                                  crc32c(data + at, static_cast<std::size_t>(std::min(kChunk, end - at)));
+                          }});
+        }
   });
   return stored;
 }

@@ -68,10 +68,10 @@ inline bool writes(const Spec& spec, std::size_t index, const MeshShape& mesh, i
 }
 
 inline constexpr std::int64_t kChunk = 1 << 20;  // bytes that one checksum covers
-/// Writes the blocks that `place` writes of the leaves, which follow one another: put(offset, data, n) takes at most
-/// kChunk bytes, from several threads and in any order. Returns all leaves with these blocks.
-std::vector<StoredLeaf> write_blocks(const std::vector<Leaf>&, const Place&,
-                                     const std::function<void(std::int64_t, const char* data, std::int64_t n)>& put);
+/// All leaves with the blocks that `place` writes of them, which follow one another in its file; their checksums are 0.
+std::vector<StoredLeaf> blocks_of(const std::vector<Leaf>&, const Place&);
+/// The same with their checksums, which several threads make.
+std::vector<StoredLeaf> summed_blocks(const std::vector<Leaf>&, const Place&);
 /// The bytes of one stored block, verified chunk by chunk.
 class BlockReader {
  public:

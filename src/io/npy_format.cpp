@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <sstream>
+#include "base/api/npy_header.h"
 
 namespace bora::io {
 namespace {
@@ -13,33 +13,6 @@ template <class T> T number_at(std::string_view s, std::size_t at, const std::st
   T x;
   std::memcpy(&x, s.data() + at, sizeof x);
   return x;
-}
-/// The text after 'name': in the header's dictionary.
-std::string_view entry(std::string_view header, std::string_view name, const std::string& where) {
-  auto key = "'" + std::string(name) + "':";
-  auto at = header.find(key);
-  check<IoError>(at != std::string_view::npos, where, ": the header has no ", name);
-  auto rest = header.substr(at + key.size());
-  return rest.substr(std::min(rest.size(), rest.find_first_not_of(' ')));
-}
-Shape parse_shape(std::string_view text, const std::string& where) {
-  auto end = text.find(')');
-  check<IoError>(!text.empty() && text[0] == '(' && end != std::string_view::npos, where,
-                 ": the header's shape is damaged");
-  Shape s;
-  std::istringstream in{std::string(text.substr(1, end - 1))};
-  for (std::string part; std::getline(in, part, ',');) {
-    auto digits = part.substr(std::min(part.size(), part.find_first_not_of(' ')));
-    if (digits.empty()) continue;
-    check<IoError>(digits.find_first_not_of("0123456789L ") == std::string::npos, where,
-                   ": the header's shape is damaged");
-    std::int64_t n = 0;
-    auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-    check<IoError>(parsed.ec == std::errc{}, where, ": the header's shape is damaged");
-    s.push_back(n);
-    check<IoError>(s.size() <= 64, where, ": its shape has more than 64 dimensions");
-  }
-  return s;
 }
 struct ZipEntry {
   std::string name;
@@ -96,19 +69,8 @@ std::vector<ZipEntry> zip_entries(std::string_view z, const std::string& where) 
 }  // namespace
 
 NpyView read_npy(std::string_view bytes, const std::string& where) {
-  check<IoError>(bytes.size() >= 10 && bytes.substr(0, 6) == "\x93NUMPY", where, " is not a .npy file");
-  bool wide = bytes[6] >= 2;
-  check<IoError>(bytes[6] >= 1 && bytes[6] <= 3, where, ": .npy version ", static_cast<int>(bytes[6]), " is not known");
-  std::size_t length = wide ? number_at<std::uint32_t>(bytes, 8, where) : number_at<std::uint16_t>(bytes, 8, where),
-              start = (wide ? 12 : 10) + length;
-  check<IoError>(start <= bytes.size(), where, " ends in the middle of its header");
-  auto header = bytes.substr(wide ? 12 : 10, length);
-  NpyView v{.descr = entry(header, "descr", where)};
-  check<DtypeError>(!v.descr.empty() && v.descr[0] == '\'', where, " holds records, not numbers");
-  v.descr = v.descr.substr(1, v.descr.find('\'', 1) - 1);
-  v.fortran = entry(header, "fortran_order", where).starts_with("True");
-  v.shape = parse_shape(entry(header, "shape", where), where);
-  v.data = bytes.substr(start);
+  auto header = read_npy_header(bytes, where);
+  NpyView v{header.descr, header.fortran, std::move(header.shape), bytes.substr(header.bytes)};
   std::size_t width = 1;  // bytes of a number
   if (v.descr.size() > 2) std::from_chars(v.descr.data() + 2, v.descr.data() + v.descr.size(), width);
   width = std::max<std::size_t>(width, 1);

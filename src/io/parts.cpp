@@ -15,8 +15,7 @@ std::size_t size_of(const Leaf& leaf, const Box& box) {
 }  // namespace
 
 std::string pack_part(const std::vector<Leaf>& leaves, const Place& place) {
-  // Only described: the description stands in front of the bytes.
-  auto stored = write_blocks(leaves, place, [](std::int64_t, const char*, std::int64_t) {});
+  auto stored = summed_blocks(leaves, place);  // first: the description stands in front of the bytes
   auto part = ByteWriter().text(pack(stored)).take();
   part.reserve(part.size() + static_cast<std::size_t>(part_bytes(leaves, place.mesh, place.rank)));
   for (std::size_t i = 0; i < leaves.size(); ++i)

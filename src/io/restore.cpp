@@ -1,11 +1,13 @@
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
-#include "base/api/crc32c.h"
-#include "base/api/file.h"
-#include "blocks.h"
+#include "base/api/bytes.h"
+#include "base/api/paths.h"
+#include "files.h"
+#include "io/api/boxes.h"
 #include "io/api/jobs.h"
-#include "manifest.h"
+#include "io/api/stores.h"
 #include "shard/api/agree.h"
 
 namespace bora::io {
@@ -16,57 +18,22 @@ bool below(const std::string& subtree, const std::string& path) {
   return subtree.empty() || path.starts_with(subtree + ".");
 }
 
-/// Files of a checkpoint, opened when first needed.
-class Files {
- public:
-  explicit Files(std::string folder) : folder_(std::move(folder)) {}
-  BlockReader reader(const StoredLeaf& leaf, const StoredBlock& block) {
-    auto name = "rank-" + std::to_string(block.file);
-    auto text = "checkpoint " + folder_ + ": leaf '" + leaf.path + "': file " + name;
-    auto it = open_.find(block.file);
-    try {
-      if (it == open_.end()) it = open_.emplace(block.file, File::open(folder_ + "/" + name)).first;
-    } catch (const IoError& e) {
-      fail<CheckpointError>("checkpoint ", folder_, ": leaf '", leaf.path, "': ", e.text());
-    }
-    auto end = block.offset + block.bytes, size = it->second.size();
-    check<CheckpointError>(size >= end, text, " is truncated: it has ", size, " bytes, this block needs ", end);
-    ends_[block.file] = std::max(ends_[block.file], end);
-    return {block, text, [&file = it->second, text, first = block.offset, buffer = std::vector<char>()](
-                             std::int64_t begin, std::int64_t n) mutable -> const char* {
-              buffer.resize(static_cast<std::size_t>(n));
-              check<CheckpointError>(file.read(first + begin, buffer.data(), n), text,
-                                     " became shorter while it was read");
-              return buffer.data();
-            }};
-  }
-  /// Call after all blocks were read: checks that the files hold nothing else.
-  void check_sizes() const {
-    for (auto& [number, file] : open_)
-      check<CheckpointError>(file.size() == ends_.at(number), "checkpoint ", folder_, ": file rank-", number, " has ",
-                             file.size(), " bytes, the manifest lists ", ends_.at(number));
-  }
-
- private:
-  std::string folder_;
-  std::map<std::int64_t, File> open_ = {};
-  std::map<std::int64_t, std::int64_t> ends_ = {};
-};
-
-/// Lists the pieces of a leaf, each a job.
+using Numbers = std::set<std::int64_t>;  // of files
+/// Lists the pieces of a box, each a job; but those of files that are elsewhere. `leaf` has the box's memory.
 void restore_leaf(Files& files, const std::string& folder, const StoredLeaf& stored, const Leaf& leaf,
-                  const Box& wanted, std::vector<Job>& jobs) {
+                  const Box& wanted, const Numbers& elsewhere, std::vector<Job>& jobs) {
   std::int64_t filled = 0;
   auto item = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
   for (auto& block : stored.blocks) {
     auto part = overlap(block.box, wanted);
     if (!part) continue;
+    filled += elements(*part);
+    if (elsewhere.contains(block.file)) continue;
     auto reader = files.reader(stored, block);
     for (auto& piece : pieces(*part, kPieceBytes / item))
       jobs.push_back({elements(piece) * item, [&leaf, wanted, piece, reader] {
                         BlockReader(reader).copy_part(leaf, wanted, piece);
                       }});
-    filled += elements(*part);
   }
   check<CheckpointError>(filled == elements(wanted), "checkpoint ", folder, ": leaf '", leaf.path,
                          "': the manifest lists ", filled, " of ", elements(wanted), " elements that this rank needs");
@@ -97,37 +64,110 @@ void check_leaves(const std::string& folder, const Manifest& m, const std::vecto
       differs(stored.path, "it has a leaf '", stored.path, "' (", stored.type, ") that is not wanted");
 }
 
-void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place,
-                        const std::string& subtree) {
-  agree<CheckpointError>(place, "checkpoint: restore", [&] {
-    auto m = read_manifest(folder);
-    check_leaves(folder, m, leaves, subtree);
-    Files files(folder);
-    run_jobs([&](std::vector<Job>& jobs) {
-      for (auto& leaf : leaves) {
-        auto box = block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank);
-        if (elements(box) > 0) restore_leaf(files, folder, *m.find(leaf.path), leaf, box, jobs);
-      }
-    });
+namespace {
+/// The files that this rank needs and that are not in the folder; none where nobody could send them.
+Numbers lacking(const std::string& folder, const Manifest& m, const std::vector<Leaf>& leaves, const Place& place) {
+  Numbers needed;
+  if (!place.trade) return needed;
+  for (auto& leaf : leaves) {
+    auto box = block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank);
+    if (elements(box) == 0) continue;
+    for (auto& block : m.find(leaf.path)->blocks)
+      if (!needed.contains(block.file) && overlap(block.box, box)) needed.insert(block.file);
+  }
+  std::erase_if(needed, [&](auto number) { return is_there(rank_file(folder, number)); });
+  return needed;
+}
+void read_boxes(Files& files, const std::string& folder, const std::vector<BoxToRead>& boxes,
+                const Numbers& elsewhere) {
+  std::vector<Leaf> memory;  // of the boxes
+  for (auto& b : boxes) memory.push_back({b.from->path, b.from->type, {}, b.to});
+  run_jobs([&](std::vector<Job>& jobs) {
+    for (std::size_t i = 0; i < boxes.size(); ++i)
+      if (elements(boxes[i].box) > 0)
+        restore_leaf(files, folder, *boxes[i].from, memory[i], boxes[i].box, elsewhere, jobs);
   });
 }
-
-std::int64_t verify_checkpoint(const std::string& folder) {
-  auto m = read_manifest(folder);
-  Files files(folder);
-  std::int64_t bytes = 0;
-  run_jobs([&](std::vector<Job>& jobs) {
+std::string text_of(const Numbers& numbers) {
+  ByteWriter text;
+  for (auto n : numbers) text.num(n);
+  return text.take();
+}
+Numbers numbers_of(const std::string& text) {
+  Numbers r;
+  for (ByteReader rest(text); !rest.empty();) r.insert(rest.num<std::int64_t>());
+  return r;
+}
+/// Fills what ranks lack from ranks that have it. lacks: of each rank. All ranks.
+void restore_from_others(Files& files, const std::string& folder, const Manifest& m, const std::vector<Leaf>& leaves,
+                         const Place& place, const std::vector<Numbers>& lacks) {
+  std::map<std::int64_t, std::vector<int>> owners;
+  auto have = place.exchange(text_of(files_in(folder, m)), "checkpoint: which files each rank has");
+  for (int r = 0; r < std::ssize(have); ++r)
+    for (auto number : numbers_of(have[static_cast<std::size_t>(r)])) owners[number].push_back(r);
+  agree<CheckpointError>(place, "checkpoint: files that no rank has", [&] {
     for (auto& leaf : m.leaves)
-      for (auto& block : leaf.blocks) {
-        auto reader = files.reader(leaf, block);
-        for (std::int64_t begin = 0; begin < block.bytes; begin += kPieceBytes) {
-          auto end = std::min(begin + kPieceBytes, block.bytes);
-          jobs.push_back({end - begin, [=] { BlockReader(reader).verify(begin, end); }});
-        }
-        bytes += block.bytes;
-      }
+      for (auto& block : leaf.blocks)
+        if (lacks[static_cast<std::size_t>(place.rank)].contains(block.file) && !owners.contains(block.file))
+          (void)files.reader(leaf, block);  // says so
   });
-  files.check_sizes();
-  return bytes;
+  Trade trade(place);
+  for (auto& leaf : leaves) {
+    auto& stored = *m.find(leaf.path);
+    auto item = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
+    auto mine = block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank);
+    for (std::size_t to = 0; to < lacks.size(); ++to) {
+      if (lacks[to].empty()) continue;
+      auto wanted = block_of_rank(leaf.type, leaf.spec, place.mesh, static_cast<int>(to));
+      if (elements(wanted) == 0) continue;
+      for (auto& block : stored.blocks) {
+        if (!lacks[to].contains(block.file)) continue;
+        auto part = overlap(block.box, wanted);
+        if (!part) continue;
+        auto& by = owners.at(block.file);
+        auto from = by[to % by.size()];
+        for (auto& piece : pieces(*part, Trade::kPiece / item))
+          trade.add(from, static_cast<int>(to), elements(piece) * item,
+                    [&files, &stored, &leaf, &block, piece](char* out) {
+                      files.reader(stored, block).copy_part({leaf.path, leaf.type, {}, out}, piece, piece);
+                    },
+                    [&leaf, mine, piece, item](const char* in) {
+                      each_run(piece, mine, piece, [&](std::int64_t at, std::int64_t place_here, std::int64_t n) {
+                        std::memcpy(static_cast<char*>(leaf.data) + place_here * item, in + at * item,
+                                    static_cast<std::size_t>(n * item));
+                      });
+                    });
+      }
+    }
+  }
+  auto problem = trade.finish();
+  agree<CheckpointError>(place, "checkpoint: restore from other hosts",
+                         [&] { check<CheckpointError>(problem.empty(), problem); });
+}
+}  // namespace
+
+void read_boxes(const std::string& folder, const std::vector<BoxToRead>& boxes) {
+  Files files(folder);
+  read_boxes(files, folder, boxes, {});
+}
+void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place,
+                        const std::string& subtree) {
+  Manifest m;
+  std::optional<Files> files;
+  auto texts = agree<CheckpointError>(place, "checkpoint: restore", [&] {
+    m = read_manifest(folder);
+    check_leaves(folder, m, leaves, subtree);
+    files.emplace(folder, where_others_are(m));
+    auto elsewhere = lacking(folder, m, leaves, place);
+    std::vector<BoxToRead> boxes;
+    for (auto& leaf : leaves)
+      boxes.push_back({m.find(leaf.path), block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank), leaf.data});
+    read_boxes(*files, folder, boxes, elsewhere);
+    return text_of(elsewhere);
+  });
+  std::vector<Numbers> lacks;
+  for (auto& text : texts) lacks.push_back(numbers_of(text));
+  if (std::any_of(lacks.begin(), lacks.end(), [](auto& l) { return !l.empty(); }))
+    restore_from_others(*files, folder, m, leaves, place, lacks);
 }
 }  // namespace bora::io

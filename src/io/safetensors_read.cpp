@@ -121,37 +121,72 @@ class RunReader {
 };
 }  // namespace
 
+namespace {
+/// The dimension of `block` of which each dimension of `split` is a part, in order; empty: they are not its parts.
+std::vector<std::size_t> parts_of_dims(const Shape& block, const Shape& split) {
+  std::vector<std::size_t> of;
+  std::size_t i = 0;
+  for (std::size_t d = 0; d < block.size(); ++d) {
+    std::int64_t size = 1;
+    do {
+      if (i == split.size() || split[i] < 1) return {};
+      size *= split[i++];
+      of.push_back(d);
+    } while (size < block[d]);
+    if (size != block[d]) return {};
+  }
+  return i == split.size() ? of : std::vector<std::size_t>();
+}
+}  // namespace
+
 ResolvedPart resolve(const TensorPart& part, const StoredTensor& t, const std::string& where) {
   auto wrong = [&](const auto&... words) { fail<CheckpointError>(where, ": ", words...); };
-  ResolvedPart r{part.view.value_or(t.shape), {}, part.begin, part.order};
-  auto n = r.view.size();
-  for (auto d : r.view)
-    if (d < 0) wrong("a view as ", r.view, " is wanted");
-  if (volume(r.view) != volume(t.shape)) wrong("its shape is ", t.shape, ", a view as ", r.view, " is wanted");
-  auto end = part.end.empty() ? r.view.dims() : part.end;
+  auto view = part.view.value_or(t.shape);
+  ResolvedPart r{{}, part.begin, part.order, {}, 0};
+  for (auto d : view)
+    if (d < 0) wrong("a view as ", view, " is wanted");
+  if (volume(view) != volume(t.shape)) wrong("its shape is ", t.shape, ", a view as ", view, " is wanted");
+  auto n = view.size();
+  auto end = part.end.empty() ? view.dims() : part.end;
   if (r.begin.empty()) r.begin.assign(n, 0);
+  auto dims = part.split ? part.split->size() : n;
   if (r.order.empty()) {
-    r.order.resize(n);
+    r.order.resize(dims);
     std::iota(r.order.begin(), r.order.end(), 0);
   }
-  if (r.begin.size() != n || end.size() != n || r.order.size() != n)
-    wrong("begin, end and order need as many numbers as its view ", r.view, " has dimensions");
-  for (std::size_t d = 0; d < n; ++d)
-    if (r.begin[d] < 0 || r.begin[d] > end[d] || end[d] > r.view[d])
-      wrong("elements ", r.begin[d], ":", end[d], " of dimension ", d, " of its view ", r.view, " are wanted");
-  std::vector<bool> seen(n);
+  if (r.begin.size() != n || end.size() != n || r.order.size() != dims)
+    wrong("begin, end and order need as many numbers as its view ", view, " has dimensions");
+  Shape block;
+  for (std::size_t d = 0; d < n; ++d) {
+    if (r.begin[d] < 0 || r.begin[d] > end[d] || end[d] > view[d])
+      wrong("elements ", r.begin[d], ":", end[d], " of dimension ", d, " of its view ", view, " are wanted");
+    block.push_back(end[d] - r.begin[d]);
+  }
+  r.strides = strides_of(view);
+  if (part.split) {
+    for (std::size_t d = 0; d < n; ++d) r.first += r.begin[d] * r.strides[d];
+    auto parts = parts_of_dims(block, *part.split);
+    if (parts.empty()) wrong("a block of ", block, " is wanted as ", *part.split);
+    Dims strides(dims);
+    for (std::size_t i = dims; i-- > 0;) {
+      bool last = i + 1 == dims || parts[i + 1] != parts[i];
+      strides[i] = last ? r.strides[parts[i]] : strides[i + 1] * (*part.split)[i + 1];
+    }
+    r.strides = strides, r.begin.assign(dims, 0), block = *part.split;
+  }
+  std::vector<bool> seen(dims);
   for (auto d : r.order) {
-    if (d < 0 || d >= static_cast<std::int64_t>(n) || seen[static_cast<std::size_t>(d)])
-      wrong("the order ", r.order, " is no permutation of its ", n, " dimensions");
+    if (d < 0 || d >= static_cast<std::int64_t>(dims) || seen[static_cast<std::size_t>(d)])
+      wrong("the order ", r.order, " is no permutation of its ", dims, " dimensions");
     seen[static_cast<std::size_t>(d)] = true;
-    r.shape.push_back(end[static_cast<std::size_t>(d)] - r.begin[static_cast<std::size_t>(d)]);
+    r.shape.push_back(block[static_cast<std::size_t>(d)]);
   }
   return r;
 }
 
 void read_part(const File& file, const StoredTensor& t, const ResolvedPart& part, const Box& box, Dtype dtype,
                char* out, const std::string& where) {
-  auto n = part.view.size();
+  auto n = part.order.size();
   Box want(n);  // of the view
   Dims to(n);   // strides in the block, by dimension of the view
   std::int64_t stride = 1;
@@ -162,7 +197,7 @@ void read_part(const File& file, const StoredTensor& t, const ResolvedPart& part
     stride *= box[i].size();
   }
   if (stride == 0) return;
-  auto from = strides_of(part.view);
+  auto& from = part.strides;
   // The last dimensions are one run as long as they are whole in the file and evenly spaced in the block.
   std::size_t inner = n;
   std::int64_t run = 1, step = 1;
@@ -172,13 +207,13 @@ void read_part(const File& file, const StoredTensor& t, const ResolvedPart& part
     else if (to[d] != run * step) break;
     run *= want[d].size();
     inner = d;
-    if (want[d].size() != part.view[d]) break;
+    if (d > 0 && from[d - 1] != from[d] * want[d].size()) break;
   }
   RunReader reader(file, t, dtype, step, out, where);
   Dims at;
   for (auto& range : want) at.push_back(range.begin);
   for (;;) {
-    Run r{0, 0, run};
+    Run r{part.first, 0, run};
     for (std::size_t d = 0; d < n; ++d) {
       r.from += at[d] * from[d];
       r.to += (at[d] - want[d].begin) * to[d];

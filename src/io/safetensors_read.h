@@ -7,8 +7,10 @@
 namespace bora::io {
 /// A part that was checked against its tensor.
 struct ResolvedPart {
-  Shape view, shape;  // of the view, of the result
-  Dims begin, order;
+  Shape shape;         // of the result
+  Dims begin, order;   // as TensorPart has them; begin: of the view, or 0 where it is split
+  Dims strides;        // of the view's dimensions, or of those that they are split into
+  std::int64_t first;  // element of the tensor
 };
 /// CheckpointError, beginning with `where`.
 ResolvedPart resolve(const TensorPart&, const StoredTensor&, const std::string& where);

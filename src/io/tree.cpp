@@ -4,7 +4,9 @@
 #include <sstream>
 #include <utility>
 #include "bora/array/communicator.h"
+#include "io/api/boxes.h"
 #include "io/api/parts.h"
+#include "io/api/restore_slots.h"
 #include "io/api/statics.h"
 #include "new_leaf.h"
 #include "shard/api/agree.h"
@@ -27,8 +29,11 @@ Place place_here() {
   auto& h = here();
   if (!h.mesh) return {};
   auto* talk = h.communicator;
+  MeshAxes all;
+  for (auto& axis : h.mesh->axes) all.push_back(axis.first);
   return {*h.mesh, h.rank,
-          [talk](const std::string& mine, std::string_view what) { return talk->exchange(mine, what); }};
+          [talk](const std::string& mine, std::string_view what) { return talk->exchange(mine, what); },
+          [talk, all](const CollectiveCall& call) { talk->start(all, call)->wait(); }};
 }
 
 std::vector<Leaf> leaves_of(tree::Node t, const std::string& below, Arrays& keep) {
@@ -66,6 +71,31 @@ NewLeaf in_place_of(const tree::Slot& slot, const std::string& path) {
   return {path, type, spec};
 }
 
+void restore_slots(const std::vector<tree::Slot>& slots, const std::vector<std::string>& from,
+                   const std::string& folder, const Manifest& m, const Place& place) {
+  std::vector<NewLeaf> made;
+  std::vector<Dtype> dtypes;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    auto& leaf = slots[i].leaf;
+    auto type = leaf.get().type();
+    dtypes.push_back(type.dtype);
+    type.dtype = m.find(from[i])->type.dtype;
+    auto spec = here().mesh ? local_block(leaf.get()).spec : Spec::replicated(type.shape.size());
+    leaf.set(Array());
+    made.emplace_back(from[i], type, spec);
+  }
+  agree<CheckpointError>(place, "checkpoint: restore", [&] {
+    std::vector<BoxToRead> boxes;
+    for (auto& one : made)
+      boxes.push_back({m.find(one.leaf.path), block_of_rank(one.leaf.type, one.leaf.spec, place.mesh, place.rank),
+                       one.leaf.data});
+    read_boxes(folder, boxes);
+  });
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    auto x = made[i].done();
+    slots[i].leaf.set(x.dtype() == dtypes[i] ? x : x.astype(dtypes[i]));
+  }
+}
 void replace_leaves(tree::Node t, const std::string& below, const std::function<void(const std::vector<Leaf>&)>& read) {
   auto slots = tree::slots(t);
   std::erase_if(slots, [](auto& slot) { return !slot.leaf.defined(); });
@@ -80,6 +110,10 @@ void replace_leaves(tree::Node t, const std::string& below, const std::function<
 }
 void restore_leaves(tree::Node t, const std::string& folder, const Place& place, const std::string& below) {
   replace_leaves(t, below, [&](auto& leaves) { restore_checkpoint(folder, leaves, place, below); });
+}
+void restore_some_leaves(tree::Node t, const std::string& folder, const Place& place, const std::string& below) {
+  constexpr auto nowhere = "-";  // no leaf lies below it
+  replace_leaves(t, below, [&](auto& leaves) { restore_checkpoint(folder, leaves, place, nowhere); });
 }
 
 namespace {

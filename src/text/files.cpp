@@ -2,10 +2,12 @@
 #include <filesystem>
 #include "base/api/file.h"
 #include "base/api/paths.h"
+#include "gguf/api/companions.h"
 
 namespace bora::text {
 namespace fs = std::filesystem;
 std::string read_file(const std::string& path) {
+  if (gguf::is_within(path)) return gguf::read_file(path);
   constexpr std::uintmax_t most = std::uintmax_t{1} << 28;
   std::error_code error;
   auto status = fs::status(path, error);
@@ -20,6 +22,12 @@ std::string read_file(const std::string& path) {
 }
 std::string file_at(const std::string& place, FileForm form) {
   std::error_code error;
+  if (gguf::is_file(place)) {
+    for (auto [name, wanted] : {std::pair{"/tokenizer.json", FileForm::json}, {"/tokenizer.model", FileForm::model}})
+      if ((form == FileForm::any || form == wanted) && gguf::is_there(place + name)) return place + name;
+    fail<IoError>("tokenizer: ", place, " has no tokenizer",
+                  form == FileForm::any ? "" : " of the form that its settings name");
+  }
   if (!fs::is_directory(place, error)) return place;
   auto in = [&](const char* name) { return (fs::path(place) / name).string(); };
   bool json = form != FileForm::model, model = form != FileForm::json;

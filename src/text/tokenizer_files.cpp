@@ -1,7 +1,10 @@
 #include "bora/text/tokenizer_files.h"
 #include <algorithm>
 #include <filesystem>
+#include "base/api/file.h"
 #include "bora/base/error.h"
+#include "gguf/api/companions.h"
+#include "gguf/api/gguf.h"
 #include "text/api/files.h"
 
 namespace fs = std::filesystem;
@@ -26,6 +29,17 @@ void copy_anew(const fs::path& from, const fs::path& to) {
 std::vector<std::string> copy_companions(const std::string& from, const std::string& to, bool config) {
   std::vector<std::string> names;
   std::error_code error;
+  if (gguf::is_file(from)) {
+    auto file = gguf::File::open(from);
+    fs::create_directories(to);
+    for (auto& name : gguf::companions(*file))
+      if (config || name != kConfigFile) {
+        write_file(to + "/" + name, gguf::companion(*file, name));
+        names.push_back(name);
+      }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
   for (fs::directory_iterator it(from, error), end; !error && it != end; it.increment(error)) {
     auto name = it->path().filename().string();
     bool known = std::count(std::begin(kNames), std::end(kNames), name) > 0 || name.ends_with(".model");

@@ -63,6 +63,14 @@ std::vector<Sample> samples() {
              "task: {type: seq2seq, input: prompt, target: answer, pad_right: false, max_len: 5, trunc_end: false, "
              "decoder_prefix_str: 'p'}\n"),
       "jsonl", "seq2seq");
+  for (std::string source : {"parquet", "arrow"}) {
+    auto file = kGolden + "tables/" + (source == "parquet" ? "zstd_v2.parquet" : "stream.arrow");
+    add("lm " + source, corpus("type: " + source + ", path: " + file + ", field: sure", ""), source, "lm");
+  }
+  add("tokens",
+      corpus("type: tokens, path: " + kGolden + "tables/ids.parquet",
+             "task: {type: tokens, loss_mask: '', loss_weights: weights, labels: ''}\n"),
+      "tokens", "tokens", "type=ids size=50257");
   add("mixture",
       "sources: [{type: jsonl, path: FOLDER/lines.jsonl, weight: 3}, {type: csv, path: FOLDER/rows.csv, field: body, "
       "weight: 1, weights_at: [{step: 4, weight: 9}]}]\nhold_out: 0.1\n",

@@ -74,7 +74,7 @@ TEST_F(Files, AreFoundByPatterns) {
   EXPECT_EQ(found("{p,q}"), (Names{"{p,q}"}));
 }
 TEST_F(Files, ErrorsSayWhatToDo) {
-  write("a.txt", "x"), write("empty/e.txt", ""), write("none/x.dat", "x"), write("rows.parquet", "x");
+  write("a.txt", "x"), write("empty/e.txt", ""), write("none/x.dat", "x");
   write("rows.csv.bz2", "x");
   ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
   EXPECT_EQ(problem("b.txt"), "data: no file or folder at HERE/b.txt");
@@ -86,9 +86,10 @@ TEST_F(Files, ErrorsSayWhatToDo) {
   EXPECT_EQ(problem("fifo"), "data: cannot read HERE/fifo: it is a FIFO, a file is expected");
   EXPECT_EQ(problem("a.txt/x"), "data: no file or folder at HERE/a.txt/x");
   EXPECT_EQ(problem("a.txt/*"), "data: no file matches HERE/a.txt/*");
-  EXPECT_EQ(problem("rows.parquet"),
-            "data: HERE/rows.parquet: Parquet and Arrow are not read (Debian 12 has no library "
-            "for them): write its rows as jsonl");
+  for (std::string name : {"t.parquet.gz", "t.feather.zst", "ids.bin.gz"}) {
+    write(name, "x");
+    EXPECT_EQ(problem(name), "data: HERE/" + name + " is no text; unpack it, and give it as it was");
+  }
   EXPECT_EQ(problem("*.bz2"),
             "data: HERE/rows.csv.bz2 is an archive, or compressed by other programs than gzip and "
             "zstd: unpack it");

@@ -19,10 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
     std::string before;
     for (auto& piece : t.render(turns)) {
       if (piece.text.empty()) std::abort();
-      if (piece.learnt && t.prompt(std::span(turns).first(1)) != before) std::abort();
+      if (piece.learnt && t.ask(std::span(turns).first(1)).text != before) std::abort();
       before += piece.text;
     }
-    if (!t.prompt(turns).starts_with(before)) std::abort();
+    if (!t.ask(turns).text.starts_with(before)) std::abort();
   } catch (const ConfigError&) {}
   return 0;
 }

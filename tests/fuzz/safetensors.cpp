@@ -84,14 +84,12 @@ void read_blocks(const File& file, const io::StoredTensor& t, Draw& draw) {
     box.push_back({draw.up_to(end), end});
   }
   auto block = block_of(file, t, part, box, dtype);
-  Dims strides(part.view.size(), 1);
-  for (auto d = part.view.size(); d-- > 1;) strides[d - 1] = strides[d] * part.view[d];
   auto item = dtype_size(dtype);
   for (std::size_t i = 0; i * item < block.size(); ++i) {
-    std::int64_t from = 0, left = static_cast<std::int64_t>(i);
+    std::int64_t from = part.first, left = static_cast<std::int64_t>(i);
     for (auto d = box.size(); d-- > 0;) {
       auto of = static_cast<std::size_t>(part.order[d]);
-      from += (part.begin[of] + box[d].begin + left % box[d].size()) * strides[of];
+      from += (part.begin[of] + box[d].begin + left % box[d].size()) * part.strides[of];
       left /= box[d].size();
     }
     if (std::memcmp(&block[i * item], &whole[static_cast<std::size_t>(from) * item], item) != 0) std::abort();

@@ -110,9 +110,15 @@ TEST(Safetensors, ReadsPartsInOtherOrders) {
       {.name = "layers.0.weight", .view = Shape{3, 2, 2}, .begin = {1, 0, 1}, .end = {3, 2, 2}, .order = {2, 0, 1}});
   EXPECT_EQ(part.shape(), (Shape{1, 2, 2}));
   EXPECT_EQ(part.to_vector<float>(), (std::vector<float>{5, 7, 9, 11}));
+  auto rows = f.read({.name = "embed", .begin = {1, 1}, .end = {7, 5}, .order = {2, 1, 0}, .split = Shape{2, 3, 4}});
+  EXPECT_EQ(rows.shape(), (Shape{4, 3, 2}));
+  EXPECT_EQ(rows.to_vector<float>(),
+            transpose(reshape(slice_in_dim(slice_in_dim(x, 0, 1, 7), 1, 1, 5), {2, 3, 4})).to_vector<float>());
   for (auto& [wrong, why] : std::vector<std::pair<TensorPart, std::string>>{
            {{.name = "embed", .view = Shape{6, 6}}, "its shape is [7, 5], a view as [6, 6] is wanted"},
            {{.name = "embed", .begin = {0, 6}}, "elements 6:5 of dimension 1 of its view [7, 5] are wanted"},
+           {{.name = "embed", .begin = {1, 0}, .end = {6, 5}, .split = Shape{2, 3, 5}},
+            "a block of [5, 5] is wanted as [2, 3, 5]"},
            {{.name = "embed", .order = {0, 0}}, "the order [0, 0] is no permutation of its 2 dimensions"},
            {{.name = "embed", .end = {7}},
             "begin, end and order need as many numbers as its view [7, 5] has dimensions"}})

@@ -28,7 +28,8 @@ using bora::test::error_of;
 using bora::test::says;
 namespace {
 enum class Mode : std::uint8_t { train, eval, last = 255 };
-enum Signed { minus = -3, plus = 4 };
+enum Signed : int { minus = -3, plus = 4 };
+enum Untyped { second = 2 };
 struct Window {
   int size = 3;
   std::vector<int> strides = {1, 2};
@@ -247,6 +248,13 @@ TEST(StaticValues, DamagedBytesAreRefusedOrReadAsWhatTheySay) {
   for (auto [i, c] = std::pair{0, &chain}; i < 300; ++i) c = &c->next.emplace_back();
   std::vector<Chain> both{chain};
   says<ValueError>([&] { io::pack_statics(stored(both)); }, "more than 200 deep");
+}
+TEST(StaticValues, EnumsWithoutATypeAreRefused) {
+  With<Untyped> x{array(1), second};
+  says<ValueError>([&] { stored(x); }, "Untyped : int");
+  tree::Value v = stored(With<int>{array(1), 7});
+  says<ValueError>([&] { tree::read_values(tree::value_slots(x), v); }, "Untyped : int");
+  EXPECT_EQ(x.value, second);
 }
 TEST(StaticValues, EitherOrderOfBytesIsRead) {
   std::ostringstream out;

@@ -104,10 +104,11 @@ inline bool holds_expected(const Shapes& types, const Place& place, const State&
   return ok;
 }
 using bora::test::error_of;
-inline void save_on(const MeshShape& mesh, const std::string& root, std::int64_t step, const Shapes& types = shapes()) {
+inline void save_on(const MeshShape& mesh, const std::string& root, std::int64_t step, const Shapes& types = shapes(),
+                    std::int64_t keep = 2) {
   run_ranks(mesh, [&](const Place& place) {
     auto s = make_state(types, place, true);
-    save_checkpoint(root, step, s.leaves, place, {{"step", std::to_string(step)}});
+    save_checkpoint(root, step, s.leaves, place, {{"step", std::to_string(step)}}, keep);
   });
 }
 inline std::string restore_alone(const std::string& folder, const Shapes& types = shapes()) {

@@ -71,8 +71,8 @@ void is_family(const ChatTemplate& t, const std::string& family, bool jinja = fa
       else ranges.push_back(r.get<std::vector<std::size_t>>());
     }
     EXPECT_EQ(learnt, ranges) << family << " " << c["turns"];
-    if (row.contains("prompt")) EXPECT_EQ(t.prompt(turns), all + row["prompt"].get<std::string>()) << c["turns"];
-    else EXPECT_TRUE(jinja || error_of([&] { (void)t.prompt(turns); }) != "no error") << family << " " << c["turns"];
+    if (row.contains("prompt")) EXPECT_EQ(t.ask(turns).text, all + row["prompt"].get<std::string>()) << c["turns"];
+    else EXPECT_TRUE(jinja || error_of([&] { (void)t.ask(turns).text; }) != "no error") << family << " " << c["turns"];
     ++given;
   }
   EXPECT_GE(given + refused, 60);
@@ -99,7 +99,7 @@ TEST(Chat, ALearntPieceContinuesThePrompt) {
     for (auto& p : pieces) {
       if (p.learnt) {
         k += 2;
-        EXPECT_EQ(t.prompt(std::span(turns).first(k - 1)), before) << name;
+        EXPECT_EQ(t.ask(std::span(turns).first(k - 1)).text, before) << name;
       }
       before += p.text;
     }
@@ -111,7 +111,7 @@ TEST(Chat, TurnsThatDoNotFitAreNamed) {
     return error_of([&] { (void)chat_template_of(name).render(turns); });
   };
   auto asked = [](const std::string& name, std::vector<Turn> turns) {
-    return error_of([&] { (void)chat_template_of(name).prompt(turns); });
+    return error_of([&] { (void)chat_template_of(name).ask(turns).text; });
   };
   EXPECT_EQ(error("chatml", {}), "chat template chatml: a conversation without turns");
   EXPECT_EQ(
@@ -200,7 +200,7 @@ TEST_F(ChatFiles, LinesOfRoles) {
       {"<s> U\n{user}\t{}\\#\nT7A", false, {{6, 12}, {19, 20}}}, {"b</s>", true, {{0, 1}}}, {"\nA"}, {"</s>", true},
       {"\n"}};
   EXPECT_EQ(t.render(turns), want);
-  EXPECT_EQ(t.prompt(turns), text_of(want) + "A");
+  EXPECT_EQ(t.ask(turns).text, text_of(want) + "A");
   turns.push_back({"system", ""});
   EXPECT_EQ(error_of([&] { (void)t.render(turns); }),
             "chat template " + path + ": turn 5 has the role 'system'; there are user, assistant, tool");
@@ -212,7 +212,7 @@ TEST_F(ChatFiles, LinesOfRoles) {
   auto mine = chat_template_of(path, folder.string()), known = chat_template_of("alpaca");
   turns = {{"system", "s"}, {"user", "a"}, {"assistant", "b"}, {"user", "c"}};
   EXPECT_EQ(mine.render(turns), known.render(turns));
-  EXPECT_EQ(mine.prompt(turns), known.prompt(turns));
+  EXPECT_EQ(mine.ask(turns).text, known.ask(turns).text);
   turns.push_back({"user", "d"});
   EXPECT_NE(error_of([&] { (void)mine.render(turns); }).find("turn 5 has the role 'user', expected assistant"),
             std::string::npos);

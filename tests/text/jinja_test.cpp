@@ -179,7 +179,7 @@ TEST_F(JinjaChats, AnswersAreFound) {
   auto want = "<s><|system|>\nS<|end|>\n<|user|>\nu <|end|><|end|>\n<|assistant|>\n[a<|end|>]\n<|user|>\nv<|end|>\n"
               "<|assistant|>\n[b<|end|>]\n";
   EXPECT_EQ(learnt_of(plain.render(kTurns)), want);
-  EXPECT_EQ(plain.prompt(std::span(kTurns).first(4)),
+  EXPECT_EQ(plain.ask(std::span(kTurns).first(4)).text,
             "<s><|system|>\nS<|end|>\n<|user|>\nu <|end|><|end|>\n<|assistant|>\na<|end|>\n<|user|>\nv<|end|>\n"
             "<|assistant|>\n");
   // With it, by it: here one answer alone.
@@ -227,7 +227,7 @@ TEST_F(JinjaChats, WhatDoesNotFitIsSaid) {
                   "{{ raise_exception('no ' + m.role) }}{% endif %}{{ m.content }}{% endfor %}");
   EXPECT_EQ(error_of([&] { (void)two.render(kTurns); }), place + ":1: no system");
   auto deaf = chat("{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}");
-  EXPECT_EQ(error_of([&] { (void)deaf.prompt(kTurns); }),
+  EXPECT_EQ(error_of([&] { (void)deaf.ask(kTurns).text; }),
             "chat template " + place + ": turn 1 has the role 'system', of which the template writes nothing");
   EXPECT_EQ(error_of([&] { (void)deaf.render({}); }), "chat template " + place + ": a conversation without turns");
   EXPECT_EQ(error_of([&] { (void)chat("{{ a\n}\n}}"); }), place + ":2: '}' closes nothing");
@@ -235,9 +235,9 @@ TEST_F(JinjaChats, WhatDoesNotFitIsSaid) {
   std::vector<Turn> one{{"user", "u"}};
   auto undated = error_of([&] { (void)dated.render(one); });
   EXPECT_NE(undated.find("writes the date (strftime_now), and no day is given"), undated.npos) << undated;
-  EXPECT_EQ(dated.on("2024-02-29").prompt(one), "29 Feb 2024u");
+  EXPECT_EQ(dated.on("2024-02-29").ask(one).text, "29 Feb 2024u");
   EXPECT_NE(dated.on("2024-02-29").identity(), dated.on("2024-03-01").identity());
-  EXPECT_EQ(dated.on("now").prompt(one).size(), 12U);
+  EXPECT_EQ(dated.on("now").ask(one).text.size(), 12U);
   for (auto day : {"", "2024", "2023-02-29", "2024-13-01", "24-01-01", "2024-1-011", "2024_01_01", "today"})
     EXPECT_NE(error_of([&] { (void)dated.on(day); }).find("a day is written YYYY-MM-DD"), std::string::npos) << day;
 }

@@ -171,6 +171,19 @@ TEST_P(EveryTokenizer, AStreamIsTheWholeText) {
     stream(ids, !t->bytes());
   }
 }
+TEST_P(EveryTokenizer, BytesOfTokensAreTheText) {
+  for (auto& s : texts()) {
+    if (first_not_utf8(s) != s.npos) continue;
+    std::string bytes;
+    auto ids = t->encode(s);
+    for (auto id : ids) bytes += t->bytes_of(id);
+    auto text = t->decode(ids);  // without spaces at its beginning, perhaps
+    EXPECT_TRUE(bytes.ends_with(text) && std::string_view(bytes).substr(0, bytes.size() - text.size())
+                .find_first_not_of(' ') == text.npos) << one_line(bytes) << " and " << one_line(text);
+  }
+  EXPECT_THROW(t->bytes_of(-1), ValueError);
+  EXPECT_THROW(t->bytes_of(static_cast<std::int32_t>(t->size())), ValueError);
+}
 TEST_P(EveryTokenizer, LongTextsTakeNoLongTime) {
   auto bytes = std::size_t{1} << (laws::effort() == laws::Effort::full ? 20 : 16);
   // libsentencepiece takes the square of a run of unknown characters.

@@ -16,7 +16,7 @@ struct Crew {
   /// Bytes of the sources read so far, and all of them.
   std::function<void(std::int64_t done, std::int64_t total)> progress = [](std::int64_t, std::int64_t) {};
 };
-struct Opening {
+struct Opening {  // what data is opened for
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::int64_t positions;  // of the model
   std::int64_t batch = 1;  // rows of a step
@@ -39,6 +39,7 @@ struct Data : config::Chosen {
   /// All ranks call it. Throws ConfigError, IoError; also if the ranks have different files.
   virtual Datasets open(const Opening&) const = 0;
 };
+/// The kind whose settings are T's fields.
 template <class T> struct DataOf final : config::Of<T, Data> {
   using config::Of<T, Data>::Of;
   std::vector<std::string*> paths() override { return this->fields.paths(); }

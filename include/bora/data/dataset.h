@@ -29,7 +29,7 @@ template <template <class> class Of> struct Columns {
 };
 /// A row has one number of a column for each of its positions, for each of its inputs, or one.
 enum class RowAxis : std::uint8_t { position, input, row };
-struct ColumnSpec {
+struct ColumnSpec {  // the type of a column
   std::string_view name;
   Dtype dtype;
   RowAxis axis;
@@ -52,8 +52,8 @@ template <class F> void each_column(const RowShape& shape, const F& f) {
   }
   f(ColumnSpec{"filled", i32, row}, [](auto& x) -> auto& { return x.filled; });
 }
-template <class T> using NumbersOfRow = T*;
-template <class T> using NumbersOfRows = std::vector<T>;
+template <class T> using NumbersOfRow = T*;               // a column of one row
+template <class T> using NumbersOfRows = std::vector<T>;  // a column of many rows
 /// One row, to be filled in; zeros on entry. Columns that its shape lacks are null.
 struct Row : Columns<NumbersOfRow> {
   RowShape shape = {};
@@ -63,6 +63,7 @@ struct Row : Columns<NumbersOfRow> {
 struct Place {
   std::int64_t index, pass = 0, seed = 0, part = 0;
 };
+/// Rows of numbers, each at its place.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -112,7 +113,7 @@ struct HeldOut {
 /// The way in which texts are cut and joined, as checkpoints note it (without a note: 1). 2: at blanks and characters,
 /// with an end behind each part.
 inline constexpr std::string_view rows_form = "2";
-struct Datasets {
+struct Datasets {  // for training, and for evaluation
   TrainingRows train;
   std::shared_ptr<const Dataset> held_out;  // null: nothing is evaluated
   RowShape shape = {};

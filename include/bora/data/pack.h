@@ -10,12 +10,12 @@ namespace bora::data {
 enum class Packing { first_fit, best_fit };
 /// A document that is longer than a row: pieces of a row's capacity (the last one shorter), none of it, or ValueError.
 enum class TooLong { cut, drop, error };
-struct PackOptions {
-  std::int64_t capacity = 0;  // tokens of a row
-  Packing packing = Packing::first_fit;
-  TooLong too_long = TooLong::cut;
-  std::int64_t open_rows = 1024;  // a document that fits none of them closes them all (Grain's num_packing_bins)
-  std::int64_t max_segments = 0;  // documents of a row; 0: any number
+struct PackOptions {                     // of pack
+  std::int64_t capacity = 0;             // tokens of a row
+  Packing packing = Packing::first_fit;  // which open row takes a document
+  TooLong too_long = TooLong::cut;       // what becomes of a document longer than a row
+  std::int64_t open_rows = 1024;         // a document that fits none of them closes them all (Grain's num_packing_bins)
+  std::int64_t max_segments = 0;         // documents of a row; 0: any number
 };
 /// A part of a row: `length` tokens of a document, from its token `begin` on, at token `offset` of the row.
 struct Segment {

@@ -21,17 +21,17 @@ template <class T> class Iterator;
 inline constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max();
 using Seed = std::optional<std::uint64_t>;  // none: derived from that of seed()
 
-struct ShuffleOptions {
+struct ShuffleOptions {     // of Sequence::shuffle
   std::int64_t window = 0;  // shuffles each run of this many elements; 0: all elements
   Seed seed = {};           // below 2^32
 };
-struct RepeatOptions {
-  bool reseed = true;  // each pass has another order and other random numbers
+struct RepeatOptions {  // of Sequence::repeat
+  bool reseed = true;   // each pass has another order and other random numbers
 };
-struct BatchOptions {
+struct BatchOptions {           // of Sequence::batch
   bool drop_remainder = false;  // of a pass that is no multiple of the batch
 };
-struct IterateOptions {
+struct IterateOptions {    // of Sequence::iterate
   std::int64_t from = 0;   // the state to begin with
   std::int64_t ahead = 0;  // elements made before they are asked for
   int threads = 0;         // that make them, beside the caller; 0, and at most: one for each other core
@@ -302,7 +302,7 @@ struct TokenRow {
   std::vector<std::int32_t> tokens, segments, positions;
   bool operator==(const TokenRow&) const = default;
 };
-using Documents = Sequence<std::vector<std::int32_t>>;
+using Documents = Sequence<std::vector<std::int32_t>>;  // tokens of texts
 /// Documents in rows of options.capacity tokens. Like concat_then_split: reads the first pass of the documents once,
 /// now, for their lengths, and gives the same rows in every pass; holes are left out; a shuffle comes after it.
 Sequence<TokenRow> pack(const Documents& documents, const PackOptions& options, std::int32_t padding = 0);

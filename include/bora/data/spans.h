@@ -8,11 +8,11 @@
 #include "bora/data/philox.h"
 
 namespace bora::data {
-struct SpanOptions {
+struct SpanOptions {            // of span corruption
   double noise_density = 0.15;  // share of the tokens that become noise; in (0, 1)
   double mean_span = 3;         // mean length of a span of noise; at least 1
 };
-/// How many tokens, and spans, of a text of n tokens become noise: at least one token, and not all of them.
+// How many tokens, and spans, of a text of n tokens become noise: at least one token, and not all of them.
 struct SpanCounts {
   std::int64_t noise, spans;
 };
@@ -36,7 +36,7 @@ SpanStarts draw_span_starts(std::int64_t length, const SpanOptions&, Philox&);
 /// True for noise; spans alternate, beginning with text.
 std::vector<bool> noise_mask(std::int64_t length, const SpanStarts&);
 
-struct SpanTokens {
+struct SpanTokens {       // that stand for spans, and at the end
   std::int32_t sentinel;  // of the first span; the following ones count down
   std::int32_t end;       // of both sequences
 };

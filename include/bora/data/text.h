@@ -41,7 +41,7 @@ class Stream {
   std::int64_t bytes_ = 0;
 };
 
-struct Text {
+struct Text {  // of open_text: for training, and for evaluation
   Stream train, held_out;
   std::int64_t documents = 0, held_out_documents = 0;
   bool recut = false;  // a line is so long that earlier versions may have cut it elsewhere

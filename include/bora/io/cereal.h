@@ -40,6 +40,7 @@ class BoundedArchive : public cereal::InputArchive<BoundedArchive, cereal::Allow
   std::string_view bytes_;
   bool swap_ = false;
 };
+// What cereal calls to read a number, bytes, a length, a named value.
 template <class T> requires std::is_arithmetic_v<T> void load(BoundedArchive& a, T& x) {
   if constexpr (std::is_same_v<T, bool>) {
     std::uint8_t byte = 0;
@@ -55,7 +56,7 @@ template <class T> void load(BoundedArchive& a, cereal::BinaryData<T>& x) {
 template <class T> void load(BoundedArchive& a, cereal::SizeTag<T>& x) { x.size = a.length(); }
 template <class T> void load(BoundedArchive& a, cereal::NameValuePair<T>& x) { a(x.value); }
 
-/// A value as an archive, and back.
+// A value as an archive, and back.
 template <class T> std::string archive_of(const T& x) {
   std::ostringstream out;
   {

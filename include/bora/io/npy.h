@@ -12,14 +12,14 @@ namespace bora {
 /// array is gathered: every rank must call it, rank 0 writes the file, which is whole when they return, and an error
 /// of it is one of all ranks. Other arrays are written by the rank that calls it.
 void save_npy(const std::filesystem::path& file, const Array& x);
-/// The array in a .npy file: bool, integers, f16, f32, f64, complex numbers; '<u2' and '|u1' as bits if `dtype` has
-/// these; big-endian numbers too. Fortran order is converted.
-/// Throws IoError for a damaged file and DtypeError for elements without a dtype here.
+// The array in a .npy file: bool, integers, f16, f32, f64, complex numbers; '<u2' and '|u1' as bits if `dtype` has
+// these; big-endian numbers too. Fortran order is converted.
+// Throws IoError for a damaged file and DtypeError for elements without a dtype here.
 struct LoadNpyOptions {
   std::optional<Dtype> dtype = none;  // convert to this; bf16 reads '<u2' as bits, f8_e4m3fn '|u1'
 };
 Array load_npy(const std::filesystem::path& file, const LoadNpyOptions& options = {});
-struct LoadNpzOptions {
+struct LoadNpzOptions {                // of load_npz
   std::optional<Dtype> dtype = none;   // as in LoadNpy
   std::vector<std::string> only = {};  // names; empty: all readable arrays
 };

@@ -21,6 +21,7 @@ class Safetensors;
 struct LoadSafetensorsOptions;
 namespace io {
 struct Job;
+/// load_safetensors without the tree's type.
 void load_tensors(tree::Node, const Safetensors&, const LoadSafetensorsOptions&);
 }  // namespace io
 /// A tensor of a file, or a part of it, possibly with its dimensions in another order. The query weights [1, embed,
@@ -32,8 +33,11 @@ struct TensorPart {
   std::optional<Shape> view = none;  // as many elements as the tensor has; none: its own shape
   Dims begin = {}, end = {};         // in each dimension of the view; empty: 0 and its size
   Dims order = {};                   // dimension d of the result is dimension order[d] of the view; empty: the same
+  std::optional<Shape> split = none;  // of begin to end: each dimension of the view as one or more, which are the
+                                      // view's for `order`; none: as they are
 };
 
+/// The tensors of a file or of a folder's files, which are read on demand.
 class Safetensors {
  public:
   /// Reads and checks the headers of all files. In a folder: model.safetensors, or model.safetensors.index.json and
@@ -67,7 +71,7 @@ class Safetensors {
   std::shared_ptr<const State> state_;
 };
 
-struct LoadSafetensorsOptions {
+struct LoadSafetensorsOptions {  // of load_safetensors
   /// The parts of tensors that make a leaf, by its path and global type; several are stacked, without parts the leaf
   /// keeps its numbers. Empty: the tensor of the leaf's name.
   std::function<std::vector<TensorPart>(const std::string& path, const Type&)> from = {};
@@ -81,9 +85,9 @@ template <class T> T load_safetensors(const Safetensors& files, T like, const Lo
   return like;
 }
 
-struct SaveSafetensorsOptions {
+struct SaveSafetensorsOptions {  // of save_safetensors
   std::int64_t shard_bytes = 0;  // most bytes of tensors in a file, unless one alone has more; 0: one file
-  std::map<std::string, std::string> metadata = {{"format", "pt"}};
+  std::map<std::string, std::string> metadata = {{"format", "pt"}};  // the texts of __metadata__
 };
 /// Writes FILE.safetensors, or into a folder model.safetensors, or its shards and model.safetensors.index.json.
 /// Replaces earlier files once all new bytes are on disk; an interrupted exchange of shards leaves a folder without an

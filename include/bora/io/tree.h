@@ -14,18 +14,21 @@ Place place_here();
 std::vector<Leaf> leaves_of(tree::Node, const std::string& below, Arrays& keep);
 /// Replaces every leaf of the tree by its value in the checkpoint, split as the leaf was. As restore_checkpoint.
 void restore_leaves(tree::Node, const std::string& folder, const Place&, const std::string& below = {});
-using StaticSlots = std::optional<std::vector<tree::ValueSlot>>;  // none: they are ignored
-void save_tree(tree::Node, const StaticSlots&, const std::string& folder);
+/// The same where the checkpoint may have other leaves.
+void restore_some_leaves(tree::Node, const std::string& folder, const Place&, const std::string& below = {});
+using StaticSlots = std::optional<std::vector<tree::ValueSlot>>;            // static values; none: they are ignored
+void save_tree(tree::Node, const StaticSlots&, const std::string& folder);  // save_tree without the tree's type
+/// load_tree without the tree's type.
 void load_tree(tree::Node, const StaticSlots&, const std::string& folder, const std::string& below);
 }  // namespace io
 /// Whether files keep the static values of a tree: numbers, texts, enums, Axes and containers of them; structs of one's
 /// own that are static, and classes with cereal's functions (bora/io/cereal.h).
 enum class Statics : std::uint8_t { keep, ignore };
 inline constexpr auto ignore = Statics::ignore;  // beside `using namespace std`, which has one too: Statics::ignore
-struct SaveTreeOptions {
-  Statics statics = Statics::keep;
+struct SaveTreeOptions {                         // of save_tree
+  Statics statics = Statics::keep;               // whether static values are written
 };
-struct LoadTreeOptions {
+struct LoadTreeOptions {            // of load_tree
   Statics statics = Statics::keep;  // ignore: those of `like` stay
   std::string below = {};           // the path of the part of the folder's tree that `like` is
 };

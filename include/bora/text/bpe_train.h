@@ -36,12 +36,12 @@ class WordCounts {
   Map words_;
 };
 
-struct BpeTraining {
+struct BpeTraining {                       // of train_bpe
   std::int64_t vocab = 0;                  // tokens in all: specials, bytes, merges; fewer if no pair is left
   std::vector<std::string> specials = {};  // ids 0 .. in this order
   std::int64_t min_count = 0;              // a pair that stands less often in the texts is not merged
 };
-struct TrainedBpe {
+struct TrainedBpe {                 // and the pairs of ids that become one, in order
   std::vector<std::string> tokens;  // by id: specials as they are, the others as bytes
   std::vector<std::pair<std::int32_t, std::int32_t>> merges;
 };

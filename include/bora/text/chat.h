@@ -34,17 +34,15 @@ class ChatTemplate {
   explicit ChatTemplate(ChatLayout);
   explicit ChatTemplate(std::shared_ptr<const ChatForm>);
   /// The pieces, none of them empty, no two neighbours equally marked. A learnt piece begins where the assistant would
-  /// begin to answer: prompt() of the turns before it and the piece are one text with what render() gives. In Jinja it
+  /// begin to answer: ask() of the turns before it and the piece are one text with what render() gives. In Jinja it
   /// is the text within {% generation %}, else what the assistant's turn adds to the prompt before it, without white
   /// space at its end. Throws ConfigError with the number of the turn (from 1) for a role that the template does not
   /// have, for turns that do not alternate where they must, for an answer that cannot be found, for no turns at all,
   /// and with the words of a template that raises an error.
   std::vector<Piece> render(std::span<const Turn> turns) const;
-  /// The pieces up to the place where the assistant answers next (add_generation_prompt). Throws as render() does, and
+  /// The text up to the place where the assistant answers next (add_generation_prompt). Throws as render() does, and
   /// where the next turn cannot be the assistant's.
-  std::vector<Piece> ask(std::span<const Turn> turns) const;
-  /// The text of ask().
-  std::string prompt(std::span<const Turn> turns) const;
+  Piece ask(std::span<const Turn> turns) const;
   /// Its name; of a file its path.
   const std::string& name() const;
   /// Equal for templates that make the same text of every conversation, whatever their names.

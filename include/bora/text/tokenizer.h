@@ -12,14 +12,14 @@
 #include "bora/config/choice.h"
 
 namespace bora::text {
-struct EncodeOptions {
+struct EncodeOptions {  // of Tokenizer::encode
   /// Whether special tokens that are written in the text are these tokens; otherwise they are text like any other.
   bool special = true;
   /// Bytes [first, second) that somebody says in the text, in order and apart. Nothing in them, nor across their ends,
   /// is a special token, or an added token by which the text around is marked (white space aside): it is text.
   std::span<const std::pair<std::size_t, std::size_t>> said = {};
 };
-struct DecodeOptions {
+struct DecodeOptions {  // of Tokenizer::decode
   /// Whether special tokens are shown; otherwise they are left out.
   bool special = true;
 };
@@ -47,6 +47,9 @@ class Tokenizer {
   virtual std::unique_ptr<Decoder> decoder(DecodeOptions = {}) const = 0;
   /// The text of ids. Throws ValueError for ids outside 0 .. size() - 1.
   std::string decode(std::span<const std::int32_t> ids, DecodeOptions = {}) const;
+  /// The bytes that a token adds to a text, not at its beginning; of a part of a character that part. Throws ValueError
+  /// for an id outside 0 .. size() - 1.
+  virtual std::string bytes_of(std::int32_t id) const;
   /// The id of a token as its files write it: an added or special token, or an entry of the vocabulary.
   virtual std::optional<std::int32_t> id_of(std::string_view token) const = 0;
   /// The token that separates documents, if there is one.
@@ -80,6 +83,7 @@ struct TokenizerKind : config::Chosen {
   /// Whether a file of this name is one of this type, with the keys `path` and `add_special_tokens`.
   virtual bool reads(std::string_view file) const = 0;
 };
+/// The kind whose settings are T's fields; T has open() and perhaps reads().
 template <class T> struct TokenizerOf final : config::Of<T, TokenizerKind> {
   using config::Of<T, TokenizerKind>::Of;
   std::shared_ptr<const Tokenizer> open() const override { return this->fields.open(); }

@@ -5,7 +5,7 @@
 #include "bora/text/tokenizer.h"
 
 namespace bora::text {
-enum class FileForm { any, json, model };
+enum class FileForm { any, json, model };  // of a tokenizer's file
 /// The file of a tokenizer: `place`, or, in a folder, the first of tokenizer.json, tokenizer.model, spiece.model, the
 /// only *.model, vocab.json beside merges.txt, of this form. Throws IoError for a folder without any.
 std::string file_at(const std::string& place, FileForm form);

@@ -15,7 +15,7 @@ class Lines {
  private:
   std::vector<std::string> lines_;
 };
-struct UnigramTraining {
+struct UnigramTraining {                   // of train_unigram
   std::int64_t vocab = 0;                  // ids in all: <unk> <s> </s>, specials, 256 bytes, pieces
   std::vector<std::string> specials = {};  // found in texts as they are
 };

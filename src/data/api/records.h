@@ -1,5 +1,6 @@
-// records.h -- the files of a corpus and the records in them: text, JSON lines, CSV; each as it is, .gz or .zst.
-// Reading is sequential and of bounded memory; a reader can begin at the position where another one stopped.
+// records.h -- the files of a corpus and the records in them: text, JSON lines, CSV, each as it is, .gz or .zst;
+// tables; ids. Reading is sequential and of bounded memory; a reader can begin at the position where another one
+// stopped.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -20,7 +21,7 @@ struct SourceFile {
 std::vector<SourceFile> find_files(const std::string& pattern);
 /// One file as it is now. Throws ConfigError "data: ..".
 SourceFile file_at(const std::string& path);
-/// find_files; a file of a kind that no reader here knows (Parquet, Arrow, other compressions) is an error as well.
+/// find_files; a file of a kind that no reader here knows (archives, other compressions) is an error as well.
 std::vector<SourceFile> list_files(const std::string& pattern);
 /// A hash of the file's size and of samples: its first and last 64 KiB, and 16 pieces of 4 KiB between. Throws IoError.
 std::uint64_t sample_hash(const SourceFile& file);
@@ -47,14 +48,19 @@ class ByteReader {
   std::unique_ptr<Bytes> bytes_;
 };
 
-enum class Format { text, jsonl, csv };
-/// One record as it is in the file: a line of JSON, a row of CSV (without the end of its line), a document.
+/// ids: numbers of tokens, .bin or .npy.
+enum class Format { text, jsonl, csv, parquet, arrow, ids };
+/// That of a file's name: .jsonl, .csv (perhaps with .gz or .zst behind), .parquet, .pq, .arrow, .feather, .bin or
+/// .npy.
+std::optional<Format> format_of(std::string_view path);
+/// One record as it is in the file: a line of JSON, a row of CSV (without the end of its line), a document. Of a table,
+/// the values of the row; of ids, those of a document.
 struct Raw {
   std::string bytes = {};
   std::int64_t line = 0;  // at which it begins
 };
 /// A place between records: bytes of the decompressed file before it, and the number of the line that begins or goes on
-/// there.
+/// there. Of a table, the number of the row, and its share of the file's bytes.
 struct Position {
   std::int64_t offset = 0, line = 1;
   friend bool operator==(const Position&, const Position&) = default;
@@ -64,11 +70,18 @@ struct Position {
 struct Limits {
   std::int64_t record = 64 << 20, document = 1 << 20, block = 256 << 10;
 };
+/// What is read of a file that has more. Files of lines are read whole.
+struct Selection {
+  std::vector<std::string> columns = {};  // of a table; empty: all
+  std::optional<std::int32_t> end = {};   // of ids: the one that ends a document
+  bool wide = false;                      // of .bin without a header: ids have four bytes, not two
+};
 /// Path, format and header, common to all records of a file. Threads may share it.
 struct Layout {
   std::string path = {};
   Format format = Format::text;
-  std::vector<std::string> header = {};  // of CSV
+  std::vector<std::string> header = {};  // of CSV and tables
+  std::vector<std::pair<std::string, std::string>> others = {};  // columns that are not read, and perhaps why
 };
 
 /// The records of a file, in order.
@@ -76,11 +89,14 @@ struct Layout {
 ///     before such a line; empty documents are left out.
 ///   jsonl: each line that is not blank.
 ///   csv: each row behind the header (RFC 4180; a quote inside an unquoted field is itself); empty lines are left out.
+///   parquet, arrow: each row. What cannot be read of them is an IoError that names the column.
+///   ids: a document is what lies up to an id that ends it, or a row of a .npy of two dimensions.
 /// A byte-order mark at the file's begin is no part of it; lines end with LF or CRLF.
 class RecordReader {
  public:
-  /// Throws ConfigError for a malformed header.
-  RecordReader(const SourceFile& file, Format format, Position from = {}, Limits limits = {});
+  /// Throws ConfigError for a malformed header, or what is not read of a table.
+  RecordReader(const SourceFile& file, Format format, Position from = {}, Limits limits = {},
+               const Selection& selection = {});
   ~RecordReader();
   RecordReader(RecordReader&&) noexcept;
   RecordReader& operator=(RecordReader&&) noexcept;
@@ -119,6 +135,8 @@ class Record {
   /// rule allows it.
   std::string text(std::string_view field) const;
   double number(std::string_view field) const;
+  /// The numbers of a list of JSON, where true is 1; or ids.
+  std::vector<double> numbers(std::string_view field) const;
   /// A JSON list of objects of role and content, or of from and value (where human is user, and gpt is assistant). A
   /// field of CSV holds the list as text.
   std::vector<Turn> turns(std::string_view field) const;
@@ -126,11 +144,15 @@ class Record {
   [[noreturn]] void failed(const std::string& problem) const;
 
  private:
+  enum class Form : std::uint8_t { plain, csv, json, ids };
   struct Member {
     std::string_view name, value;  // as in the file
+    Form form = Form::plain;
   };
   [[noreturn]] void broken(std::string_view problem, std::size_t at) const;
   std::string text_of(const Member& member) const;
+  /// A text of a table, in which no number or list is looked for: it is as a string of JSON.
+  bool is_text(const Member& member) const;
   /// The text, by the rule; half: it had an escaped half of a surrogate pair. `what`: its name in errors.
   template <class What> std::string by_rule(std::string text, bool half, const What& what) const;
   /// What a string of JSON stands for.

@@ -243,8 +243,9 @@ std::vector<SourceFile> list_files(const std::string& pattern) {
   auto files = find_files(pattern);
   for (auto& file : files) {
     auto ends = [&](auto... words) { return (std::string_view(file.path).ends_with(words) || ...); };
-    check<ConfigError>(!ends(".parquet", ".arrow", ".feather"), "data: ", file.path,
-                       ": Parquet and Arrow are not read (Debian 12 has no library for them): write its rows as jsonl");
+    for (std::string packed : {".gz", ".zst"})
+      for (std::string table : {".parquet", ".pq", ".arrow", ".feather", ".npy", ".bin"})
+        check<ConfigError>(!ends(table + packed), "data: ", file.path, " is no text; unpack it, and give it as it was");
     check<ConfigError>(!ends(".bz2", ".xz", ".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".tar.gz", ".tar.zst"),
                        "data: ", file.path,
                        " is an archive, or compressed by other programs than gzip and zstd: "

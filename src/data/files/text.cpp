@@ -20,9 +20,12 @@ ListedFiles list_source(const std::string& path) {
     bool packed = file.path.ends_with(".gz") || file.path.ends_with(".zst");
     check<ConfigError>(!packed, "data: ", file.path, " is compressed, and a text in windows is read in place; give it ",
                        "as a source, which is decompressed (data.sources=[{path: ", path, "}]), or unpack it");
-    bool records = file.path.ends_with(".jsonl") || file.path.ends_with(".csv");
+    auto format = format_of(file.path);
+    bool records = format == Format::jsonl || format == Format::csv;
     check<ConfigError>(!records, "data: ", file.path, " has records, whose punctuation would be learnt with the text; ",
                        "give it as a source (data.sources=[{path: ", path, "}]), or another name");
+    check<ConfigError>(!format, "data: ", file.path, " is no text; give it as a source (data.sources=[{path: ", path,
+                       "}])");
     s.files.push_back(file.path);
     s.sizes.push_back(file.bytes);
     s.bytes += file.bytes;

@@ -1,11 +1,14 @@
 // The fields of a record.
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <cstring>
 #include "bora/base/error.h"
 #include "bora/base/text.h"
 #include "data/api/records.h"
 #include "data/records/csv.h"
 #include "data/records/json_cursor.h"
+#include "data/tables/column.h"
 #include "text/api/utf8.h"
 
 namespace bora::data {
@@ -40,10 +43,20 @@ void Record::broken(std::string_view problem, std::size_t at) const {
 Record::Record(const Layout& layout, const Raw& raw, TextRule rule) : layout_(&layout), raw_(&raw), rule_(rule) {
   if (layout.format == Format::text) {
     members_ = {{"text", raw.bytes}};
+  } else if (layout.format == Format::ids) {
+    members_ = {{"input_ids", raw.bytes, Form::ids}};
+  } else if (layout.format == Format::parquet || layout.format == Format::arrow) {
+    std::string_view rest = raw.bytes;
+    for (auto& name : layout.header) {
+      auto [json, bytes] = tables::take_value(rest);
+      members_.push_back({name, bytes, json ? Form::json : Form::plain});
+    }
   } else if (layout.format == Format::jsonl) {
     try {
       JsonCursor cursor(raw.bytes);
-      cursor.object([&](std::string_view name, std::string_view value) { members_.push_back({name, value}); });
+      cursor.object([&](std::string_view name, std::string_view value) {
+        members_.push_back({name, value, Form::json});
+      });
       cursor.end();
     } catch (const JsonProblem& p) {
       auto first = raw.bytes.find_first_not_of(" \t\r");
@@ -57,7 +70,7 @@ Record::Record(const Layout& layout, const Raw& raw, TextRule rule) : layout_(&l
     if (fields.size() != layout.header.size())
       failed("the row has " + std::to_string(fields.size()) + " fields, and the header has " +
              std::to_string(layout.header.size()));
-    for (std::size_t i = 0; i < fields.size(); ++i) members_.push_back({layout.header[i], fields[i]});
+    for (std::size_t i = 0; i < fields.size(); ++i) members_.push_back({layout.header[i], fields[i], Form::csv});
   }
 }
 const Record::Member* Record::find(std::string_view field) const {
@@ -74,9 +87,13 @@ const Record::Member& Record::at(std::string_view field) const {
   for (std::size_t i = 0; i < members_.size() && i < most; ++i)
     names += (i > 0 ? ", " : "") +
              in_quotes(layout_->format == Format::jsonl ? unescaped(members_[i].name) : std::string(members_[i].name));
-  failed(
-      "there is no field " + in_quotes(field) +
-      (members_.empty() ? "; the record is empty" : "; there are " + names + (members_.size() > most ? ", .." : "")));
+  auto all = members_.size();
+  for (auto& [name, why] : layout_->others) {  // of a table
+    if (name == field) failed("the field " + in_quotes(field) + " " + (why.empty() ? "was not asked for" : why));
+    if (all++ < most) names += (names.empty() ? "" : ", ") + in_quotes(name);
+  }
+  failed("there is no field " + in_quotes(field) +
+         (all == 0 ? "; the record is empty" : "; there are " + names + (all > most ? ", .." : "")));
 }
 template <class What> std::string Record::by_rule(std::string text, bool half, const What& what) const {
   auto bad = first_not_utf8(text);
@@ -106,28 +123,70 @@ std::string Record::text_of(const Member& member) const {
     return "the field " +
            in_quotes(layout_->format == Format::jsonl ? unescaped(member.name) : std::string(member.name));
   };
-  if (layout_->format == Format::jsonl) {
+  if (member.form == Form::json) {
     if (member.value.front() != '"') failed(what() + " is " + kind_of(member.value) + "; text is expected");
     return inner(member.value, what);
   }
-  auto text = layout_->format == Format::text ? std::string(member.value) : csv_text(member.value);
-  return rule_.bytes ? text : by_rule(std::move(text), false, what);
+  if (member.form == Form::ids) failed(what() + " holds ids of tokens; text is expected");
+  auto text = member.form == Form::csv ? csv_text(member.value) : std::string(member.value);
+  bool any_bytes = rule_.bytes && (layout_->format == Format::text || layout_->format == Format::csv);
+  return any_bytes ? text : by_rule(std::move(text), false, what);
+}
+bool Record::is_text(const Member& member) const {
+  return member.form == Form::plain && layout_->format != Format::text;
 }
 bool Record::has(std::string_view field) const {
   auto member = find(field);
-  return member && !(layout_->format == Format::jsonl && member->value == "null");
+  return member && !(member->form == Form::json && member->value == "null");
 }
 std::string Record::text(std::string_view field) const { return text_of(at(field)); }
 double Record::number(std::string_view field) const {
   auto& member = at(field);
-  auto words = layout_->format == Format::jsonl ? std::string(member.value) : text_of(member);
+  if (is_text(member)) failed("the field " + in_quotes(field) + " is text; a number is expected");
+  auto words = member.form == Form::json ? std::string(member.value) : text_of(member);
   auto x = parse_as<double>(words);
   if (!x) failed("the field " + in_quotes(field) + " is " + in_quotes(words) + "; a number is expected");
   return *x;
 }
+std::vector<double> Record::numbers(std::string_view field) const {
+  auto& member = at(field);
+  std::vector<double> numbers;
+  if (member.form == Form::ids) {
+    numbers.resize(member.value.size() / 4);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      std::int32_t id = 0;
+      std::memcpy(&id, member.value.data() + 4 * i, 4);
+      numbers[i] = id;
+    }
+    return numbers;
+  }
+  auto words = member.form == Form::json ? std::string() : text_of(member);
+  std::string_view list = member.form == Form::json ? member.value : words;
+  auto one = [&](std::string_view value) {
+    double x = value == "true";
+    auto number = std::from_chars(value.data(), value.data() + value.size(), x);
+    bool truth = value == "true" || value == "false";
+    if (!truth && (number.ec != std::errc{} || number.ptr != value.data() + value.size()))
+      failed("place " + std::to_string(numbers.size() + 1) + " of the field " + in_quotes(field) + " is " +
+             kind_of(value) + "; a number is expected");
+    numbers.push_back(x);
+  };
+  if (is_text(member) || (member.form == Form::json && list.front() != '['))
+    failed("the field " + in_quotes(field) + " is " + (is_text(member) ? "text" : kind_of(list)) +
+           "; a list of numbers is expected");
+  try {
+    JsonCursor cursor(list);
+    cursor.list(one);
+    cursor.end();
+  } catch (const JsonProblem& p) {
+    failed("the field " + in_quotes(field) + " holds no list of numbers: at character " + std::to_string(p.at + 1) +
+           ": " + p.what);
+  }
+  return numbers;
+}
 std::vector<Turn> Record::turns(std::string_view field) const {
   auto& member = at(field);
-  bool json = layout_->format == Format::jsonl;
+  bool json = member.form == Form::json;
   auto words = json ? std::string() : text_of(member);
   std::string_view list = json ? member.value : words;
   std::vector<Turn> turns;
@@ -151,8 +210,9 @@ std::vector<Turn> Record::turns(std::string_view field) const {
     if (sharegpt && speaker == "gpt") speaker = "assistant";
     turns.emplace_back(speaker, sharegpt ? part(said, "value") : part(content, "content"));
   };
-  if (json && list.front() != '[')
-    failed("the field " + in_quotes(field) + " is " + kind_of(list) + "; a list of turns is expected");
+  if (is_text(member) || (json && list.front() != '['))
+    failed("the field " + in_quotes(field) + " is " + (is_text(member) ? "text" : kind_of(list)) +
+           "; a list of turns is expected");
   try {
     JsonCursor cursor(list);
     cursor.list(turn);

@@ -6,6 +6,8 @@
 #include "bora/base/text.h"
 #include "data/files/lines.h"
 #include "data/records/csv.h"
+#include "data/records/state.h"
+#include "data/tables/table.h"
 
 namespace bora::data {
 namespace {
@@ -17,10 +19,10 @@ void drop_carriage(std::string& line) {
 void drop_line_end(std::string& text) {
   if (text.ends_with('\n')) text.pop_back(), drop_carriage(text);
 }
-}  // namespace
 
-struct RecordReader::State {
-  State(const SourceFile& file, Format format, Position from, Limits l) : bytes(file), limits(l) {
+/// Of a file of text.
+struct TextState final : RecordReader::State {
+  TextState(const SourceFile& file, Format format, Position from, const Limits& l) : bytes(file), limits(l) {
     limits.block = std::min(limits.block, std::max<std::int64_t>(4096, file.bytes));
     auto made = std::make_shared<Layout>(Layout{file.path, format});
     layout = made;
@@ -189,30 +191,45 @@ struct RecordReader::State {
     return names;
   }
 
+  bool next(Raw& raw) override {
+    auto format = layout->format;
+    if (!(format == Format::csv ? row(raw) : format == Format::jsonl ? json_line(raw) : document(raw))) return false;
+    behind = {offset, line};
+    return true;
+  }
+  std::optional<std::uint32_t> stored_crc() const override { return bytes.stored_crc(); }
+
   ByteReader bytes;
   Limits limits;
-  std::shared_ptr<const Layout> layout;
   std::string buffer;
   std::size_t at = 0, end = 0;        // of the buffer: what is read and not taken
   std::int64_t offset = 0, line = 1;  // of `at`
   bool inside = false;                // of a line: the last document of text was cut there
-  Position behind;                    // the last record
 };
+}  // namespace
 
-RecordReader::RecordReader(const SourceFile& file, Format format, Position from, Limits limits)
-    : state_(std::make_unique<State>(file, format, from, limits)) {}
+std::optional<Format> format_of(std::string_view path) {
+  if (path.ends_with(".parquet") || path.ends_with(".pq")) return Format::parquet;
+  if (path.ends_with(".arrow") || path.ends_with(".feather")) return Format::arrow;  // version 2 of Feather is Arrow
+  if (path.ends_with(".bin") || path.ends_with(".npy")) return Format::ids;
+  for (std::string_view packed : {".gz", ".zst"})
+    if (path.ends_with(packed)) path.remove_suffix(packed.size());
+  if (path.ends_with(".jsonl")) return Format::jsonl;
+  if (path.ends_with(".csv")) return Format::csv;
+  return {};
+}
+RecordReader::RecordReader(const SourceFile& file, Format format, Position from, Limits limits,
+                           const Selection& selection) {
+  if (format == Format::parquet || format == Format::arrow)
+    state_ = tables::table_records(file, format, from, limits, selection);
+  else if (format == Format::ids) state_ = tables::id_records(file, from, limits, selection);
+  else state_ = std::make_unique<TextState>(file, format, from, limits);
+}
 RecordReader::~RecordReader() = default;
 RecordReader::RecordReader(RecordReader&&) noexcept = default;
 RecordReader& RecordReader::operator=(RecordReader&&) noexcept = default;
-bool RecordReader::next(Raw& raw) {
-  auto& s = *state_;
-  auto format = s.layout->format;
-  if (!(format == Format::csv ? s.row(raw) : format == Format::jsonl ? s.json_line(raw) : s.document(raw)))
-    return false;
-  s.behind = {s.offset, s.line};
-  return true;
-}
+bool RecordReader::next(Raw& raw) { return state_->next(raw); }
 Position RecordReader::position() const { return state_->behind; }
 std::shared_ptr<const Layout> RecordReader::layout() const { return state_->layout; }
-std::optional<std::uint32_t> RecordReader::stored_crc() const { return state_->bytes.stored_crc(); }
+std::optional<std::uint32_t> RecordReader::stored_crc() const { return state_->stored_crc(); }
 }  // namespace bora::data

@@ -12,6 +12,8 @@ struct WeightAt {
   static constexpr config::Meaning meanings[] = {{"step", "updates made before the weight is this one"},
                                                  {"weight", "share of the rows, relative to the other sources'"}};
 };
+/// Bytes of an id in files that do not say it.
+enum class IdWidth : std::uint8_t { u16, u32 };
 /// A source in the settings.
 struct Source : config::Chosen {
   static constexpr std::string_view initial = "text", named = "path";
@@ -21,10 +23,18 @@ struct Source : config::Chosen {
   virtual const std::vector<WeightAt>& weights_at() const = 0;
   virtual const std::vector<std::string>& tags() const = 0;
   virtual bool train() const = 0;
-  virtual Format format() const = 0;
-  /// The field of a record that has its text.
+  /// Of a file; nothing if the source has none of its kind.
+  virtual std::optional<Format> format(std::string_view file) const = 0;
+  /// Whether a folder's files of other kinds are left out: cards and lists lie beside tables.
+  virtual bool picks() const = 0;
+  /// The field of a record that has its text, or its ids.
   virtual std::string field() const = 0;
+  /// Whether records have ids of tokens instead of text.
+  virtual bool has_ids() const = 0;
+  /// Ids of .bin files have four bytes.
+  virtual bool wide_ids() const = 0;
 };
+
 template <class T> struct SourceOf final : config::Of<T, Source> {
   using config::Of<T, Source>::Of;
   std::string& path() override { return this->fields.path; }
@@ -33,12 +43,29 @@ template <class T> struct SourceOf final : config::Of<T, Source> {
   const std::vector<WeightAt>& weights_at() const override { return this->fields.weights_at; }
   const std::vector<std::string>& tags() const override { return this->fields.tags; }
   bool train() const override { return this->fields.train; }
-  Format format() const override { return T::format; }
+  std::optional<Format> format(std::string_view file) const override {
+    if constexpr (requires { T::format; }) return T::format;
+    else return this->fields.format_of(file);
+  }
+  bool picks() const override {
+    if constexpr (requires { T::picks; }) return T::picks;
+    else return false;
+  }
+  bool has_ids() const override {
+    if constexpr (requires { T::has_ids; }) return T::has_ids;
+    else return false;
+  }
+  bool wide_ids() const override {
+    if constexpr (requires { this->fields.width; }) return this->fields.width == IdWidth::u32;
+    else return false;
+  }
   std::string field() const override {
     if constexpr (requires { this->fields.field; }) return this->fields.field;
     else return "text";
   }
 };
+/// The type of a source for a file, by its name; the initial one if no source has such names.
+std::string_view source_type_of(const std::string& path);
 inline constexpr config::Meaning kPathMeaning{"path", "a file, a folder or a pattern such as data/*.gz; must be given"},
     kFieldMeaning{"field", "the field with the text"},
     kWeightMeaning{"weight", "share of the rows, relative to the other sources'"},

@@ -74,7 +74,9 @@ class Encoder::Reader {
  private:
   void fill(Batch& batch) {
     auto& file = recipe_.files[unit_.begin + at_.file];
-    if (!reader_) reader_.emplace(file, recipe_.format, at_.position);
+    auto& formats = recipe_.formats;
+    auto format = formats.size() == 1 ? formats[0] : formats[unit_.begin + at_.file];
+    if (!reader_) reader_.emplace(file, format, at_.position, Limits{}, recipe_.selection);
     batch.layout = reader_->layout();
     bool more = true;
     std::size_t bytes = 0;

@@ -12,7 +12,8 @@ namespace bora::data {
 /// How the records of some files become documents.
 struct Recipe {
   std::vector<SourceFile> files = {};
-  Format format = Format::text;
+  std::vector<Format> formats = {};  // of the files; one: of all
+  Selection selection = {};
   std::size_t fields = 1;  // of a document
   std::int64_t vocabulary = 0;
   bool skip = false;  // malformed records are counted instead of being an error

@@ -45,6 +45,7 @@ struct Chat {
     return "chat 3\t" + messages + "\t" + hash_of(open().identity());  // whatever its file is called
   }
   void need(const Record& r, const std::string&) const { (void)pieces(open(), r); }
+  std::vector<std::string> reads(const std::string&) const { return {messages}; }
   Encode encoder(const Materials& m, const std::string&) const {
     // The template has the tokens of begin and end.
     return [*this, tokenizer = m.tokenizer, around = Around(*m.tokenizer), layout = open()](const Record& r,

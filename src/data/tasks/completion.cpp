@@ -21,6 +21,7 @@ struct Completion {
     return "completion 2\t" + prompt + "\t" + completion + "\t" + separator + (learn_prompt ? "\tall" : "");
   }
   void need(const Record& r, const std::string&) const { (void)r.text(prompt), (void)r.text(completion); }
+  std::vector<std::string> reads(const std::string&) const { return {prompt, completion}; }
   Encode encoder(const Materials& m, const std::string&) const {
     return [*this, tokenizer = m.tokenizer, around = Around(*m.tokenizer)](const Record& r, Document& d) {
       auto& ids = d[0] = around.without_end(tokenizer->encode(r.text(prompt) + separator));

@@ -9,6 +9,7 @@ struct Lm {
 
   std::string encoding() const { return "text"; }
   void need(const Record& r, const std::string& field) const { (void)r.text(field); }
+  std::vector<std::string> reads(const std::string& field) const { return {field}; }
   Encode encoder(const Materials& m, const std::string& field) const { return text_encoder(m, field); }
   static Sharing how(const PackSettings& pack) {
     using enum Sharing;

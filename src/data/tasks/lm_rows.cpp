@@ -1,5 +1,6 @@
 // Rows of documents whose tokens predict the next ones.
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include "bora/base/error.h"
 #include "bora/data/around.h"
@@ -8,21 +9,26 @@
 
 namespace bora::data {
 namespace {
-/// Whether each token of a document is learnt.
-class Learnt {
+/// The weights of a document's tokens as targets.
+class Weights {
  public:
-  Learnt(const StoredDocuments& d, std::int64_t document, bool parts) {
-    if (!parts) return;
+  Weights(const StoredDocuments& d, std::int64_t document, Learning learning) : learning_(learning) {
+    if (learning == Learning::all) return;
     for (auto n : d.read(document, 1)) ends_.push_back((ends_.empty() ? 0 : ends_.back()) + n);
+    if (learning == Learning::weights) halves_ = d.read(document, 2);
   }
-  bool at(std::int64_t token) const {
-    if (ends_.empty()) return true;
+  float at(std::int64_t token) const {
+    if (ends_.empty()) return 1.0F;
     auto part = std::upper_bound(ends_.begin(), ends_.end(), token) - ends_.begin();
-    return part % 2 == 1;
+    if (learning_ == Learning::parts) return part % 2 == 1 ? 1.0F : 0.0F;
+    auto half = [&](std::ptrdiff_t i) { return static_cast<std::uint32_t>(halves_[static_cast<std::size_t>(i)]); };
+    return std::bit_cast<float>(half(2 * part) << 16 | half(2 * part + 1));
   }
 
  private:
-  std::vector<std::int64_t> ends_;
+  Learning learning_;
+  std::vector<std::int64_t> ends_ = {};
+  std::vector<std::int32_t> halves_ = {};
 };
 /// Tokens before the first one that is learnt.
 std::int64_t tokens_given(const std::vector<std::int32_t>& parts) {
@@ -31,15 +37,15 @@ std::int64_t tokens_given(const std::vector<std::int32_t>& parts) {
   return n;
 }
 /// Tokens [begin, begin + length] of a document at `offset` of a row: the last one is a target alone.
-void put(const StoredDocuments& d, bool parts, const Segment& s, std::int32_t number, const Row& row) {
+void put(const StoredDocuments& d, Learning learning, const Segment& s, std::int32_t number, const Row& row) {
   std::vector<std::int32_t> ids(static_cast<std::size_t>(s.length + 1));
   d.store->read(d.numbers[static_cast<std::size_t>(s.document)], 0, s.begin, s.length + 1, ids.data());
-  Learnt learnt(d, s.document, parts);
+  Weights weights(d, s.document, learning);
   for (std::int64_t i = 0; i < s.length; ++i) {
     auto at = s.offset + i;
     row.tokens[at] = ids[static_cast<std::size_t>(i)];
     row.targets[at] = ids[static_cast<std::size_t>(i + 1)];
-    row.weights[at] = learnt.at(s.begin + i + 1) ? 1.0F : 0.0F;
+    row.weights[at] = weights.at(s.begin + i + 1);
     if (row.segments) row.segments[at] = number;
     if (row.positions) row.positions[at] = static_cast<std::int32_t>(i);
   }
@@ -48,17 +54,16 @@ void put(const StoredDocuments& d, bool parts, const Segment& s, std::int32_t nu
 
 /// Documents side by side.
 struct PackedRows final : Dataset {
-  PackedRows(StoredDocuments d, Packed p, bool with_parts)
-      : documents(std::move(d)), packed(std::move(p)), parts(with_parts) {}
+  PackedRows(StoredDocuments d, Packed p, Learning l) : documents(std::move(d)), packed(std::move(p)), learning(l) {}
   std::int64_t size() const override { return packed.size(); }
   std::int64_t filled() const override { return packed.tokens(); }
   void at(const Place& place, const Row& row) const override {
     std::int32_t number = 0;
-    for (auto& s : packed.at(place.index)) put(documents, parts, s, ++number, row);
+    for (auto& s : packed.at(place.index)) put(documents, learning, s, ++number, row);
   }
   StoredDocuments documents;
   Packed packed;
-  bool parts;
+  Learning learning;
 };
 
 /// Documents one after another.
@@ -92,8 +97,8 @@ struct Line final : Tokens {
 };
 /// They are cut into rows; as a ring, of which later passes begin at another token.
 struct StreamRows final : Dataset {
-  StreamRows(StoredDocuments d, std::int64_t p, bool with_parts, bool across)
-      : line(std::move(d)), documents(line.documents), positions(p), parts(with_parts), cross(across) {}
+  StreamRows(StoredDocuments d, std::int64_t p, Learning l, bool across)
+      : line(std::move(d)), documents(line.documents), positions(p), learning(l), cross(across) {}
   std::int64_t size() const override { return line.size() / positions; }
   std::int64_t filled() const override { return size() * positions; }
   void at(const Place& place, const Row& row) const override {
@@ -102,7 +107,7 @@ struct StreamRows final : Dataset {
     for (std::int64_t done = 0; done < positions;) {
       auto p = line.at((begin + done) % line.size());
       auto take = std::min(p.left, positions - done), inside = std::min(take, p.left - 1);
-      put(documents, parts, {p.document, p.begin, inside, done}, ++number, row);
+      put(documents, learning, {p.document, p.begin, inside, done}, ++number, row);
       if (inside < take) put_last(p.document, done + inside, number, inside, row);
       done += take;
     }
@@ -113,7 +118,7 @@ struct StreamRows final : Dataset {
     auto& store = *documents.store;
     store.read(documents.numbers[document], 0, documents.length(d) - 1, 1, row.tokens + at);
     store.read(documents.numbers[next], 0, 0, 1, row.targets + at);
-    row.weights[at] = cross && Learnt(documents, static_cast<std::int64_t>(next), parts).at(0) ? 1.0F : 0.0F;
+    row.weights[at] = cross ? Weights(documents, static_cast<std::int64_t>(next), learning).at(0) : 0.0F;
     if (row.segments) row.segments[at] = number;
     if (row.positions) row.positions[at] = static_cast<std::int32_t>(place);
     *row.filled += 1;
@@ -121,7 +126,8 @@ struct StreamRows final : Dataset {
   Line line;
   const StoredDocuments& documents;
   std::int64_t positions;
-  bool parts, cross;
+  Learning learning;
+  bool cross;
 };
 }  // namespace
 
@@ -207,9 +213,10 @@ RowShape learnt_shape(std::int64_t positions, const PackSettings& pack, Sharing 
           .restart_positions = several && pack.restart_positions,
           .padded = !segments && how != Sharing::concat};
 }
-std::shared_ptr<const Dataset> learnt_rows(const StoredDocuments& d, const Materials& m, Sharing how, bool parts,
-                                           TooLongRow too_long) {
+std::shared_ptr<const Dataset> learnt_rows(const StoredDocuments& d, const Materials& m, Sharing how,
+                                           Learning learning, TooLongRow too_long) {
   auto positions = m.positions;
+  bool parts = learning == Learning::parts;
   auto name_of = [&](std::int64_t i) {
     return "data: document " + std::to_string(d.numbers[static_cast<std::size_t>(i)] + 1) + " of " + d.name;
   };
@@ -232,7 +239,7 @@ std::shared_ptr<const Dataset> learnt_rows(const StoredDocuments& d, const Mater
     if (how == Sharing::concat ? d.length(i) > 0 : length(i) > 0)
       kept.numbers.push_back(d.numbers[static_cast<std::size_t>(i)]);
   if (how == Sharing::concat)
-    return std::make_shared<StreamRows>(std::move(kept), positions, parts, m.pack.cross_documents);
+    return std::make_shared<StreamRows>(std::move(kept), positions, learning, m.pack.cross_documents);
   PackOptions options{.capacity = positions,
                       .packing = how == Sharing::best_fit ? Packing::best_fit : Packing::first_fit,
                       .too_long = TooLong::cut,
@@ -242,6 +249,6 @@ std::shared_ptr<const Dataset> learnt_rows(const StoredDocuments& d, const Mater
     return parts ? std::min(n, positions) : n;
   };
   auto packed = pack(kept.size(), of_kept, options);
-  return std::make_shared<PackedRows>(std::move(kept), std::move(packed), parts);
+  return std::make_shared<PackedRows>(std::move(kept), std::move(packed), learning);
 }
 }  // namespace bora::data

@@ -48,6 +48,7 @@ struct Prefix {
 
   std::string encoding() const { return "text"; }
   void need(const Record& r, const std::string& field) const { (void)r.text(field); }
+  std::vector<std::string> reads(const std::string& field) const { return {field}; }
   Encode encoder(const Materials& m, const std::string& field) const { return text_encoder(m, field); }
   Sharing how(const PackSettings& pack) const {
     using enum Sharing;

@@ -63,6 +63,7 @@ struct Seq2Seq {
   }
   std::string encoding() const { return "seq2seq\t" + input + "\t" + target; }
   void need(const Record& r, const std::string&) const { (void)r.text(input), (void)r.text(target); }
+  std::vector<std::string> reads(const std::string&) const { return {input, target}; }
   Encode encoder(const Materials& m, const std::string&) const {
     return [*this, tokenizer = m.tokenizer, around = Around(*m.tokenizer)](const Record& r, Document& d) {
       d[0] = tokenizer->encode(r.text(input));

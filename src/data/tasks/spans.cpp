@@ -44,6 +44,7 @@ struct Spans {
   }
   std::string encoding() const { return "text"; }
   void need(const Record& r, const std::string& field) const { (void)r.text(field); }
+  std::vector<std::string> reads(const std::string& field) const { return {field}; }
   Encode encoder(const Materials& m, const std::string& field) const { return text_encoder(m, field); }
   SpanOptions options() const { return {noise_density, mean_span}; }
   SpanLengths lengths(std::int64_t positions) const { return span_lengths(inputs > 0 ? inputs : positions, options()); }

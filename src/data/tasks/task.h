@@ -4,6 +4,7 @@
 //   static constexpr Sharing unpacked;                   the meaning of `pack: false`, if it is not automatic
 //   std::string encoding() const;                        the keys that decide documents; empty if none does
 //   void need(const Record&, const std::string& field) const;        ConfigError for a record that lacks what it reads
+//   std::vector<std::string> reads(const std::string& field) const;  the fields that it reads; without it, all of them
 //   Encode encoder(const Materials&, const std::string& field) const;
 //   RowShape shape(std::int64_t positions, const PackSettings&) const;
 //   std::shared_ptr<const Dataset> rows(const StoredDocuments&, const Materials&) const;
@@ -63,6 +64,8 @@ struct Task : config::Chosen {
   virtual std::size_t token_fields() const = 0;  // those of them that have tokens: the first ones
   virtual std::string encoding() const = 0;
   virtual void need(const Record&, const std::string& field) const = 0;
+  virtual std::vector<std::string> reads(const std::string& field) const = 0;  // of tables; empty: all
+  virtual bool takes_ids() const = 0;  // records have ids of tokens instead of text
   virtual Encode encoder(const Materials&, const std::string& field) const = 0;
   virtual Sharing unpacked() const = 0;  // `pack: false`
   virtual RowShape shape(std::int64_t positions, const PackSettings&) const = 0;
@@ -77,6 +80,14 @@ template <class T> struct TaskOf final : config::Of<T, Task> {
   }
   std::string encoding() const override { return this->fields.encoding(); }
   void need(const Record& r, const std::string& field) const override { this->fields.need(r, field); }
+  std::vector<std::string> reads(const std::string& field) const override {
+    if constexpr (requires { this->fields.reads(field); }) return this->fields.reads(field);
+    else return {};
+  }
+  bool takes_ids() const override {
+    if constexpr (requires { T::takes_ids; }) return T::takes_ids;
+    else return false;
+  }
   Encode encoder(const Materials& m, const std::string& field) const override { return this->fields.encoder(m, field); }
   Sharing unpacked() const override {
     if constexpr (requires { T::unpacked; }) return T::unpacked;
@@ -112,9 +123,16 @@ inline std::int32_t start_of(const text::Tokenizer& t) { return t.padding().valu
 
 /// A document of a decoder is longer than a row: its first tokens are kept, it is left out, it is an error.
 enum class TooLongRow : std::uint8_t { truncate, drop, error };
-/// Rows of documents whose tokens predict the next ones. Field 0 of a document has its tokens. Field 1, if there is
-/// one, has the lengths of its parts, in turn not learnt and learnt; without it all tokens are learnt, and documents
-/// that are longer than a row are cut into several. A document of n tokens takes n - 1 positions.
-std::shared_ptr<const Dataset> learnt_rows(const StoredDocuments&, const Materials&, Sharing, bool parts, TooLongRow);
+/// What is learnt of a document, whose tokens are field 0: all of them; of its parts, whose lengths are field 1, every
+/// second one; or each part with a weight, whose bits are two numbers of field 2, the upper half first.
+enum class Learning : std::uint8_t { all, parts, weights };
+/// Rows of documents whose tokens predict the next ones. Documents that are longer than a row are cut into several,
+/// unless they have parts that are not learnt. A document of n tokens takes n - 1 positions.
+std::shared_ptr<const Dataset> learnt_rows(const StoredDocuments&, const Materials&, Sharing, Learning,
+                                           TooLongRow = TooLongRow::truncate);
+inline std::shared_ptr<const Dataset> learnt_rows(const StoredDocuments& d, const Materials& m, Sharing how, bool parts,
+                                                  TooLongRow too_long) {
+  return learnt_rows(d, m, how, parts ? Learning::parts : Learning::all, too_long);
+}
 RowShape learnt_shape(std::int64_t positions, const PackSettings&, Sharing);
 }  // namespace bora::data

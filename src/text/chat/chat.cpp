@@ -7,6 +7,7 @@
 #include "bora/base/error.h"
 #include "bora/base/text.h"
 #include "base/api/file.h"
+#include "gguf/api/companions.h"
 #include "json/api/value.h"
 #include "text/api/chat_layout.h"
 #include "text/chat/chat_form.h"
@@ -126,9 +127,8 @@ constexpr std::string_view kConfig = "tokenizer_config.json";
 /// The configuration of a folder's tokenizer; null if there is none.
 json::Value config_of(const std::string& folder) {
   auto path = (fs::path(folder) / kConfig).string();
-  std::error_code error;
-  if (folder.empty() || !fs::exists(path, error)) return nullptr;
-  auto j = json::parse_or_null(read_file(path));
+  if (folder.empty() || !gguf::is_there(path)) return nullptr;
+  auto j = json::parse_or_null(gguf::read_file(path));
   check<ConfigError>(j.is_object(), path, ": expected a JSON object");
   return j;
 }
@@ -174,11 +174,13 @@ ChatTemplate::ChatTemplate(std::shared_ptr<const ChatForm> form) : form_(std::mo
 std::vector<Piece> ChatTemplate::render(std::span<const Turn> turns) const {
   return form_->pieces(turns, false, now_);
 }
-std::vector<Piece> ChatTemplate::ask(std::span<const Turn> turns) const { return form_->pieces(turns, true, now_); }
-std::string ChatTemplate::prompt(std::span<const Turn> turns) const {
-  std::string text;
-  for (auto& piece : ask(turns)) text += piece.text;
-  return text;
+Piece ChatTemplate::ask(std::span<const Turn> turns) const {
+  Piece all;
+  for (auto& piece : form_->pieces(turns, true, now_)) {
+    for (auto& [begin, end] : piece.said) all.said.emplace_back(all.text.size() + begin, all.text.size() + end);
+    all.text += piece.text;
+  }
+  return all;
 }
 const std::string& ChatTemplate::name() const { return form_->name(); }
 std::string ChatTemplate::identity() const {
@@ -207,7 +209,7 @@ ChatTemplate ChatTemplate::on(const std::string& day) const {
 
 ChatTemplate chat_template_of(const std::string& setting, const std::string& place, const std::string& key) {
   std::error_code error;
-  bool is_folder = place.empty() || fs::is_directory(place, error);
+  bool is_folder = place.empty() || gguf::is_folder(place);
   auto folder = is_folder ? place : fs::path(place).parent_path().string();
   if (!is_folder && folder.empty()) folder = ".";
   auto config = config_of(folder);

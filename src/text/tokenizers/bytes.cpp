@@ -32,6 +32,10 @@ class ByteTokenizer final : public Tokenizer {
     return ids;
   }
   std::unique_ptr<Decoder> decoder(DecodeOptions) const override { return std::make_unique<ByteDecoder>(); }
+  std::string bytes_of(std::int32_t id) const override {
+    check<ValueError>(id >= 0 && id < 256, "bytes_of: id ", id, " is not a byte");
+    return std::string(1, static_cast<char>(id));
+  }
   std::optional<std::int32_t> id_of(std::string_view token) const override {
     if (token.size() != 1) return {};
     return static_cast<unsigned char>(token[0]);

@@ -179,6 +179,16 @@ std::vector<DecodeStep> read_decoder(const std::optional<Node>& node) {
   reader.read(*node);
   return std::move(reader.steps);
 }
+std::optional<std::string> part_of_character(const TokenTexts& t, const std::vector<DecodeStep>& steps,
+                                             std::int32_t id) {
+  auto& token = t.texts[static_cast<std::size_t>(id)];
+  for (auto& step : steps) {
+    if (step.kind == StepKind::byte_level) return token;
+    if (step.kind != StepKind::byte_fallback) continue;
+    if (auto byte = byte_of(token)) return std::string(1, *byte);
+  }
+  return {};
+}
 std::unique_ptr<Decoder> make_decoder(const TokenTexts& t, const std::vector<DecodeStep>& steps, DecodeOptions o) {
   return std::make_unique<Chain>(t, steps, o);
 }

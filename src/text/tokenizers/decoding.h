@@ -23,6 +23,8 @@ struct DecodeStep {
 };
 /// The steps of a "decoder"; without one tokens are joined by spaces. Throws IoError for those that are not supported.
 std::vector<DecodeStep> read_decoder(const std::optional<Node>&);
+/// The bytes of a token that the decoder takes as bytes.
+std::optional<std::string> part_of_character(const TokenTexts&, const std::vector<DecodeStep>&, std::int32_t id);
 /// The decoder refers to both arguments.
 std::unique_ptr<Decoder> make_decoder(const TokenTexts&, const std::vector<DecodeStep>&, DecodeOptions);
 }  // namespace bora::text

@@ -112,6 +112,10 @@ class JsonTokenizer final : public Tokenizer {
   std::unique_ptr<Decoder> decoder(DecodeOptions options) const override {
     return make_decoder(json_.tokens, json_.decoder, options);
   }
+  std::string bytes_of(std::int32_t id) const override {
+    auto bytes = id >= 0 && id < size() ? part_of_character(json_.tokens, json_.decoder, id) : std::nullopt;
+    return bytes ? *bytes : Tokenizer::bytes_of(id);
+  }
 
  private:
   /// Ranges of a part at `offset` of a text, in the part's normal form.

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <unordered_map>
-#include "base/api/paths.h"
 #include "base/api/sha256.h"
+#include "gguf/api/companions.h"
 #include "text/api/files.h"
 #include "text/json_node.h"
 #include "text/tokenizers/added_tokens.h"
@@ -21,6 +21,9 @@ namespace {
 constexpr std::size_t kMostText = std::size_t{1} << 30;  // the library counts in int
 using PieceType = ModelProto::Type;
 
+char byte_of(const ModelProto::Piece& piece) {  // <0xE2>
+  return static_cast<char>(std::stoi(piece.text.substr(3, 2), nullptr, 16));
+}
 class PieceDecoder final : public Decoder {
  public:
   PieceDecoder(const ModelProto& model, DecodeOptions options) : model_(model), options_(options) {}
@@ -30,7 +33,7 @@ class PieceDecoder final : public Decoder {
     auto before = text.size();
     auto& piece = model_.pieces[static_cast<std::size_t>(id)];
     if (piece.type == PieceType::byte) {
-      bytes_ += static_cast<char>(std::stoi(piece.text.substr(3, 2), nullptr, 16));
+      bytes_ += byte_of(piece);
       characters(true, text);
     } else {
       characters(false, text);
@@ -160,6 +163,17 @@ class SentencePiece final : public Tokenizer {
   std::unique_ptr<Decoder> decoder(DecodeOptions options) const override {
     return std::make_unique<PieceDecoder>(model_, options);
   }
+  std::string bytes_of(std::int32_t id) const override {
+    check<ValueError>(id >= 0 && id < size(), "bytes_of: id ", id, " is none of ", size());
+    auto& piece = model_.pieces[static_cast<std::size_t>(id)];
+    if (piece.type == PieceType::byte) return std::string(1, byte_of(piece));
+    if (piece.type == PieceType::control) return piece.text;
+    if (piece.type == PieceType::unknown) return model_.unknown_surface;
+    auto text = piece.text;
+    for (std::size_t at = 0; (at = text.find(kMetaspace, at)) != text.npos; ++at)
+      text.replace(at, kMetaspace.size(), " ");
+    return text;
+  }
 
  private:
   /// The places of such pieces in what is said, or across its ends. The library always takes them.
@@ -229,7 +243,7 @@ struct SentencePieceFile {
     Around around;
     auto folder = file.rfind('/');
     auto config = (folder == file.npos ? "" : file.substr(0, folder + 1)) + "tokenizer_config.json";
-    if (is_there(config)) {
+    if (gguf::is_there(config)) {
       auto j = json::parse(read_file(config), config);
       Node root{j, config, ": "};
       if (root.find("add_bos_token")) around.first = root.flag("add_bos_token");

@@ -10,6 +10,10 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids, DecodeOptions o
   d->finish(text);
   return text;
 }
+std::string Tokenizer::bytes_of(std::int32_t id) const {
+  std::int32_t twice[] = {id, id};  // the first one may lose a space
+  return decode(twice).substr(decode({twice, 1}).size());
+}
 std::string StreamDecoder::next(std::int32_t id) {
   std::string text;
   decoder_->add(id, text);
