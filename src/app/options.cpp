@@ -42,11 +42,19 @@ bool is_setting(const std::string& word) {
 }
 
 void declare_run(Flags& flags, TrainedRun& words) {
-  flags.add("RUN", words.run, "folder of the run, or of Hugging Face's").required().names(Names::input);
+  flags.add("RUN", words.run, "folder of the run, or of Hugging Face's, or FILE.gguf").required().names(Names::input);
   flags.add("settings", words.settings, "key=value ...").names(Names::nothing);
   declare_resume(flags, words.resume, {"latest", "good", "best"},
                  "which checkpoint: latest (default), good: the newest that is whole, best: of the lowest validation "
                  "loss (checkpoint.best)");
+}
+void declare_weights(Flags& flags, TrainedRun& words) {
+  words.weights = kWeightsOfFiles;
+  flags
+      .add("--weights", words.weights,
+           "numbers of the model: f32, bf16, or integers with shared scales, int8, int4, int4:128; files: as a folder "
+           "of Hugging Face's keeps them (f16 as f32), and as a run's settings say")
+      .one_of({"files", "f32", "bf16", "int8", "int4", "int4:128"});
 }
 
 void declare_resume(Flags& flags, std::string& resume, const std::vector<std::string>& words, const std::string& help) {

@@ -34,7 +34,9 @@ bool is_setting(const std::string& word);
 /// RUN [key=value ...], --resume: a run that was trained, and which of its checkpoints is read; or a folder of Hugging
 /// Face's.
 void declare_run(Flags&, TrainedRun&);
-/// The same, --ids, --decoder-ids and --mask.
+/// --weights, of a command that computes with the model.
+void declare_weights(Flags&, TrainedRun&);
+/// declare_run, --ids, --decoder-ids and --mask.
 void declare_files(Flags&, ScoreFiles&);
 
 /// --resume, where the words are some of latest, good and none.

@@ -27,7 +27,7 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
 /// Edit distance to a known word; none if a slip is unlikely: more than a third differs, and neither begins the other.
 std::optional<std::size_t> distance(const std::string& written, const std::string& known) {
   auto shorter = std::min(written.size(), known.size());
-  if (written.size() > 64) return {};
+  if (written.size() > 64 || (shorter < 2 && written != known)) return {};  // any letter is one slip from any other
   auto d = edit_distance(written, known);
   if (d <= std::max<std::size_t>(1, shorter / 3)) return d;
   auto begins = [](const std::string& a, const std::string& b) { return a.starts_with(b) && a[b.size()] != '.'; };
@@ -102,7 +102,7 @@ constexpr Elsewhere kElsewhere[] = {
     {"lora.layers", "target_modules"},
     {"loss.z_loss", "z_loss_weight"},
     {"checkpoint.every", "save_steps save_interval checkpoint_period"},
-    {"checkpoint.keep", "save_total_limit"},
+    {"checkpoint.keep.last", "save_total_limit"},
     {"eval.every", "eval_steps steps_per_eval eval_period"},
     {"eval.patience", "early_stopping_patience"},
     {"log.every", "logging_steps"},

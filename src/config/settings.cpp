@@ -28,8 +28,13 @@ void check_members(const void* x, const Members& all, const std::string& key) {
 }  // namespace
 
 void read(const Document& d, void* x, const Kind& k, const std::string& key, const Schema& root) {
-  if (k.members) read_members(d, x, k.members(x), key, root);
-  else k.read(d, x, key, root);
+  if (k.members) return read_members(d, x, k.members(x), key, root);
+  try {
+    k.read(d, x, key, root);
+  } catch (const ConfigError& e) {  // of a value that reads its own text, and does not know its key
+    if (!e.text().starts_with("must be ")) throw;
+    fail<ConfigError>(d.where, ": ", name_of(d, key), ": ", e.text());
+  }
 }
 Document write(const void* x, const Kind& k) {
   if (!k.members) return k.write(x);

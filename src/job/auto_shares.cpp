@@ -47,7 +47,7 @@ std::string file_of(const std::string& folder) { return folder + "/shares.yaml";
 std::string written(const Job& job) {
   auto file = file_of(job.settings.out);
   if (job.context.resume == Resume::none || !std::filesystem::exists(file) ||
-      io::list_checkpoints(job.settings.out + "/checkpoints").empty())
+      io::list_checkpoints(job.settings.checkpoint.below(job.settings.out) + "/checkpoints").empty())
     return {};
   return read_file(file);
 }

@@ -27,7 +27,8 @@ Settings without_auto(Settings s) {
 }
 std::int64_t planned_every(const Settings& s, const text::Tokenizer& tokenizer, int ranks, Resume resume) {
   auto file = s.out + "/config.yaml";
-  if (resume != Resume::none && std::filesystem::exists(file) && !io::list_checkpoints(s.out + "/checkpoints").empty())
+  auto root = s.checkpoint.below(s.out) + "/checkpoints";
+  if (resume != Resume::none && std::filesystem::exists(file) && !io::list_checkpoints(root).empty())
     if (auto before = load_settings(file, {}); before.local->on() && !before.local->automatic()) {
       auto kept = s;
       kept.local.edit().set_every(before.local->every());

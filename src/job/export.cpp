@@ -17,6 +17,7 @@
 #include "bora/text/tokenizer_files.h"
 #include "bora/train/loop.h"
 #include "bora/train/trainable.h"
+#include "gguf/api/companions.h"
 #include "shard/api/agree.h"
 #include "text/api/chat_layout.h"
 
@@ -76,9 +77,10 @@ struct Export : ExportOptions {
       }
       models::SavePretrained how{.shard_bytes = shard_bytes};
       if (!dtype.empty()) how.dtype = dtype == "bf16" ? bf16 : f32;
-      on_first(mesh, "export: the tokenizer's files", [&] {  // before config.json, which makes a folder a model
+      if (!weights.empty()) how.weights = nn::WeightFormat::parse(weights);
+      on_first(mesh, "export: the tokenizer's files", [&, &g = generation] {  // before config.json: it makes a model
         fs::create_directories(to);
-        write_companions(s, source, generation);
+        write_companions(s, source, g);
       });
       models::save_pretrained(to, model->parameters(), *s.model, vocabulary_of(s, *tokenizer), config, how);
       if (mesh.rank() == 0) std::printf("checkpoint: %s\nwritten: %s\n", folder.c_str(), to.c_str());
@@ -93,7 +95,7 @@ struct Export : ExportOptions {
     if (models::is_pretrained(source)) {
       auto file = source + "/config.json";
       auto names = {"bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id", "decoder_start_token_id"};
-      auto original = models::HfConfig::parse(read_file(file), file);
+      auto original = models::HfConfig::parse(gguf::read_file(file), file);
       for (auto name : names) config.take(original, {name}), generation.take(original, {name});
     } else {
       for (auto* c : {&config, &generation}) {

@@ -37,4 +37,6 @@ void check_group(const ReproducibleSettings&, const Facts&);
 void check_group(const ElasticSettings&, const Facts&);
 void check_group(const bora::training::WireSettings&, const Facts&);
 void check_group(const bora::training::CheckpointSettings&, const Facts&);
+void check_group(const bora::training::PageSettings&, const Facts&);
+void check_group(const bora::training::NormSettings&, const Facts&);
 }  // namespace bora::job

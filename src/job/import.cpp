@@ -23,6 +23,7 @@ Settings imported(const std::string& from, const std::string& run_folder, const 
   for (std::string key : {"init_from=", "init_from.path=", "out="})
     for (auto& item : settings)
       check<ConfigError>(!item.starts_with(key), "import: '", item, "' cannot be set: DIR and RUN say it");
+  (void)models::Pretrained::open(from);  // init_from takes runs too, import does not
   auto s = settings_of_pretrained(from, settings);
   s.out = run_folder;
   s = with_absolute_paths(s);

@@ -17,10 +17,14 @@
 #include "job/placement.h"
 
 namespace bora::job {
+namespace {
+template <class T> std::string text_of(const T& x) { return config::print_value(x); }
+std::string text_of(config::Duration time) { return config::print_value(time.seconds); }  // as the transport reads it
+}  // namespace
 std::vector<transport::Option> options_in(const Settings& s) {
   std::vector<transport::Option> given;
   fields::for_each(s.transport, [&](std::string_view name, auto& value) {
-    if (value) given.push_back({std::string(name), config::print_value(*value), "transport." + std::string(name)});
+    if (value) given.push_back({std::string(name), text_of(*value), "transport." + std::string(name)});
   });
   return given;
 }

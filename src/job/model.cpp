@@ -2,6 +2,8 @@
 #include "bora/job/model.h"
 #include "bora/job/settings.h"
 #include "bora/models/lm.h"
+#include "bora/models/pretrained.h"
+#include "bora/models/stepper.h"
 #include "bora/optim/kind.h"
 #include "bora/optim/optimizers.h"
 #include "bora/shard/mesh.h"
@@ -9,6 +11,7 @@
 #include "bora/train/local_settings.h"
 #include "bora/train/loop.h"
 #include "bora/train/trainable.h"
+#include "job/initial.h"
 #include "job/placement.h"
 
 namespace bora::job {
@@ -24,8 +27,12 @@ LoopSettings loop_settings(const Settings& s, const MeshShape& mesh,
                     .eval = s.eval,
                     .log = s.log,
                     .trace = s.trace,
+                    .page = s.page,
+                    .norms = s.norms,
+                    .alerts = s.alerts,
                     .settings = to_yaml(s),
                     .trackers = s.trackers};
+  loop.deadline = s.deadline;
   if (!s.mesh.has_layout()) loop.rules = placement_rules(s, mesh);
   loop.write_settings = [s](const std::string& folder) {
     auto mine = s;
@@ -47,30 +54,47 @@ models::ModelOptions model_options(const Settings& s, const text::Tokenizer& tok
                           {.initial = scale.initial, .period = scale.period, .factor = scale.factor, .min = scale.min});
   else if (auto fixed = scale.fixed())
     optimizer.transform = optim::loss_scale(optimizer.transform, {.initial = *fixed, .dynamic = false});
-  return {vocabulary_of(s, tokenizer),
-          Policy::parse(s.precision.policy),
-          StepOptions{.optimizer = optimizer.transform,
-                      .learning_rate = optimizer.learning_rate,
-                      .accumulate = s.accumulate,
-                      .wire = s.wire.wire(),
-                      .compression = s.wire.compression(),
-                      .storage = mappings_of(s, mesh).storage,
-                      .replicas = bora::training::replicas_of(*s.local, mesh),
-                      .local = s.local->options(optimizer.learning_rate, s.steps),
-                      .virtual_ranks = s.reproducible.virtual_},
-          s.loss,
-          {s.freeze, s.lora},
-          s.mesh.microbatches,
-          nn::parse_schedule(s.mesh.schedule)};
+  models::ModelOptions all{
+      vocabulary_of(s, tokenizer),
+      Policy::parse(s.precision.policy),
+      StepOptions{.optimizer = optimizer.transform,
+                  .learning_rate = optimizer.learning_rate,
+                  .accumulate = s.accumulate,
+                  .wire = s.wire.wire(),
+                  .compression = s.wire.compression(),
+                  .storage = mappings_of(s, mesh).storage,
+                  .replicas = bora::training::replicas_of(*s.local, mesh),
+                  .local = s.local->options(optimizer.learning_rate, s.steps),
+                  .virtual_ranks = s.reproducible.virtual_,
+                  .leaf_norms = s.norms.every > 0 && !s.local->on()},
+      s.loss,
+      {s.freeze, s.lora},
+      s.mesh.microbatches,
+      nn::parse_schedule(s.mesh.schedule)};
+  if (!s.precision.weights.empty()) all.weights = nn::WeightFormat::parse(s.precision.weights);
+  return all;
 }
 
 namespace {
 /// The key from which a model of the run is made, also the base of its adapters.
 Array parameter_key(const Settings& s) { return bora::training::parameter_key(random::key(s.seed)); }
+/// Of a model whose parameters read_parameters fills: they are drawn only if the files need not have all.
+models::ModelOptions filled_options(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
+  auto options = model_options(s, tokenizer, mesh);
+  bool own_base = s.lora && s.init_from.path.empty();  // made again as the run's was
+  options.drawn = own_base || !fills_all(s.init_from);
+  return options;
+}
 }  // namespace
 std::unique_ptr<Trainable> trainable_of(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh,
                                         const TrainableOptions& how) {
+  check<ConfigError>(how.reads || s.precision.weights.empty(), "precision.weights: ", s.precision.weights,
+                     " is for generate, eval, score and serve: integers are not trained; leave it empty");
   auto options = model_options(s, tokenizer, mesh);
+  if (how.reads) {
+    options = filled_options(s, tokenizer, mesh);
+    options.step->trains = [](const std::string&) { return false; };  // no state of an optimizer
+  }
   options.step->compile.pipeline = how.pipeline;
   if (!how.tuned) options.tuning = {};
   auto model = s.model->trainable(options);
@@ -80,11 +104,15 @@ std::unique_ptr<Trainable> trainable_of(const Settings& s, const text::Tokenizer
 std::unique_ptr<models::Generator> generator_of(const Settings& s, const text::Tokenizer& tokenizer,
                                                 const MeshShape& mesh,
                                                 std::function<Array(const Array& scores, const Array& key)> choose) {
-  return s.model->generator(model_options(s, tokenizer, mesh), mappings_of(s, mesh).storage, parameter_key(s),
+  return s.model->generator(filled_options(s, tokenizer, mesh), mappings_of(s, mesh).storage, parameter_key(s),
                             std::move(choose));
 }
+std::unique_ptr<models::Stepper> stepper_of(const Settings& s, const text::Tokenizer& tokenizer,
+                                            const MeshShape& mesh) {
+  return s.model->stepper(filled_options(s, tokenizer, mesh), mappings_of(s, mesh).storage, parameter_key(s));
+}
 std::unique_ptr<models::Scorer> scorer_of(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
-  return s.model->scorer(model_options(s, tokenizer, mesh), mappings_of(s, mesh).storage, parameter_key(s));
+  return s.model->scorer(filled_options(s, tokenizer, mesh), mappings_of(s, mesh).storage, parameter_key(s));
 }
 void check_model(const Settings& settings, const text::Tokenizer& tokenizer, const MeshShape& shape) {
   auto s = without_auto(settings);

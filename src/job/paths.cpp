@@ -43,7 +43,8 @@ Settings with_absolute_template(Settings s) {
 }
 }  // namespace
 Settings with_absolute_paths(Settings s) {
-  for (auto* path : {&s.out, &s.trace.path, &s.init_from.path, &s.lora.from}) *path = data::absolute_path(*path);
+  for (auto* path : {&s.out, &s.checkpoint.local, &s.trace.path, &s.init_from.path, &s.lora.from, &s.page.token_file})
+    *path = data::absolute_path(*path);
   for (auto* path : s.data.edit().paths()) *path = data::absolute_path(*path);
   if (auto cache = s.data.edit().cache()) *cache = data::absolute_path(*cache);
   return with_absolute_template(with_tokenizer_path(s, data::absolute_path(tokenizer_path(s))));

@@ -165,13 +165,14 @@ Places& Places::writes_folder(const std::string& what, const std::string& folder
 /// Those of an earlier run have a number: metrics.1.jsonl, checkpoints.1.
 Places::Place Places::run(const std::string& what, const std::string& folder) {
   Place p{.what = what, .trees = {folder + "/checkpoints", folder + "/best"}, .folder = folder};
-  Names names = {"config*.yaml", "loss*.svg", "shares.yaml", ".owner", ".lock"};
+  Names names = {"config*.yaml", "loss*.svg", "report*.html", "run.log*", "shares.yaml", ".owner", ".lock"};
   for (auto& row : config::rows<track::TrackerKind>()) {
     auto file = fs::path(config::Choice<track::TrackerKind>(row.type)->file());
     names.push_back(file.stem().string() + "*" + file.extension().string());
     (file.has_extension() ? p.files : p.trees).push_back((fs::path(folder) / file).string());
   }
-  for (auto name : {"config.yaml", "loss.svg", "shares.yaml"}) p.files.push_back(folder + "/" + name);
+  for (auto name : {"config.yaml", "loss.svg", "report.html", "shares.yaml", "run.log", "run.log.1"})
+    p.files.push_back(folder + "/" + name);
   for (auto& there : entries(folder, names)) (is_folder(there) ? p.trees : p.files).push_back(there);
   for (auto& there : entries(folder, {"checkpoints.*", "best.*"})) p.trees.push_back(there);
   return p;
@@ -206,7 +207,11 @@ Places& Places::add(const Settings& s) {
   if (layout && fs::path(layout->text).is_absolute()) reads("data.task.chat_template", layout->text);
   reads("init_from", s.init_from.path);
   reads("lora.from", s.lora.from);
+  reads("page.token_file", s.page.token_file);
   writes_run("out", s.out);
+  if (auto& local = s.checkpoint.local; !local.empty())
+    outputs_.push_back({.what = "checkpoint.local", .trees = {local + "/checkpoints", local + "/best"},
+                        .folder = local});
   writes("trace", s.trace.path);
   if (auto choice = s.data; auto cache = choice.edit().cache()) writes_cache("data.cache", *cache);
   auto flights = std::getenv("BORA_FLIGHT_DIR");

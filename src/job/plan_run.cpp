@@ -61,6 +61,8 @@ PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const M
   for (auto part : {r.model->parameters(), r.model->base()})
     for (auto& slot : tree::slots(part))
       if (slot.leaf.defined()) r.parameters += slot.leaf.get().size();
+  for (auto& slot : tree::slots(r.model->state()))
+    if (slot.leaf.defined()) r.stored += static_cast<std::int64_t>(slot.leaf.get().type().nbytes());
   r.tokens = s.batch * batch.example.tokens.axis("position").size;
   return r;
 }

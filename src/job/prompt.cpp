@@ -1,11 +1,11 @@
 #include "bora/job/prompt.h"
-#include <algorithm>
 #include <filesystem>
-#include "base/api/file.h"
+#include "bora/data/around.h"
 #include "bora/data/data.h"
 #include "bora/job/settings.h"
 #include "bora/job/trained_run.h"
 #include "bora/text/tokenizer.h"
+#include "gguf/api/companions.h"
 #include "json/api/value.h"
 
 namespace fs = std::filesystem;
@@ -14,29 +14,42 @@ namespace {
 using json::Value;
 constexpr const char* kSpecial = "add_special_tokens";
 
-/// The tokenizer as `transformers` uses it on a prompt; null if it is the run's own.
-std::shared_ptr<const text::Tokenizer> with_special(const TrainedRun& words, const Settings& s) {
-  auto d = s.tokenizer.write();
-  if (!is_pretrained(words) || !d.find(kSpecial)) return nullptr;
-  d.at(kSpecial) = config::scalar("true");
-  auto kind = s.tokenizer;
-  kind.read(d, "tokenizer", config::schema(kind));
-  return kind->open();
-}
 Value read_object(const std::string& path) {
-  std::error_code error;
-  if (!fs::exists(path, error)) return Value::object();
-  auto j = json::parse_or_null(read_file(path));
+  if (!gguf::is_there(path)) return Value::object();
+  auto j = json::parse_or_null(gguf::read_file(path));
   check<ConfigError>(j.is_object(), path, ": expected a JSON object");
   return j;
 }
 }  // namespace
 
+std::shared_ptr<const text::Tokenizer> prompt_tokenizer(const TrainedRun& words, const Settings& s,
+                                                        std::shared_ptr<const text::Tokenizer> own) {
+  auto d = s.tokenizer.write();
+  if (!is_pretrained(words) || !d.find(kSpecial)) return own;
+  d.at(kSpecial) = config::scalar("true");
+  auto kind = s.tokenizer;
+  kind.read(d, "tokenizer", config::schema(kind));
+  return kind->open();
+}
 std::vector<std::int32_t> prompt_ids(const TrainedRun& words, const Settings& s, const text::Tokenizer& tokenizer,
                                      const std::string& prompt, bool special_too) {
-  auto special = special_too ? with_special(words, s) : nullptr;
+  auto special = special_too ? prompt_tokenizer(words, s, nullptr) : nullptr;
   auto ids = special ? special->encode(prompt) : tokenizer.encode(prompt);
   return ids.empty() && prompt.empty() ? tokenizer.encode("\n") : ids;
+}
+std::optional<std::int32_t> prefix_id(const TrainedRun& words, const text::Tokenizer& tokenizer) {
+  auto file = (is_pretrained(words) ? words.run : companions_of(words.run)) + "/tokenizer_config.json";
+  auto j = read_object(file);
+  for (auto name : {"bos_token", "eos_token"}) {
+    auto token = j.find(name);
+    if (token && token->is_object()) token = token->find("content");
+    if (!token || token->is_null()) continue;
+    check<ConfigError>(token->is_text(), file, ": ", name, ": expected a text");
+    if (auto id = tokenizer.id_of(token->text())) return *id;
+  }
+  if (auto end = tokenizer.end_of_text()) return *end;
+  auto newline = tokenizer.encode("\n");
+  return newline.empty() ? none : std::optional(newline[0]);
 }
 std::set<std::int32_t> end_ids(const TrainedRun& words, const text::Tokenizer& tokenizer) {
   std::set<std::int32_t> ids;
@@ -69,10 +82,15 @@ Asked asked(const text::ChatTemplate& t, std::vector<text::Turn> turns) {
   Asked a{t.ask(turns), {}};
   const std::string answer = "\a";  // a character that no template has
   turns.push_back({"assistant", answer});
-  std::vector<text::Piece> pieces;
-  try {
-    pieces = t.render(turns);
-  } catch (const ConfigError&) {}  // a template may not take turns that end with an answer
+  auto pieces = [&]() -> std::vector<text::Piece> {
+    try {
+      return t.render(turns);
+    } catch (const ConfigError&) {}  // a template may not take turns that end with an answer
+    turns.push_back({"user", "-"});
+    try {
+      return t.render(turns);
+    } catch (const ConfigError&) { return {}; }
+  }();
   std::string all;
   for (auto& piece : pieces) all += piece.learnt ? piece.text : "";
   if (auto at = all.rfind(answer); at != all.npos) {
@@ -81,23 +99,8 @@ Asked asked(const text::ChatTemplate& t, std::vector<text::Turn> turns) {
   }
   return a;
 }
-
-std::string Until::next(const std::string& text) {
-  if (ended_) return {};
-  held_ += text;
-  if (end_.empty()) return finish();
-  auto at = held_.find(end_);
-  ended_ = at != held_.npos;
-  if (ended_) {
-    auto out = held_.substr(0, at);
-    held_.clear();
-    return out;
-  }
-  auto keep = std::min(held_.size(), end_.size() - 1);
-  while (keep > 0 && !end_.starts_with(std::string_view(held_).substr(held_.size() - keep))) --keep;
-  auto out = held_.substr(0, held_.size() - keep);
-  held_.erase(0, out.size());
-  return out;
+std::vector<std::int32_t> prompt_ids(const text::Piece& prompt, const text::Tokenizer& tokenizer) {
+  data::Around around(tokenizer);
+  return around.without_begin(around.without_end(tokenizer.encode(prompt.text, {.said = prompt.said})));
 }
-std::string Until::finish() { return std::exchange(held_, {}); }
 }  // namespace bora::job

@@ -7,13 +7,36 @@
 #include "bora/optim/kind.h"
 #include "bora/text/tokenizer_files.h"
 #include "bora/train/local_settings.h"
+#include "config/api/braces.h"
 #include "job/config_file.h"
+#include "train/api/initial.h"
 
 namespace fs = std::filesystem;
 namespace bora::job {
 models::LoadPretrained InitFromSettings::options() const {
   return {missing == Missing::init, unexpected == Unexpected::ignore};
 }
+void InitFromSettings::check() const {
+  for (auto& rule : rename)
+    bora::check<ConfigError>(rule.size() == 2, "rename: a rule is a regular expression and what it becomes: {REGEX: ",
+                             "TO}, or [REGEX, TO]; one has ", rule.size(), " words");
+}
+namespace {
+/// `rename: {REGEX: TO}` is a list of pairs, which keeps their order.
+void settle_rename(config::Document& from) {
+  auto rules = from.find("rename");
+  if (!rules) return;
+  auto where = rules->where;
+  if (rules->form == config::Document::Form::scalar) *rules = config::parse_braces(*rules);
+  if (rules->form != config::Document::Form::group) return;
+  config::Document list{.form = config::Document::Form::list, .where = where};
+  for (auto& [pattern, to] : rules->members)
+    list.items.push_back({.form = config::Document::Form::list, .items = {config::scalar(pattern, true), to},
+                          .where = where});
+  *rules = list;
+}
+}  // namespace
+const config::Forms InitFromSettings::forms = {.settle = settle_rename};
 const std::vector<config::Short>& short_forms() {
   static const std::vector<config::Short> forms = {{"lr", "optimizer.lr"},
                                                    {"warmup", "optimizer.schedule.warmup"},
@@ -23,7 +46,7 @@ const std::vector<config::Short>& short_forms() {
                                                    {"layout", "mesh.layout"},
                                                    {"threads", "mesh.threads"},
                                                    {"checkpoint_every", "checkpoint.every"},
-                                                   {"keep", "checkpoint.keep"},
+                                                   {"keep", "checkpoint.keep.last"},
                                                    {"eval_every", "eval.every"},
                                                    {"eval_rows", "eval.rows"},
                                                    {"log_every", "log.every"},
@@ -37,11 +60,43 @@ const config::Schema& all_settings() {
   static const auto schema = config::schema(Settings{});
   return schema;
 }
+config::Document document_of(const std::string& yaml, const std::string& name,
+                             const std::vector<std::string>& overrides) {
+  return config::settled(yaml, name, overrides, all_settings(), short_forms());
+}
+/// The same of a run: its model, vocabulary and tokenizer.
+void settle_from_run(config::Document& all, const std::string& run) {
+  auto file = run + "/config.yaml";
+  auto text = config::text_of(file);
+  check_run_config(text, file);
+  auto theirs = document_of(text, file, {});
+  auto word_of = [](const config::Document& d) { return d.find("type") ? d.find("type")->text : std::string(); };
+  for (std::string group : {"model", "vocabulary", "tokenizer"}) {
+    auto there = theirs.find(group);
+    if (!there) continue;
+    auto given = all.find(group);
+    if (!given) {
+      all.at(group) = *there;
+      continue;
+    }
+    if (group == "tokenizer") continue;  // one that is given is meant as it is
+    check<ConfigError>(group != "model" || word_of(*given).empty() || word_of(*given) == word_of(*there),
+                       "model.type: ", word_of(*given), ", but init_from has a model of type ", word_of(*there), ": ",
+                       run);
+    auto mine = *there;
+    config::lay_over(mine, *given);
+    all.at(group) = mine;
+  }
+}
 /// Model, number of tokens and tokenizer of init_from's folder, below those that are given.
 void settle_init_from(config::Document& all, bool ids) {
   auto from = all.find("init_from"), path = from ? from->find("path") : nullptr;
   if (!path || path->text.empty()) return;
   auto folder = data::absolute_path(path->text);
+  if (auto place = bora::training::initial_place(folder)) {
+    if (!place.run.empty()) settle_from_run(all, place.run);
+    return;
+  }
   auto pretrained = models::Pretrained::open(folder);
   auto model = pretrained.model.write();
   if (auto given = all.find("model")) {
@@ -61,10 +116,6 @@ void settle_init_from(config::Document& all, bool ids) {
                        pretrained.vocabulary, " texts are ids");
     all.at("tokenizer") = text::ids_tokenizer_kind(pretrained.vocabulary).write();
   }
-}
-config::Document document_of(const std::string& yaml, const std::string& name,
-                             const std::vector<std::string>& overrides) {
-  return config::settled(yaml, name, overrides, all_settings(), short_forms());
 }
 Settings settings_of(const config::Document& all) {
   Settings s;
@@ -130,12 +181,15 @@ std::string shared_settings(Settings s) {
   for (auto* path : s.data.edit().paths()) path->clear();
   if (auto cache = s.data.edit().cache()) cache->clear();
   s.out = defaults.out;
+  s.checkpoint.local = defaults.checkpoint.local;
   s.init_from.path.clear();
   s.lora.from.clear();
   s.trace.path = s.trace.path.empty() ? "" : "on";
   s.mesh.threads = defaults.mesh.threads;
   s.transport = defaults.transport;
+  s.alerts = defaults.alerts;
   s.log.every = defaults.log.every;
+  s.page = defaults.page;
   s.mesh.axes = defaults.mesh.axes;
   return lines_of("", config::write(s));
 }

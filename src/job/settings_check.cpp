@@ -12,12 +12,12 @@
 #include "bora/job/job.h"
 #include "bora/job/places.h"
 #include "bora/job/settings.h"
-#include "bora/models/pretrained.h"
 #include "bora/optim/kind.h"
 #include "bora/train/local_settings.h"
 #include "bora/transport/forecast.h"
 #include "bora/transport/join.h"
 #include "job/facts.h"
+#include "job/initial.h"
 
 namespace fs = std::filesystem;
 namespace bora::job {
@@ -47,9 +47,9 @@ void check_settings(const Settings& s) {
   check<ConfigError>(!s.out.empty(), "out: no output folder given; set out=DIR");
 }
 void check_init_from(const Settings& s, const text::Tokenizer& tokenizer, Resume resume) {
-  bool continues = resume != Resume::none && !io::list_checkpoints(s.out + "/checkpoints").empty();
+  bool continues = resume != Resume::none && !io::list_checkpoints(s.checkpoint.below(s.out) + "/checkpoints").empty();
   if (s.init_from.path.empty() || (continues && !s.lora)) return;  // adapters need it each time
-  models::check_pretrained(s.init_from.path, *s.model, vocabulary_of(s, tokenizer), s.init_from.options());
+  check_initial(s, vocabulary_of(s, tokenizer));
 }
 
 namespace {
@@ -92,6 +92,7 @@ void check_job(const Settings& s, int ranks) {
   auto data = s.data;
   if (auto cache = data.edit().cache()) check_path("data.cache", *cache);
   check_path("out", s.out);
+  check_path("checkpoint.local", s.checkpoint.local);
   check_path("trace", s.trace.path);
   check_settings(s);
   resolve_mesh(s.mesh, ranks);
@@ -100,8 +101,8 @@ void check_job(const Settings& s, int ranks) {
   transport::check_wire(s.wire.wire(), s.transport.algorithms.value_or(algorithms ? algorithms : ""));
   s.data->check_files(s.model->positions());
   check_rows(s);
-  check<ConfigError>(s.data->holds_out() || (!s.checkpoint.best && s.eval.patience == 0),
-                     s.checkpoint.best ? "checkpoint.best" : "eval.patience",
+  auto watcher = s.eval.patience > 0 ? "eval.patience" : s.checkpoint.needs_evaluations();
+  check<ConfigError>(s.data->holds_out() || watcher.empty(), watcher,
                      ": nothing is held out (data.hold_out: 0), so there is no validation loss; set data.hold_out");
   Places().add(s).check();
   std::error_code error;

@@ -11,13 +11,13 @@
 #include "bora/job/model.h"
 #include "bora/job/trained_run.h"
 #include "bora/models/peft.h"
-#include "bora/models/pretrained.h"
 #include "bora/shard/mesh.h"
 #include "bora/train/local_settings.h"
 #include "bora/train/loop.h"
 #include "bora/train/membership.h"
 #include "bora/train/trainable.h"
 #include "job/ground.h"
+#include "job/initial.h"
 #include "train/api/memory_checkpoint.h"
 
 namespace bora::job {
@@ -38,8 +38,7 @@ std::vector<std::string> read_initial(const Job& job, Trainable& model, tree::No
   auto& s = job.settings;
   std::vector<std::string> said;
   if (!s.init_from.path.empty())
-    said = models::load_pretrained(parameters, s.init_from.path, *s.model, vocabulary_of(s, *job.tokenizer),
-                                   s.init_from.options());
+    said = read_init_from(parameters, s, vocabulary_of(s, *job.tokenizer));
   if (!s.lora.from.empty()) models::load_adapters(model.parameters(), s.lora.from, *s.model, s.lora);
   return said;
 }
@@ -88,6 +87,7 @@ int train(Job job) {
       };
     loop.resume = job.context.resume;
     loop.membership = membership;
+    loop.serve_page = job.context.serve_page;
     if (membership && s.elastic.snapshot > 0) loop.memory = &snapshots, loop.snapshot_every = s.elastic.snapshot;
     if (membership && membership->generation() > 0) loop.resume = after_loss(mesh, loop.resume, begun);
     if (!s.init_from.path.empty() || !s.lora.from.empty())
@@ -116,7 +116,7 @@ Evaluation evaluate(const TrainedRun& run) {
   on_mesh(job, [&](const Mesh& mesh) {
     e.checkpoint = find_checkpoint(run, mesh);
     // Adapters are read into the weights.
-    auto model = trainable_of(s, *job.tokenizer, mesh.shape(), {.tuned = false, .init = true});
+    auto model = trainable_of(s, *job.tokenizer, mesh.shape(), {.tuned = false, .init = true, .reads = true});
     read_parameters(model->parameters(), e.checkpoint, s, run, mesh);
     auto loop = loop_settings(s, mesh.shape(), job.tokenizer);
     e.values = evaluation(*model, open_data(s, job.tokenizer, mesh), loop, mesh);

@@ -6,26 +6,36 @@
 #include "base/api/file.h"
 #include "bora/base/text.h"
 #include "bora/io/tree.h"
+#include "bora/job/model.h"
 #include "bora/job/settings.h"
 #include "bora/models/parameter.h"
 #include "bora/models/peft.h"
+#include "bora/models/model.h"
 #include "bora/models/pretrained.h"
 #include "bora/named/array.h"
+#include "bora/named/mapping.h"
 #include "bora/nn/axes.h"
 #include "bora/nn/policy.h"
 #include "bora/ops/creation.h"
+#include "bora/ops/sharding.h"
+#include "bora/text/tokenizer.h"
 #include "bora/train/local_settings.h"
 #include "bora/train/loop.h"
 #include "bora/transport/transport.h"
 #include "job/config_file.h"
+#include "job/initial.h"
+#include "job/kept.h"
 #include "job/placement.h"
+#include "models/api/weights.h"
+#include "shard/api/agree.h"
 #include "train/api/not_finite.h"
 #include "train/api/resume.h"
+#include "train/api/stores.h"
 
 namespace fs = std::filesystem;
 namespace bora::job {
 namespace {
-std::string checkpoints_of(const std::string& run) { return run + "/checkpoints"; }
+std::string checkpoints_of(const std::string& run) { return kept_below(run) + "/checkpoints"; }
 /// The number of tokens of a model.
 std::int64_t tokens_of(tree::Node parameters) {
   for (auto& slot : tree::slots(parameters))
@@ -34,12 +44,11 @@ std::int64_t tokens_of(tree::Node parameters) {
   fail<ValueError>("the parameters have no axis ", nn::kVocab);
 }
 std::string checkpoints_of(const TrainedRun& words) {
-  return words.resume == "best" ? words.run + "/best" : checkpoints_of(words.run);
+  return words.resume == "best" ? kept_below(words.run) + "/best" : checkpoints_of(words.run);
 }
 /// Adds the checkpoint's adapters to the weights of their base, which is made again as the run's was.
 void read_adapters(tree::Node parameters, const std::string& folder, const Settings& s, const Mesh& mesh) {
-  if (!s.init_from.path.empty())
-    models::load_pretrained(parameters, s.init_from.path, *s.model, tokens_of(parameters), s.init_from.options());
+  if (!s.init_from.path.empty()) (void)read_init_from(parameters, s, tokens_of(parameters));
   training::check_base(mesh, folder, training::base_digest(parameters, mesh));
   // Of the settings and the base, not of the file: whatever else it has is refused.
   auto dtype = Policy::parse(s.precision.policy).parameter;
@@ -50,6 +59,44 @@ void read_adapters(tree::Node parameters, const std::string& folder, const Setti
   if (auto bad = bora::training::first_not_finite(tree::node(adapters)))  // in the sums it would be the base's
     fail<ValueError>(folder, ": ", bora::training::to_string(*bad));
   models::merge_adapters(parameters, tree::node(adapters), s.lora);
+}
+std::int64_t tokens_of(const Settings& s) {
+  auto n = s.vocabulary.size, m = s.vocabulary.multiple;
+  return n > 0 ? (n + m - 1) / m * m : vocabulary_of(s, *s.tokenizer->open());
+}
+void set_leaf(tree::Node parameters, const std::string& path, const NamedArray& x) {
+  for (auto& slot : tree::slots(parameters)) {
+    if (slot.path != path || !slot.leaf.defined()) continue;
+    auto old = slot.leaf.get();
+    auto dtype = old.dtype();
+    slot.leaf.set(reshard_like(x.array().astype(dtype), old));
+    return;
+  }
+  fail<ValueError>("the parameters have no leaf '", path, "'");
+}
+/// The numbers of each leaf of `from`, which are given up one by one, in the form of `to`.
+void take_over(tree::Node to, tree::Node from, const std::vector<models::PackedLeaf>& packed) {
+  for (auto& slot : tree::slots(from)) {
+    auto x = slot.leaf.as<NamedArray>();
+    if (!x || !slot.leaf.defined()) continue;
+    auto numbers = *x;
+    slot.leaf.set(Array());
+    auto here = std::find_if(packed.begin(), packed.end(), [&](auto& leaf) { return leaf.path == slot.path; });
+    if (here != packed.end()) models::write_all_packed(to, *here, numbers);
+    else set_leaf(to, slot.path, numbers);
+  }
+}
+/// Reads the checkpoint of a run, whose parameters have another dtype or are packed here: leaf by leaf.
+void read_in_other_form(tree::Node parameters, const std::string& folder, const Settings& s, Dtype stored,
+                        const std::vector<models::PackedLeaf>& packed, const Mesh& mesh) {
+  for (auto& p : s.model->parameters(tokens_of(s))) {
+    std::map<std::string, NamedArray> one;
+    one[p.path] = auto_sharded(NamedArray(zeros(shape_of(p.axes), stored), p.axes));
+    io::restore_some_leaves(tree::node(one), folder, place_of(mesh), "params");
+    auto here = std::find_if(packed.begin(), packed.end(), [&](auto& leaf) { return leaf.path == p.path; });
+    if (here != packed.end()) models::write_all_packed(parameters, *here, one[p.path]);
+    else set_leaf(parameters, p.path, one[p.path]);
+  }
 }
 /// All ranks along data. Other axes that the run's mesh has, which its rules may name, have one.
 MeshSizes all_along_data(const MeshSizes& of_run) {
@@ -81,6 +128,32 @@ bool fits_virtual(const Settings& s, int ranks) {
     return true;
   } catch (const ConfigError&) { return false; }
 }
+/// Whether a key=value says how a model is spread over a mesh.
+bool is_way(std::string_view key) {
+  return key == "layout" || key == "mesh.layout" || key.starts_with("mesh.rules") || key.ends_with("_dims");
+}
+std::string_view key_of(std::string_view item) { return item.substr(0, item.find('=')); }
+/// The precision of the run itself.
+std::string own_policy(const TrainedRun& words) { return load_settings(words.run + "/config.yaml").precision.policy; }
+/// Sets the precision that --weights means.
+void settle_weights(Settings& s, const TrainedRun& words, std::string_view command) {
+  auto weights = words.weights;
+  for (auto& item : words.settings) {
+    auto key = std::string_view(item).substr(0, item.find('='));
+    bool own = key == "precision.weights";
+    if (!own && key != "policy" && key != "precision" && key != "precision.policy") continue;
+    check<ConfigError>(weights == kWeightsOfFiles, command, ": --weights ", weights, " and ", item,
+                       " both say how weights are kept; give one of them");
+    if (!own) return;
+  }
+  if (!s.precision.weights.empty()) weights = s.precision.weights;
+  if (weights == kWeightsOfFiles) {
+    if (!is_pretrained(words)) return;
+    weights = models::weights_of(words.run);
+  }
+  s.precision.weights = weights == "f32" || weights == "bf16" ? "" : weights;
+  s.precision.policy = weights == "bf16" ? "p=bf16,c=bf16,o=f32" : "f32";
+}
 constexpr std::string_view kOffer = "--resume good reads that one";
 }  // namespace
 
@@ -102,17 +175,18 @@ Settings settings_on_job(const TrainedRun& words, std::string_view command) {
   bool pretrained = is_pretrained(words);
   check<ConfigError>(fs::exists(words.run), words.run, " is no folder of a run: there is no such folder");
   check<ConfigError>(pretrained || fs::exists(file), words.run, " is no folder of a run: it has no config.yaml; nor ",
-                     "is it one of Hugging Face's, with config.json");
+                     "is it one of Hugging Face's, with config.json, nor a file NAME.gguf");
   if (!pretrained) check_run_config(read_file<ConfigError>(file), file);
   auto s = pretrained ? settings_of_pretrained(words.run, items) : load_settings(file, items);
+  if (!words.weights.empty()) settle_weights(s, words, command);
   s.out = words.run;
   s.local = {};  // the model of its replicas is one
   s.wire = {};   // no gradients are summed
   s = with_absolute_paths(s);
   bool axes = false, ways = false, shares = false;  // given here: a mesh, how the model is spread over it
   for (auto& item : items) {
-    auto key = std::string_view(item).substr(0, item.find('='));
-    bool way = key == "layout" || key == "mesh.layout" || key.starts_with("mesh.rules") || key.ends_with("_dims");
+    auto key = key_of(item);
+    bool way = is_way(key);
     ways = ways || way;
     shares = shares || key == "mesh.shares";
     axes = axes || (!way && key.starts_with("mesh") && key != "mesh.threads" && key != "mesh.shares");
@@ -126,6 +200,16 @@ Settings settings_on_job(const TrainedRun& words, std::string_view command) {
   check_settings_without_data(s);
   return s;
 }
+Settings settings_to_generate(const TrainedRun& words, std::string_view command) {
+  auto mine = words;
+  bool says = std::any_of(words.settings.begin(), words.settings.end(), [](auto& i) { return is_way(key_of(i)); });
+  if (!says) mine.settings.push_back("layout=tp");
+  auto s = settings_on_job(mine, command);
+  check<ConfigError>(!s.mesh.has_layout() || !parse_layout(s.mesh.layout).fsdp, "layout: ", s.mesh.layout,
+                     " would gather the parameters for each token; ", command,
+                     " takes tp, or dp with a copy on each rank");
+  return s;
+}
 void check_folder_of(const TrainedRun& words, const Settings& s, const text::Tokenizer& tokenizer) {
   if (is_pretrained(words)) check_init_from(s, tokenizer, Resume::none);
 }
@@ -136,24 +220,52 @@ std::string checkpoint_of_run(const std::string& run) {
 }
 std::string find_checkpoint(const TrainedRun& words, const Mesh& mesh) {
   if (is_pretrained(words)) return words.run;
-  auto found = training::find_checkpoint(mesh, checkpoints_of(words), resume_of(words.resume), kOffer).checkpoint;
+  auto root = checkpoints_of(words);
+  if (words.resume == "best") {  // the run may go on: one rank looks
+    auto best = on_first<CheckpointError>(mesh, "checkpoints: the best one", [&] {
+      return io::list_checkpoints(root).empty() ? best_kept(words.run) : std::string();
+    });
+    if (!best.empty()) return best;
+  }
+  auto say = [&](const std::string& line) {
+    if (mesh.rank() == 0) std::fprintf(stderr, "%s\n", one_line(line).c_str());
+  };
+  auto stores = training::stores_seen(mesh, root);
+  auto found = training::find_checkpoint(mesh, stores, root, resume_of(words.resume), kOffer, say).checkpoint;
   check<ConfigError>(found.has_value(), words.run,
                      words.resume == "best" ? " has no best checkpoint" : " has no checkpoint yet");
   return found->folder;
 }
 void read_parameters(tree::Node parameters, const std::string& folder, const Settings& s, const TrainedRun& words,
                      const Mesh& mesh) {
+  std::optional<nn::WeightFormat> weights;
+  if (auto& w = s.precision.weights; !w.empty()) weights = nn::WeightFormat::parse(w);
   if (is_pretrained(words)) {
     auto theirs = settings_of_pretrained(words.run, words.settings);
-    auto said =
-        models::load_pretrained(parameters, folder, *theirs.model, tokens_of(parameters), theirs.init_from.options());
+    auto options = theirs.init_from.options();
+    options.weights = weights;
+    auto said = models::load_pretrained(parameters, folder, *theirs.model, tokens_of(theirs), options);
     for (auto& line : said)
       if (mesh.rank() == 0) std::fprintf(stderr, "%s\n", one_line(line).c_str());  // it has names of tensors
     return;
   }
+  std::vector<models::PackedLeaf> packed;
+  if (weights) packed = s.model->packed(tokens_of(s), *weights);
+  auto stored = Policy::parse(s.precision.policy).parameter;
+  if (!words.weights.empty()) stored = Policy::parse(own_policy(words)).parameter;
   training::offering_older(mesh, checkpoints_of(words), kOffer, [&] {
+    if (s.lora && !packed.empty()) {
+      auto numbers = s;
+      numbers.precision.weights = {};
+      numbers.precision.policy = own_policy(words);
+      auto plain = scorer_of(numbers, *s.tokenizer->open(), mesh.shape());
+      read_adapters(plain->parameters(), folder, numbers, mesh);
+      return take_over(parameters, plain->parameters(), packed);
+    }
     if (s.lora) return read_adapters(parameters, folder, s, mesh);
     training::check_base(mesh, folder, {});
+    if (!packed.empty() || stored != Policy::parse(s.precision.policy).parameter)
+      return read_in_other_form(parameters, folder, s, stored, packed, mesh);
     io::restore_leaves(parameters, folder, place_of(mesh), "params");
   });
 }

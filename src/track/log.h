@@ -20,19 +20,38 @@ class Log {
       return anew;
     } catch (const IoError&) { return false; }  // its folder is gone as well
   }
+  /// Where the disk has no room the record waits in memory, and comes before the next one.
   void write(const std::string& record) { append(record); }
+  std::size_t waiting() const { return waiting_.size(); }  // bytes
+  /// Writes what waits. IoError.
+  void flush() {
+    if (waiting_.empty()) return;
+    write_whole(waiting_);
+    waiting_.clear();
+  }
 
  private:
+  static constexpr std::size_t kMostWaiting = 16 << 20;
   void append(const std::string& record) {
+    try {
+      if (waiting_.empty()) return write_whole(record);
+      write_whole(waiting_ + record);
+      waiting_.clear();
+    } catch (const NoRoom&) {
+      if (waiting_.size() + record.size() > kMostWaiting) throw;
+      waiting_ += record;
+    }
+  }
+  void write_whole(const std::string& records) {
     auto before = file_.size();
     try {
-      file_.write(record.data(), static_cast<std::int64_t>(record.size()));
+      file_.write(records.data(), static_cast<std::int64_t>(records.size()));
     } catch (const IoError&) {  // a part of a record would spoil the next one
       file_.cut(before);
       throw;
     }
   }
-  std::string path_, head_;
+  std::string path_, head_, waiting_ = {};
   File file_;
 };
 }  // namespace bora::track

@@ -104,7 +104,7 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
     auto n = state_.step.item<std::int32_t>() + std::int64_t{1};  // of this step
     met_.clear();
     auto begins = delayed ? local_.begins(n - 1, fragments) : std::nullopt;
-    auto made = stepping(begins)(std::move(state_), base_, b);
+    auto made = next_of(stepping(begins), base_, b);
     state_ = std::move(made.state);
     if (begins) note(n - 1, begins, made.norm);
     auto due = local_.lands(n, fragments);
@@ -261,7 +261,7 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
   }
   /// After step n.
   void meet(const Fragment& fragment, const std::vector<std::int64_t>& pending, std::int64_t n) {
-    auto [met, norm] = meeting_of(fragment, pending)(std::move(state_));
+    auto [met, norm] = next_of(meeting_of(fragment, pending));
     state_ = std::move(met);
     if (norm.defined()) note(n, fragment, norm);
   }

@@ -11,6 +11,7 @@
 #include <thread>
 #include "base/api/cores.h"
 #include "bora/base/parallel.h"
+#include "kernels/api/gemm.h"
 #include "bora/train/plan.h"
 #include "base/api/threads.h"
 
@@ -96,6 +97,25 @@ double kernel_seconds(const Work& work, const Mesh& rank) {
   for (auto& e : work.events)
     if (e.kind == Work::Event::Kind::kernel) all += static_cast<double>(e.times) * each[e.which];
   return all / thread_count();
+}
+double product_rate() {
+  using Seconds = std::chrono::duration<double>;
+  constexpr std::int64_t n = 384;
+  constexpr int least = 3;
+  constexpr Seconds enough{0.01};
+  std::vector<float> a(n * n, 0.5F), b(n * n, 0.25F), c(n * n);
+  kernels::Gemm product{
+      .dtype = f32, .m = n, .n = n, .k = n, .a = a.data(), .a_row = n, .b = b.data(), .b_row = n, .c = c.data(),
+      .ldc = n};
+  auto begin = std::chrono::steady_clock::now();
+  double best = 0;
+  for (int k = 0; k < least || std::chrono::steady_clock::now() - begin < enough; ++k) {
+    auto from = std::chrono::steady_clock::now();
+    kernels::gemm(product);
+    Seconds took = std::chrono::steady_clock::now() - from;
+    best = std::max(best, 2.0 * n * n * n / std::max(took.count(), 1e-9));
+  }
+  return best;
 }
 double core_share(double seconds) {
   using Clock = std::chrono::steady_clock;

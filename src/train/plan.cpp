@@ -154,7 +154,10 @@ RankPlan plan_rank(Trainable& model, const GlobalBatch& batch, const LoopSetting
 }
 std::string plan_text(Trainable& model, const GlobalBatch& batch, const LoopSettings& s, const Mesh& mesh,
                       const ProcessBytes& process) {
-  auto mine = plan_rank(model, batch, s, mesh, process);
+  return plan_text(model, batch, s, mesh, plan_rank(model, batch, s, mesh, process));
+}
+std::string plan_text(Trainable& model, const GlobalBatch& batch, const LoopSettings& s, const Mesh& mesh,
+                      const RankPlan& mine) {
   std::vector<RankNeeds> all;
   for (auto& text : mesh.exchange(needs_text(mine.needs), "run: plan")) all.push_back(parse_needs(text));
   return plan_text(model, batch, s, mesh.shape(), all, mine);
@@ -175,12 +178,17 @@ std::string plan_text(Trainable& model, const GlobalBatch& batch, const LoopSett
   o << ", mesh " << to_string(mesh) << ", layout " << s.layout << ", policy " << s.policy << ", batch "
     << s.batch << " x " << batch.example.tokens.axis("position").size << " tokens\n";
   bool snapshots = std::any_of(all.begin(), all.end(), [](auto& n) { return n.snapshots > 0; });
-  std::int64_t stored = 0;
+  std::int64_t stored = 0, second = block_bytes(model.state());
   for (auto& slot : tree::slots(model.state()))
     if (slot.leaf.defined()) stored += static_cast<std::int64_t>(slot.leaf.get().type().nbytes());
   o << "  a checkpoint takes " << bytes_text(stored) << " on disk, " << std::setprecision(3)
-    << static_cast<double>(stored) / 100e6 << " s at 100 MB/s\n"
-    << "  bytes of a rank (K, M, G: 1024), with the peak as it is predicted:\n"
+    << static_cast<double>(stored) / 100e6 << " s at 100 MB/s";
+  auto [most, more] = s.checkpoint.most(s.steps);
+  o << "; " << most << " of them " << bytes_text(stored * most) << more << "\n";
+  if (s.steps > 0 && s.checkpoint.beside(stored / mesh.size()))
+    o << "  beside the steps (checkpoint.async) a save takes memory for one more state, " << bytes_text(second)
+      << " a rank\n";
+  o << "  bytes of a rank (K, M, G: 1024), with the peak as it is predicted:\n"
     << "  rank     rows  params   optim   grads  activ. transp.   start" << (snapshots ? "   snaps" : "")
     << "    peak\n";
   auto line = [&](std::size_t rank, std::int64_t alike, const RankNeeds& n) {

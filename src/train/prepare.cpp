@@ -13,70 +13,77 @@
 #include "bora/train/plan.h"
 #include "bora/train/process.h"
 #include "compile/api/executable.h"
+#include "bora/transport/transport.h"
 #include "train/api/resume.h"
+#include "train/api/stores.h"
 #include "run.h"
+#include "train/saves/saves.h"
 #include "train/api/memory_checkpoint.h"
 
 namespace bora::training {
 namespace {
-constexpr std::string_view kSign = ".seen-";
-/// Removes signs (check_shared_folder) whose ranks were killed before they could do it.
-void remove_old_signs(const std::string& folder) {
-  std::error_code error;
-  std::vector<std::filesystem::path> found;
-  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (it->path().filename().string().starts_with(kSign)) found.push_back(it->path());
-  for (auto& sign : found) std::filesystem::remove(sign, error);
-}
-/// All ranks write their parts of checkpoints into the run's folder. A host that has another one of this name is found
-/// out now: the first checkpoint may be the one after the last step.
-void check_shared_folder(const Run& run) {
-  struct Sign {
-    std::string path = {};
-    ~Sign() {
-      if (!path.empty()) ::unlink(path.c_str());
-    }
-  } sign;
-  auto name = on_first(run.mesh, "run: leave a sign in its folder", [&] {
-    sign.path = run.out + "/" + std::string(kSign) + run.folder->id();
-    write_file(sign.path, "");
-    return run.folder->id();
+/// Where ranks write their parts of checkpoints: one folder, or one of each host. The ranks that lead in one take it.
+void find_folders(Run& run) {
+  auto local = run.keeps_local();
+  if (run.mesh.size() > 1) run.stores = find_stores(run.mesh, run.kept());
+  auto& stores = run.stores;
+  std::string hosts;
+  for (int r = 0; r < std::ssize(stores.leader); ++r)
+    if (stores.leads(r)) hosts += (hosts.empty() ? "" : ", ") + stores.hosts[static_cast<std::size_t>(r)];
+  if (!local && !stores.shared())
+    run.say("out: " + run.out + " is not one folder on all hosts (" + hosts + "): each keeps the blocks of its ranks " +
+            "in its own, and a copy of another host's, as with checkpoint.local");
+  if (local && stores.shared() && run.mesh.size() > run.mesh.context().ranks_on_host())
+    run.warn("checkpoint.local: " + run.kept() + " is one folder on all hosts, so there are no second copies in it");
+  auto leads = stores.leads(run.mesh.rank());
+  agree<ConfigError>(run.mesh, "run: take the folders of checkpoints", [&] {
+    if (!leads || (!local && run.mesh.rank() == 0)) return;
+    auto job = run.settings.membership ? run.settings.membership->job() : "";
+    run.local = std::make_unique<RunFolder>(run.kept(), run.met_before(), job, local ? "checkpoint.local" : "out");
   });
-  auto seen = [&] {
-    std::error_code error;  // opened, so that a client of NFS asks for what is new there
-    for (auto& folder : {std::filesystem::path(run.out).parent_path(), std::filesystem::path(run.out)})
-      (void)std::filesystem::directory_iterator(folder, error);
-    return is_there(run.out + "/" + std::string(kSign) + name);
-  };
-  bool shared = seen();
-  for (int i = 0; i < 100 && !shared; ++i, shared = seen())  // other hosts may see it a moment later
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  char host[256] = "?";
-  ::gethostname(host, sizeof host - 1);
-  check<ConfigError>(shared, "out: ", run.out, " on ", std::string(host),
-                     " is not the folder that rank 0 writes into, and all ranks write parts of checkpoints; choose one "
-                     "that all hosts share");
-  run.mesh.exchange({}, "run: all see its folder");
+  for (auto& root : {run.checkpoints(), run.best_checkpoint()}) run.warn(settle_checkpoints(run.mesh, stores, root));
+}
+/// The folder of a run that has another `out` may hold checkpoints of the same model.
+void check_whose(Run& run, const std::string& folder) {
+  if (!run.keeps_local()) return;
+  on_first<ConfigError>(run.mesh, "checkpoints: whose they are", [&] {
+    auto notes = io::read_manifest(folder).notes;
+    auto whose = notes.find("out");
+    std::error_code error;
+    check<ConfigError>(whose == notes.end() || whose->second == run.settings.out ||
+                           !std::filesystem::exists(whose->second, error),
+                       "checkpoint.local: ", run.kept(), " holds checkpoints of the run ",
+                       whose == notes.end() ? "" : whose->second, "; choose another folder for this run");
+  });
 }
 /// On the first rank. Files that an earlier run left here are kept under other names.
-void begin_files(Run& run, const io::GoodCheckpoint& found) {
+void begin_files(Run& run) {
   auto aside = [&](const std::string& name) {
     if (auto kept = put_aside(run.out + "/" + name); !kept.empty())
       run.say(name + " of an earlier run is kept as " + kept);
   };
   if (!run.continued && run.settings.steps > 0) {
-    if (run.settings.resume == Resume::none)
-      for (auto folder : {"checkpoints", "best"}) aside(folder);
     for (auto& row : config::rows<track::TrackerKind>())
       aside(std::string(config::Choice<track::TrackerKind>(row.type)->file()));
-    aside("loss.svg");
+    for (auto name : {"loss.svg", "report.html"}) aside(name);
   }
+  run.log.open(run.out);
+  run.write_settings();
+}
+/// On the ranks that lead in a folder of checkpoints: those that are not continued get other names.
+void begin_checkpoints(Run& run, const io::GoodCheckpoint& found) {
+  auto first = run.mesh.rank() == 0;
+  if (!run.continued && run.settings.steps > 0 && run.settings.resume == Resume::none)
+    for (std::string folder : {"checkpoints", "best"})
+      if (auto kept = put_aside(run.kept() + "/" + folder); !kept.empty() && first)
+        run.say(folder + " of an earlier run is kept as " + kept);
   for (auto& [checkpoint, why] : found.damaged) {  // newer than the one that the run continues
-    auto kept = free_path(run.checkpoints() + "/damaged-step-" + std::to_string(checkpoint.step));
+    auto root = std::filesystem::path(checkpoint.folder).parent_path().string();
+    auto kept = free_path(root + "/damaged-step-" + std::to_string(checkpoint.step));
     rename_folder(checkpoint.folder, kept);
     run.say("passed over, and kept as " + kept + ": " + one_line(why));
   }
-  run.write_settings();
+  if (!first && !run.keeps_local()) run.write_settings();  // a folder of this name that the first rank does not see
 }
 /// Texts are not cut as they were when the run began, so the rows behind its step are others.
 void tell_rows(Run& run, const Trainable::Notes& notes) {
@@ -92,6 +99,8 @@ MemoryCheckpoint::Found find_snapshot(Run& run) {
   if (!run.settings.memory) return {};
   auto found = run.settings.memory->find(run.mesh);
   if (!found.lost.empty()) run.say(found.lost);
+  if (!run.stores.shared())
+    return found.step >= newest_step(run.mesh, run.stores, run.checkpoints()) ? found : MemoryCheckpoint::Found{};
   auto newest = on_first(run.mesh, "run: its newest checkpoint", [&] {
     auto all = io::list_checkpoints(run.checkpoints());
     return all.empty() ? "-1" : std::to_string(all.back().step);
@@ -130,16 +139,20 @@ bool prepare(Run& run) {
     auto job = s.membership ? s.membership->job() : "";
     run.folder = std::make_unique<RunFolder>(run.out, run.met_before(), job);
     remove_old_signs(run.out);
-    for (auto& root : {run.checkpoints(), run.best_checkpoint()}) run.warn(io::clean_checkpoints(root));
   });
-  if (s.steps > 0 && mesh.size() > 1) check_shared_folder(run);
+  find_folders(run);
+  run.watch_checkpoints();
   run.watchdog.at("the initialisation of the model");
   run.model.init(random::key(s.seed));
   run.watchdog.at("the search for checkpoints in " + run.checkpoints());
   constexpr std::string_view offer = "--resume good continues from there";
   auto snapshot = find_snapshot(run);
-  auto found =
-      snapshot.whole() ? io::GoodCheckpoint{} : find_checkpoint(mesh, run.checkpoints(), s.resume, offer);
+  auto say = [&run](const std::string& line) { run.say(one_line(line)); };
+  auto found = snapshot.whole() ? io::GoodCheckpoint{}
+                                : find_checkpoint(mesh, run.stores, run.checkpoints(), s.resume, offer, say);
+  // Of a time before checkpoint.local, imported, or gathered.
+  if (!snapshot.whole() && !found.checkpoint && run.keeps_local())
+    found = find_checkpoint(mesh, run.out + "/checkpoints", s.resume, offer);
   auto& stored = found.checkpoint;
   run.continued = stored || snapshot.whole();
   bool adapters = tree::count_leaves(run.model.base()) > 0;  // whose base no checkpoint has
@@ -173,6 +186,7 @@ bool prepare(Run& run) {
   }
   if (stored) {
     run.watchdog.at("reading " + stored->folder);
+    check_whose(run, stored->folder);
     offering_older(mesh, run.checkpoints(), offer, [&] {
       check_replicas(mesh, stored->folder, run.model.state());
       check_base(mesh, stored->folder, run.base);
@@ -198,12 +212,18 @@ bool prepare(Run& run) {
   }
   run.wants_stop = was_out_of_patience(run);
   // Only now: settings that do not fit must leave existing files as they were.
-  on_first(run.mesh, "run: begin its files", [&] { begin_files(run, found); });
+  agree<IoError>(run.mesh, "run: begin its checkpoints", [&] {
+    if (run.stores.leads(mesh.rank())) begin_checkpoints(run, found);
+  });
+  on_first(run.mesh, "run: begin its files", [&] { begin_files(run); });
   run.watchdog.at("planning a step");
   auto batch = make_batch(run.read(run.done), s.batch, mesh);  // before process_bytes, which counts what comes later
-  auto plan = plan_text(run.model, batch, s, mesh, process_bytes(at_start));
+  auto mine = plan_rank(run.model, batch, s, mesh, process_bytes(at_start));
+  run.flops = mine.step->info().flops;
+  auto plan = plan_text(run.model, batch, s, mesh, mine);
   plan.pop_back();  // its last newline
   run.say(plan);
+  plan_kept_step(run, batch);
   if (!s.rules.compute.rules().empty())
     for (auto& line : placement_warnings(run.model, s.rules, mesh.shape())) run.warn(line);
   return s.steps > 0;

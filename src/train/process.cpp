@@ -26,12 +26,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 std::atomic<bool> stop_requested{false};   // by a signal other than SIGTERM
 std::atomic<Clock::rep> terminated_at{0};  // when the first SIGTERM came; 0: none did
+std::atomic<bool> end_requested{false};    // by SIGTERM or SIGINT
+std::atomic<bool> second_ends{false};      // another one of these two ends the process at once
 std::atomic<int> saves_requested{0};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<Clock::rep>::is_always_lock_free);
 void note(int signal) {
   Clock::rep none = 0;
-  if (signal == SIGUSR1) ++saves_requested;
-  else if (signal != SIGTERM) stop_requested = true;
+  if (signal == SIGUSR1) return void(++saves_requested);
+  if ((signal == SIGTERM || signal == SIGINT) && end_requested.exchange(true) && second_ends) {
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);  // takes effect once this handler has returned
+  }
+  if (signal != SIGTERM) stop_requested = true;
   else terminated_at.compare_exchange_strong(none, Clock::now().time_since_epoch().count());
 }
 /// Runs of one process (ranks as threads) share the handlers: the first installs them, the last restores the old ones.
@@ -43,14 +49,14 @@ struct ::sigaction before_stop[std::size(noted)];
 StopSignals::StopSignals() {
   std::lock_guard lock(stop_mutex);
   if (stop_users++ > 0) return;
+  // A launcher passes on what its ranks may have got as well (pkill, systemd), and ends them itself. A closing terminal
+  // may send SIGHUP twice, and nohup ignores it. Above its limit of CPU time (ulimit -S -t) a process gets SIGXCPU
+  // every second.
+  second_ends = std::getenv("BORA_LOCAL_RANK") == nullptr;
   struct ::sigaction action {};
   action.sa_handler = note;
+  action.sa_flags = SA_RESTART;
   for (std::size_t i = 0; i < std::size(noted); ++i) {
-    // A closing terminal may send SIGHUP twice, and nohup ignores it. Above its limit of CPU time (ulimit -S -t) a
-    // process gets SIGXCPU every second. A launcher passes on what its ranks may have got as well (pkill, systemd).
-    bool stops = noted[i] == SIGTERM || noted[i] == SIGINT;
-    bool again = !stops || std::getenv("BORA_LOCAL_RANK");
-    action.sa_flags = SA_RESTART | (again ? 0 : static_cast<int>(SA_RESETHAND));
     ::sigaction(noted[i], nullptr, &before_stop[i]);
     if (noted[i] != SIGHUP || before_stop[i].sa_handler != SIG_IGN) ::sigaction(noted[i], &action, nullptr);
   }
@@ -59,7 +65,7 @@ StopSignals::~StopSignals() {
   std::lock_guard lock(stop_mutex);
   if (--stop_users > 0) return;
   for (std::size_t i = 0; i < std::size(noted); ++i) ::sigaction(noted[i], &before_stop[i], nullptr);
-  stop_requested = false;
+  stop_requested = end_requested = false;
   terminated_at = 0;
   saves_requested = 0;
 }

@@ -32,10 +32,11 @@ void Progress::step(std::int64_t step, double loss, double tokens_per_second) {
   if (options_.quiet) return;
   auto now = std::chrono::steady_clock::now();
   bool last = step == options_.total;
-  if (options_.columns > 0 ? !last && now - drawn_ < std::chrono::milliseconds(100)
-                           : step % options_.every != 0 && !last && step != options_.first + 1)
-    return;
-  drawn_ = now;
+  bool line = step % options_.every == 0 || last || step == options_.first + 1;
+  bool bar = options_.columns > 0;
+  std::lock_guard lock(mutex_);
+  bool drawn = bar && (last || now - drawn_ >= std::chrono::milliseconds(100));
+  if (!drawn && !(line && (options_.log || !bar))) return;
   auto seconds = std::chrono::duration<double>(now - begin_).count();
   auto left = seconds / static_cast<double>(step - options_.first) * static_cast<double>(options_.total - step);
   char loss_text[32];
@@ -43,23 +44,35 @@ void Progress::step(std::int64_t step, double loss, double tokens_per_second) {
   auto words = "step " + std::to_string(step) + "/" + std::to_string(options_.total) + "  loss " + loss_text + "  " +
                rate_text(tokens_per_second) + " tokens/s  " +
                (last ? "in " + time_text(seconds) : "ETA " + time_text(left));
-  if (options_.columns == 0) return line(words);
+  if (!bar) return print(words);
+  if (line && options_.log) options_.log(words);
+  if (!drawn) return;
+  drawn_ = now;
   auto room = std::clamp(options_.columns - static_cast<int>(words.size()) - 6, 0, 40);
   auto full = static_cast<int>(room * step / std::max<std::int64_t>(1, options_.total));
-  auto bar = room < 5 ? std::string()
-                      : "[" + std::string(static_cast<std::size_t>(full), '#') +
-                            std::string(static_cast<std::size_t>(room - full), '.') + "] ";
-  std::fprintf(stderr, "\r\033[K%s%s", bar.c_str(), words.c_str());
+  auto part = room < 5 ? std::string()
+                       : "[" + std::string(static_cast<std::size_t>(full), '#') +
+                             std::string(static_cast<std::size_t>(room - full), '.') + "] ";
+  std::fprintf(stderr, "\r\033[K%s%s", part.c_str(), words.c_str());
   std::fflush(stderr);
   shown_ = true;
 }
 void Progress::line(const std::string& text) {
   if (options_.quiet) return;
-  end();
+  std::lock_guard lock(mutex_);
+  print(text);
+}
+void Progress::print(const std::string& text) {
+  erase();
   std::fprintf(stdout, "%s\n", text.c_str());
   std::fflush(stdout);
+  if (options_.log) options_.log(text);
 }
 void Progress::end() {
+  std::lock_guard lock(mutex_);
+  erase();
+}
+void Progress::erase() {
   if (shown_) std::fprintf(stderr, "\r\033[K"), std::fflush(stderr);
   shown_ = false;
 }

@@ -8,6 +8,7 @@
 #include "bora/train/loop.h"
 #include "ops/api/same_everywhere.h"
 #include "shard/api/agree.h"
+#include "train/api/stores.h"
 
 namespace bora::training {
 namespace {
@@ -48,6 +49,12 @@ io::GoodCheckpoint find_checkpoint(const Mesh& mesh, const std::string& root, Re
   });
   if (!step.empty()) found.checkpoint = io::Checkpoint{std::stoll(step), root + "/step-" + step};
   return found;
+}
+
+io::GoodCheckpoint find_checkpoint(const Mesh& mesh, const io::Stores& stores, const std::string& root, Resume resume,
+                                   std::string_view offer, const std::function<void(const std::string&)>& say) {
+  if (stores.shared()) return find_checkpoint(mesh, root, resume, offer);
+  return find_on_hosts(mesh, stores, root, resume, offer, say);
 }
 
 std::string base_digest(tree::Node base, const Mesh& mesh) {

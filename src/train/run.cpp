@@ -6,11 +6,15 @@
 #include <sstream>
 #include "base/api/json.h"
 #include "bora/base/text.h"
+#include "bora/io/checkpoint.h"
 #include "bora/optim/optimizers.h"
 #include "bora/track/metrics.h"
 #include "bora/transport/transport.h"
 #include "bora/named/index.h"
 #include "bora/ops/indexing.h"
+#include "train/retention.h"
+#include "track/api/loss_plot.h"
+#include "train/monitor/monitor.h"
 
 namespace bora::training {
 bool Best::see(double now, std::int64_t at, double min_delta) {
@@ -53,19 +57,51 @@ void Run::take(const Trainable::Notes& notes) {
 }
 void Run::say(const std::string& text) {
   if (mesh.rank() != 0) return;
-  if (progress) return progress->line(text);
-  std::printf("%s\n", text.c_str());
-  std::fflush(stdout);
+  if (progress) {
+    progress->line(text);
+  } else {
+    log.line(text);
+    std::printf("%s\n", text.c_str());
+  }
+  std::fflush(stdout);  // it may be followed by a wait
 }
 void Run::warn(const std::string& problem) {
   if (!problem.empty()) say("warning: " + one_line(problem));
 }
+io::Place Run::place() const {
+  auto r = place_of(mesh);
+  r.stores = stores;
+  return r;
+}
 void Run::check_folder() const {
+  if (local && !local->mine())
+    throw transport::RankLost(kept() + " was taken over by other ranks of this job, which have gone on, or by another "
+                                       "job", -1);
   if (folder && !folder->mine())
     throw transport::RankLost(
         "out: " + out + " was taken over by other ranks of this job, which have gone on, or by another job", -1);
 }
-void Run::record(const track::Values& values) {
+void Run::note_numbers(const track::Values& values) {
+  if (numbers_of != done) numbers.clear(), numbers_of = done;
+  for (auto& [name, value] : values) numbers[name] = value;
+}
+void Run::watch_checkpoints() {
+  if (!stores.leads(mesh.rank())) return;
+  retention.reset();  // of another folder
+  retention = std::make_shared<Retention>(checkpoints(), settings.checkpoint.keep, [this] { check_folder(); });
+}
+void Run::alert(const std::string& kind, const std::string& text, int rank) {
+  if (mesh.rank() != 0) return;
+  if (monitor) monitor->alert(kind, text, rank);
+  else say("alert: " + one_line(text));
+}
+void Run::record_event(const Alert& a) {
+  follow();
+  for (auto& tracker : trackers) try {
+      tracker->event(a.step, a.time, a.kind, a.text);
+    } catch (const IoError& e) { warn(e.what()); }  // it may be the reason of the alert
+}
+void Run::follow() {
   // A successor first marks the folder, then starts new files. So a file opened before this check is either still ours
   // or no longer read.
   std::string anew;
@@ -73,13 +109,29 @@ void Run::record(const track::Values& values) {
     if (trackers[i]->follow()) anew += (anew.empty() ? "" : ", ") + std::string(settings.trackers[i]->file());
   check_folder();
   if (!anew.empty()) warn(anew + " was removed or renamed, and is begun anew");
+}
+void Run::record(const track::Values& values) {
+  note_numbers(values);
+  follow();
   for (auto& tracker : trackers) tracker->write(done, values);
+  say_what_waits();
+  for (auto& [name, value] : values)
+    if (losses) losses->add(done, name, value);
+}
+void Run::say_what_waits() {
+  std::string names;
+  for (std::size_t i = 0; i < trackers.size(); ++i)
+    if (trackers[i]->waiting() > 0) names += (names.empty() ? "" : ", ") + std::string(settings.trackers[i]->file());
+  if (!names.empty() && waiting.empty()) warn(names + ": the disk of " + out + " is full; records wait in memory");
+  if (names.empty() && !waiting.empty()) say(waiting + ": the disk has room again; what waited is written");
+  waiting = names;
 }
 std::int64_t Run::recorded(const std::string& name) const {
   auto path = out + "/metrics.jsonl";
   if (std::error_code error; !std::filesystem::exists(path, error)) return -1;
-  auto all = track::read_curve(path, name);
-  return all.empty() ? -1 : std::llround(all.back().x);
+  std::int64_t last = -1;
+  track::each_point(path, {name}, [&](std::size_t, track::Point p) { last = std::llround(p.x); });
+  return last;
 }
 void Run::write_settings() {
   if (!settings.write_settings) return;

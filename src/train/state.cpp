@@ -1,14 +1,23 @@
 // A training state as blocks: for checkpoints, digests and batches of arrays on a mesh.
+#include <cmath>
+#include <numeric>
 #include "bora/array/communicator.h"
 #include "bora/io/tree.h"
 #include "bora/shard/mesh.h"
 #include "bora/train/batch.h"
 #include "bora/train/loop.h"
+#include "bora/transport/transport.h"
 
 namespace bora {
 io::Place place_of(const Mesh& mesh) {
+  if (mesh.size() == 1) return {mesh.shape(), mesh.rank()};
   return {mesh.shape(), mesh.rank(),
-          [mesh](const std::string& mine, std::string_view what) { return mesh.exchange(mine, what); }};
+          [mesh](const std::string& mine, std::string_view what) { return mesh.exchange(mine, what); },
+          [mesh](const CollectiveCall& call) {
+            std::vector<int> all(static_cast<std::size_t>(mesh.size()));
+            std::iota(all.begin(), all.end(), 0);
+            mesh.context().run({all, "checkpoint"}, call);
+          }};
 }
 
 std::string parameter_digest(tree::Node parameters, const Mesh& mesh) {
@@ -35,10 +44,9 @@ BlockRange rows_of_rank(std::int64_t batch, const Mesh& mesh) {
 }
 
 namespace {
-constexpr float kStop = 65536;  // more than ranks that ask for a checkpoint
+constexpr std::size_t kNotes = 4;  // of StepNotes, in its order
 }  // namespace
-Request request_of(float sum) { return sum >= kStop ? Request::stop : sum > 0 ? Request::save : Request::none; }
-GlobalBatch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, Request asks) {
+GlobalBatch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, const StepNotes& said) {
   auto over = batch_axes(current_mapping(), mesh.shape());
   MeshAxes all;  // axes of one rank split nothing
   for (auto& axis : mesh.shape().axes)
@@ -55,16 +63,25 @@ GlobalBatch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& m
     auto block = from_bytes({mine, column.dtype}, of(rows).data());
     of(e) = NamedArray(from_local_block(block, whole, Spec({over})), axes);
   });
-  std::vector<float> notes(2 + rows.filled_by_part.size());
-  notes[0] = asks == Request::stop ? kStop : asks == Request::save ? 1.0F : 0.0F;
+  std::vector<float> notes{said.stop, said.save, said.written, said.failed, 0};
   bool tells = true;
   for (auto& axis : mesh.shape().axes)
     tells = tells && (over.has(axis.first) || mesh.shape().coordinate(mesh.rank(), axis.first) == 0);
-  for (std::size_t p = 0; tells && p < rows.filled_by_part.size(); ++p) {
-    notes[2 + p] = static_cast<float>(rows.filled_by_part[p]);
-    notes[1] += notes[2 + p];
+  for (auto filled : rows.filled_by_part) {
+    notes.push_back(tells ? static_cast<float>(filled) : 0);
+    notes[kNotes] += notes.back();
   }
   auto width = static_cast<std::int64_t>(notes.size());
   return {e, to_global(from_bytes({{1, width}, f32}, notes.data()), {1, width}, Spec{none, none}, all)};
+}
+StepResult step_result(const Array& numbers) {
+  auto r = numbers.to_vector<float>();
+  StepResult s{.loss = static_cast<double>(r[0]),
+               .gradient_norm = static_cast<double>(r[1]),
+               .learning_rate = static_cast<double>(r[2]),
+               .notes = {r[3], r[4], r[5], r[6]},
+               .filled = static_cast<double>(r[3 + kNotes])};
+  for (auto n = r.begin() + 4 + kNotes; n != r.end(); ++n) s.by_source.push_back(std::llround(*n));
+  return s;
 }
 }  // namespace bora

@@ -1,5 +1,6 @@
 // tasks.h -- the two kinds of Trainable: a model that makes its steps alone, and replicas that make local steps.
 #pragma once
+#include <utility>
 #include "bora/train/task.h"
 
 namespace bora {
@@ -19,6 +20,7 @@ template <class State> class Owner : public Trainable {
     base_ = std::move(born.base);
   }
   tree::Node state() override { return tree::node(state_); }
+  void keep_state() override { kept_ = true; }
   tree::Node parameters() override { return tree::node(state_.params); }
   tree::Node base() override { return tree::node(base_); }
   Array evaluate(const GlobalBatch& b) override { return evaluate_(state_.params, base_, b); }
@@ -32,6 +34,11 @@ template <class State> class Owner : public Trainable {
   }
 
  protected:
+  /// f(the state, in..): the state is given up, unless it is to be kept.
+  template <class F, class... In> auto next_of(const F& f, const In&... in) {
+    if (std::exchange(kept_, false)) return f(state_, in...);
+    return f(std::move(state_), in...);
+  }
   struct Born {
     State state;
     Params base;
@@ -44,6 +51,7 @@ template <class State> class Owner : public Trainable {
   std::shared_ptr<std::vector<std::vector<Axis>>> seen_ = std::make_shared<std::vector<std::vector<Axis>>>();
   State state_ = {};
   Params base_ = {};
+  bool kept_ = false;  // keep_state() was called since the last step
 
  private:
   decltype(named_jit(std::declval<InitFn>(), NamedJitOptions{})) init_;

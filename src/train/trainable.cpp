@@ -1,5 +1,6 @@
 // The step of a model and its evaluation, staged for parameters of any type.
 #include "train/tasks.h"
+#include "bora/ops/indexing.h"
 #include <set>
 #include "bora/shard/abstract.h"
 
@@ -53,8 +54,9 @@ class TrainableTask final : public Owner<TrainState<Params>> {
         step_(jit(StepFn([task, options, seen = seen_](const State& s, const Params& base, const GlobalBatch& b) {
                     RecordSharded record(*seen);
                     auto [next, r] = training::step(task, options, s, base, b.example);
-                    return std::pair{next,
-                                     concatenate({stack({r.loss, r.gradient_norm, r.learning_rate}), sum(b.notes, 0)})};
+                    Arrays parts{stack({r.loss, r.gradient_norm, r.learning_rate}), sum(b.notes, 0)};
+                    if (r.leaf_norms.defined()) parts.push_back(r.leaf_norms);
+                    return std::pair{next, concatenate(parts)};
                   }),
                   {.name = "train step", .compile = options.compile})) {}
   tree::Node optimizer_state() override { return tree::node(state_.optimizer); }
@@ -67,14 +69,34 @@ class TrainableTask final : public Owner<TrainState<Params>> {
     unshare(tree::node(state_));
   }
   Array step(const GlobalBatch& b) override {
-    auto [state, report] = step_(std::move(state_), base_, b);
+    auto [state, report] = next_of(step_, base_, b);
     state_ = std::move(state);
-    return report;
+    if (!options_.leaf_norms) return report;
+    auto norms = 2 * static_cast<std::int64_t>(trained_paths().size()), others = report.size() - norms;
+    leaf_norms_ = view(report, range(others, others + norms));
+    return view(report, range(0, others));
+  }
+  std::vector<std::pair<std::string, double>> leaf_norms() const override {
+    std::vector<std::pair<std::string, double>> r;
+    if (!leaf_norms_.defined()) return r;
+    auto all = leaf_norms_.to_vector<float>();
+    auto paths = trained_paths();
+    for (std::size_t k = 0; k < all.size(); ++k)
+      r.emplace_back((k < paths.size() ? "grad/norm/" : "params/norm/") + paths[k % paths.size()],
+                     static_cast<double>(all[k]));
+    return r;
   }
   ProgramPtr step_program(const GlobalBatch& b) override { return program_of(step_, state_, base_, b); }
   Arrays step_arguments(const GlobalBatch& b) override { return step_.inputs(state_, base_, b); }
 
  private:
+  std::vector<std::string> trained_paths() const {
+    std::vector<std::string> r;
+    for (auto& slot : tree::slots(tree::node(const_cast<Params&>(state_.params))))
+      if (slot.leaf.defined() && trains(slot.path)) r.push_back(slot.path);
+    return r;
+  }
+  Array leaf_norms_ = {};
   fx::Jitted<StepFn> step_;
 };
 }  // namespace

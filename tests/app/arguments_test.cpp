@@ -141,6 +141,10 @@ TEST(Arguments, OtherCommands) {
   EXPECT_EQ(g["sampling.top_k"], "7");
   EXPECT_EQ(g["seed"], "3");
   EXPECT_EQ(parse({"eval", "runs/x"}).name, "eval");
+  auto score = parse({"score", "runs/x", "pairs.jsonl", "layout=tp", "--resume", "best"});
+  EXPECT_EQ(score["words.run"], "runs/x");
+  EXPECT_EQ(score["pairs"], "pairs.jsonl");
+  EXPECT_EQ(score.list("words.settings"), (Words{"layout=tp"}));
   auto logits = parse({"logits", "runs/x", "--ids", "i.npy", "--mask", "m.npy", "--out", "l.npy"});
   EXPECT_EQ(logits["words.run.run"], "runs/x");
   EXPECT_EQ(logits["words.ids"], "i.npy");
@@ -205,8 +209,9 @@ TEST(Arguments, MistakesAreOneLine) {
   }
   EXPECT_EQ(
       problem_with({"tarin", "gpt.yaml"}),
-      "unknown command 'tarin'; there are train, launch, plan, data, eval, logits, loss, generate, import, export, "
-      "inspect, tokenize, detokenize, train-tokenizer, comm, passes, doctor, help");
+      "unknown command 'tarin'; there are demo, train, launch, plan, data, eval, score, logits, loss, generate, "
+      "serve, import, export, quantize, inspect, checkpoints, page, tokenize, detokenize, train-tokenizer, comm, "
+      "passes, doctor, help");
   EXPECT_EQ(problem_with({"generate"}), "RUN is required; see bora --help");
   for (auto seed : {"-1", "99999999999999999999", "x"})
     EXPECT_NE(problem_with({"generate", "x", "--seed", seed}), "no error") << seed;

@@ -123,7 +123,10 @@ TEST_F(CommandTest, TextIsGeneratedUnderEveryPolicy) {
     ASSERT_EQ(run("train --out " + out + " " + config + " policy=" + policy).code, 0);
     auto greedy = run("generate " + out + " --prompt The --length 20 --temperature 0");
     EXPECT_EQ(greedy.code, 0) << greedy.err;
-    EXPECT_GT(greedy.out.size(), 20U);
+    EXPECT_EQ(greedy.out.size(), 17U);  // the window's 16 bytes
+    auto on = run("generate " + out + " --prompt The --length 20 --temperature 0 --shift");
+    EXPECT_EQ(on.out.size(), 24U) << on.err;
+    EXPECT_EQ(on.out.substr(0, 16), greedy.out.substr(0, 16));
     for (auto temperature : {"1e-10", "1e-40", "1e-300"})
       EXPECT_EQ(run("generate " + out + " --prompt The --length 20 --temperature " + temperature).out, greedy.out)
           << temperature;
@@ -286,11 +289,11 @@ TEST_F(CommandTest, AContinuedRunIsTheRunThatWasNeverInterrupted) {
   fs::remove_all(whole + "/checkpoints/step-300");
   is_bad_input("launch -n 2 --out " + whole + " " + config + " steps=400 model.embed=48",
                "is of another model: leaf '");
-  auto text = run("generate " + cut + " --prompt The --length 20");
+  auto text = run("generate " + cut + " --prompt The --length 20 --shift");
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_TRUE(text.out.starts_with("The"));
   EXPECT_GE(text.out.size(), 23U);
-  EXPECT_EQ(text.out, run("generate " + cut + " --prompt The --length 20").out);
+  EXPECT_EQ(text.out, run("generate " + cut + " --prompt The --length 20 --shift").out);
   auto eval = run("eval " + cut);
   EXPECT_EQ(eval.code, 0) << eval.err;
   EXPECT_NEAR(std::stod(eval.line("val loss: ")), losses(cut, "eval/loss").back(), 1e-4);

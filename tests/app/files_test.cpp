@@ -146,7 +146,7 @@ TEST_F(FilesTest, AReaderThatGoesEndsNoRun) {
     EXPECT_EQ(losses(out).size(), more);
   }
   piped("yes | ", "tokenize bytes", "head -n 1 > /dev/null");
-  piped("", "generate " + out + " --length 100000000", "head -n 1 > /dev/null");
+  piped("", "generate " + out + " --length 100000000 --shift", "head -n 1 > /dev/null");
   for (auto arguments : std::vector<std::string>{"help", "help optimizer", "plan --help", "passes", "inspect " + out}) {
     auto command = "(sleep 0.1; " BORA_COMMAND " " + arguments + " 2> " + said + "; echo $? > " + code + ") | true";
     EXPECT_EQ(std::system(command.c_str()), 0);

@@ -65,7 +65,7 @@ TEST_F(GenerateTest, AChatAnswersTurnByTurnUpToTheEndOfTheAnswer) {
     auto done = run(words + " " + proposed);
     EXPECT_EQ(done.code, 0) << words << done.err;
   };
-  works("generate " + plain + " --prompt hi --length 3", " --chat", "--chat-template chatml");
+  works("generate " + plain + " --prompt hi --length 3 --shift", " --chat", "--chat-template chatml");
   // A template in Jinja is the same one as by its name; one that writes the day has it of a flag.
   const std::string chatml =
       "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}"
@@ -85,7 +85,7 @@ TEST_F(GenerateTest, AChatAnswersTurnByTurnUpToTheEndOfTheAnswer) {
   ASSERT_EQ(run("train " + config + " steps=1 out=" + folder + "/with tokenizer.type=huggingface tokenizer.path=" +
                 tokens).code, 0);
   ASSERT_EQ(run("export " + folder + "/with " + hf).code, 0);
-  works("generate " + hf + " --prompt hi --length 3", " --chat", "--chat-template chatml");
+  works("generate " + hf + " --prompt hi --length 3 --shift", " --chat", "--chat-template chatml");
   works("train out=" + folder + "/again 'data.sources=[{type: jsonl, path: " + folder + "/chats.jsonl}]' " +
             "data.task.type=chat model.layers=1 model.embed=32 model.heads=2 model.positions=192 batch=4 steps=1",
         " data.task.chat_template=" + hf, "data.task.chat_template=chatml");
@@ -110,5 +110,99 @@ TEST_F(GenerateTest, AFolderOfHuggingFacesBeginsAndEndsAsTransformersDoes) {
   EXPECT_EQ(eos("703"), with);
   std::ofstream(hf + "/generation_config.json") << "{\"eos_token_id\": \"x\"}\n";
   is_bad_input("generate " + hf + words, "eos_token_id: expected an id or a list of ids");
+}
+TEST_F(GenerateTest, LinesOfAFileAreAnsweredInTheirOrderAsAlone) {
+  auto out = folder + "/o";
+  ASSERT_EQ(run("train " + config + " model.positions=96 out=" + out).code, 0);
+  std::vector<std::string> lines;
+  for (int i = 0; i < 90; ++i) {
+    auto text = "The wind number " + std::to_string(i % 7);
+    if (i % 3 == 0) lines.push_back("{\"prompt\": \"" + text + "\", \"seed\": " + std::to_string(i) + "}");
+    else if (i % 3 == 1)
+      lines.push_back("{\"prompt\": [\"" + text + "\", \"The\"], \"n\": 2, \"max_tokens\": 9, \"logprobs\": 1}");
+    else lines.push_back("{\"prompt\": \"" + text + "\", \"temperature\": 0, \"stop\": [\"e\", \"  \"]}");
+  }
+  auto all = [&](std::size_t first, std::size_t last) {
+    std::string text;
+    for (auto i = first; i < last; ++i) text += lines[i] + "\n" + (i % 10 == 0 ? "\n" : "");
+    return write("in.jsonl", text);
+  };
+  auto answers = said(out + " --prompts " + all(0, 90) + " --length 40 --step-tokens 32 --rows 5");
+  std::istringstream in(answers);
+  std::vector<std::string> answer;
+  for (std::string line; std::getline(in, line);) answer.push_back(line);
+  ASSERT_EQ(answer.size(), 90U);
+  for (std::size_t i : {0, 1, 2, 3, 44, 89}) {
+    auto alone = said(out + " --prompts " + all(i, i + 1) + " --length 40 --cache-bytes 1000000");
+    auto at = answer[i].find("\"choices\""), end = answer[i].find("\"usage\"");
+    EXPECT_TRUE(answer[i].starts_with("{\"index\":" + std::to_string(i) + ",\"choices\":[{\"index\":0,\"text\":"));
+    EXPECT_EQ(answer[i].substr(at, end - at), alone.substr(alone.find("\"choices\""), end - at)) << i;
+  }
+  std::istringstream guessed(said(out + " --prompts " + all(0, 30) + " --length 40 --rows 3 --lookup 4"));
+  for (std::size_t i = 0; i < 30; ++i) {
+    std::string line;
+    ASSERT_TRUE(std::getline(guessed, line));
+    EXPECT_EQ(line.substr(0, line.find("\"usage\"")), answer[i].substr(0, answer[i].find("\"usage\"")));
+  }
+  is_bad_input("generate " + out + " --lookup 4 --beams 2 --prompt a", "--lookup: not with --beams");
+  // Two ranks compute the same sums in another order.
+  auto two = run("launch -n 2 -- generate " + out + " --prompts " + all(0, 30) + " --temperature 0");
+  EXPECT_EQ(two.code, 0) << two.err;
+  EXPECT_EQ(std::count(two.out.begin(), two.out.end(), '\n'), 30);
+  auto both = run("launch -n 2 -- generate " + out + " --prompts " + all(0, 9) + " mesh=data=2");
+  EXPECT_EQ(both.code, 0) << both.err;
+  EXPECT_EQ(both.out, said(out + " --prompts " + all(0, 9)));  // replicas
+  for (std::string weights : {"bf16", "int8", "int4"}) {
+    auto of = [&](std::size_t first, std::size_t last) {
+      return said(out + " --prompts " + all(first, last) + " --weights " + weights);
+    };
+    auto many = of(0, 30), one = of(17, 18);
+    auto choices = one.substr(one.find("\"choices\""), one.find("\"usage\"") - one.find("\"choices\""));
+    EXPECT_NE(many.find("{\"index\":17," + choices), std::string::npos) << weights << one << many;
+  }
+  is_bad_input("generate " + out + " --prompts " + write("bad", lines[0] + "\n\n{\"prompt\": 1}\n"),
+               "bad:3: prompt: must be a string");
+  is_bad_input("generate " + out + " --prompts " + write("bad", lines[0] + "\n{\"prompt\": \"a\", \"tools\": [1]}"),
+               "bad:2: tools");
+  is_bad_input("generate " + out + " --prompts " + write("bad", "{\"prompt\": \"a\", \"max_tokens\": 96}"), "bad:1: ");
+  is_bad_input("generate " + out + " --prompts " + write("bad", "{\"prompt\": \"a\", \"stream\": true}"),
+               "stream: a line");
+  is_bad_input("generate " + out + " --prompts " + folder + "/nowhere", "nowhere");
+  is_bad_input("generate " + out + " --prompts " + write("one", lines[0]) + " --prompt The", "leave out --prompt");
+}
+TEST_F(GenerateTest, WaysToChooseAndToEnd) {
+  auto out = folder + "/o";
+  ASSERT_EQ(run("train " + config + " steps=60 lr=1e-2 model.positions=64 out=" + out).code, 0);
+  auto words = out + " --prompt 'The wind' --length 30 ";
+  auto greedy = said(words + "--temperature 0");
+  for (auto more : {"--min-p 1", "--typical-p 1e-9 --top-k 1", "--beams 1 --temperature 0"})
+    EXPECT_EQ(said(words + more), greedy) << more;
+  for (auto more : {"--repetition-penalty 5", "--presence-penalty 2", "--frequency-penalty 2"})
+    EXPECT_NE(said(words + more + " --temperature 0"), greedy) << more;
+  auto stopped = said(words + "--temperature 0 --stop er --stop 'ber '");
+  EXPECT_EQ(stopped, greedy.substr(0, greedy.find("er")) + "\n");
+  auto lines = said(words + "--beams 3 --n 2 --json");
+  EXPECT_NE(lines.find("{\"index\":1,\"text\":"), std::string::npos) << lines;
+  auto drawn = said(words + "--n 3 --seed 5 --json --logprobs 2");
+  EXPECT_NE(drawn.find("{\"index\":2,\"text\":"), std::string::npos) << drawn;
+  EXPECT_NE(drawn.find("\"top_logprobs\":[{"), std::string::npos) << drawn;
+  EXPECT_NE(drawn.find("\"seed\":5}"), std::string::npos) << drawn;
+  auto window = said(out + " --prompt 'The wind' --length 3000 --temperature 0");
+  EXPECT_EQ(window.size(), 65U);  // it ends there
+  EXPECT_EQ(said(out + " --prompt 'The wind' --length 90 --temperature 0 --shift").size(), 99U);
+  EXPECT_EQ(run("launch -n 2 -- generate " + words + "--temperature 0 --beams 2").code, 0);
+  auto wrong = [&](const std::string& more, const std::string& text) {
+    is_bad_input("generate " + words + more, text);
+  };
+  wrong("--n 2", "--n: is written with --json");
+  wrong("--min-p 2", "--min-p: must be");
+  wrong("--repetition-penalty 0", "--repetition-penalty: must be");
+  wrong("--stop ''", "--stop: an empty text");
+  wrong("--shift --beams 2", "--shift: takes");
+  wrong("--beams 2 --top-k 3", "top_k: beams draw no tokens");
+  wrong("layout=fsdp", "layout: fsdp would gather the parameters");
+  wrong("--cache-bytes 100", "cache_bytes: 100 bytes hold no page");
+  is_bad_input("generate " + out + " --prompt '" + std::string(64, 'x') + "'",
+               "it has 64 tokens, and the model's window 64 positions; a prompt is never cut");
 }
 }  // namespace generate_test

@@ -64,7 +64,7 @@ struct PlacesTest : CommandTest {
   PlacesTest() {
     fs::copy(BORA_SOURCE_DIR "/tests/golden/models/gpt2_plain", model);
     for (auto file : {"/checkpoints/step-4/manifest", "/best/step-2/rank-0", "/metrics.jsonl", "/metrics.1.jsonl",
-                      "/loss.svg", "/shares.yaml", "/config.yaml", "/hugging_face/tokenizer.json"})
+                      "/loss.svg", "/report.html", "/shares.yaml", "/config.yaml", "/hugging_face/tokenizer.json"})
       temp.write("out" + std::string(file), "x");
     std::ofstream(ids) << "x";
   }
@@ -121,14 +121,17 @@ TEST(Places, EveryFlagWithATextSaysWhetherItNamesAPlace) {
 TEST(Places, EverySettingThatTakesAPathIsKnown) {
   const std::set<std::string> places = {"out",        "trace.path", "transport.flight_dir", "init_from.path",
                                         "lora.from",  "data.path",  "tokenizer.path",       "data.task.chat_template",
-                                        "data.cache"},
-                              words = {"eval.metric",
+                                        "data.cache", "page.token_file", "checkpoint.local"},
+                              words = {"alerts.command",
+                                       "checkpoint.keep.best.metric",
+                                       "eval.metric",
                                        "local.every",
                                        "local.link",
                                        "mesh.layout",
                                        "mesh.schedule",
                                        "model.checkpoint",
                                        "optimizer.schedule.factors",
+                                       "page.address",
                                        "precision.loss_scale.type",
                                        "precision.policy",
                                        "tokenizer.end_of_text",
@@ -136,11 +139,15 @@ TEST(Places, EverySettingThatTakesAPathIsKnown) {
                                        "data.task.date",
                                        "data.task.decoder_prefix_str",
                                        "data.task.input",
+                                       "data.task.labels",
+                                       "data.task.loss_mask",
+                                       "data.task.loss_weights",
                                        "data.task.messages",
                                        "data.task.prompt",
                                        "data.task.sentinel",
                                        "data.task.separator",
                                        "data.task.target",
+                                       "precision.weights",
                                        "transport.algorithms",
                                        "transport.calibrate",
                                        "transport.carrier",
@@ -173,6 +180,7 @@ TEST_F(PlacesTest, NoFileThatAFlagNamesDestroysAnInput) {
                      {"logits " + out + " --ids " + ids,
                       {ids, run_files[0], run_files[2], run_files[5], run_files[6]}}};
   cases["train-tokenizer"] = {{"train-tokenizer --vocab 300 " + folder + "/texts/*.json", {folder + "/texts/a.json"}}};
+  cases["page"] = {{"page " + out, {run_files[0], run_files[2], run_files[5]}}};
   cases["comm"] = {};  // reads nothing
   temp.write("texts/a.json", "some text");
   int refused = 0;

@@ -151,7 +151,7 @@ TEST_F(RunFolderTest, ADamagedCheckpointIsNamedAndAnOlderOneOffered) {
       is_bad_input(start + read + out + " --resume latest", older + " is whole: --resume good reads that one");
       auto r = run(start + read + out + " --resume good");
       EXPECT_EQ(r.code, 0) << r.err;
-      EXPECT_TRUE(read == "eval " ? r.line("checkpoint: ") == older : r.out.size() > 100) << r.out;
+      EXPECT_TRUE(read == "eval " ? r.line("checkpoint: ") == older : r.out.size() > 10) << r.out;
       EXPECT_TRUE(fs::exists(newest));  // they only read
     }
   auto r = run("launch -n 2 --out " + out + " " + config + " steps=9 --resume good");
@@ -232,12 +232,10 @@ TEST_F(RunFolderTest, AFolderThatVanishesIsNoticedAndTheStateIsSavedElsewhere) {
 }
 TEST_F(RunFolderTest, ARankThatHasAnotherFolderIsFoundOutBeforeTheFirstStep) {
   auto r = run("launch -n 2 -- /bin/sh -c 'exec " BORA_COMMAND " train " + config + " --out " + out + "$BORA_RANK'");
-  EXPECT_EQ(r.code, 2) << r.out << r.err;
-  EXPECT_TRUE(r.err.starts_with("bora: out: " + out + "1 on ")) << r.err;
-  EXPECT_NE(r.err.find("is not the folder that rank 0 writes into"), std::string::npos) << r.err;
-  EXPECT_EQ(r.out.find("loss"), std::string::npos) << r.out;
-  EXPECT_TRUE(fs::is_empty(out + "0"));
-  EXPECT_FALSE(fs::exists(out + "1"));
+  EXPECT_EQ(r.code, 0) << r.out << r.err;  // local_disks_test.cpp has what it does then
+  auto said = r.out.find("out: " + out + "0 is not one folder on all hosts");
+  EXPECT_LT(said, r.out.find("loss")) << r.out;
+  EXPECT_EQ(r.out.find("is not one folder", said + 200), std::string::npos) << r.out;
   ASSERT_EQ(run("launch -n 2 " + config + " --out " + out).code, 0);
   EXPECT_EQ(tree_of(out).find("/.seen-"), std::string::npos) << tree_of(out);
   std::ofstream(out + "/.seen-by-one-that-was-killed");

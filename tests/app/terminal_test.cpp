@@ -19,7 +19,7 @@ struct TerminalTest : CommandTest {
     int status = 0;
     ::waitpid(pid, &status, 0);
     ::close(fd);
-    EXPECT_EQ(status, 0) << got;
+    EXPECT_TRUE(status == 0 || arguments == "doctor") << got;  // which may find something here
     return got;
   }
   void input(const std::string& text) const { std::ofstream(folder + "/input") << text; }

@@ -1,5 +1,6 @@
 // Settings as aggregates: documents, short forms, choices, errors in one line, help, and the way back.
 #include <gtest/gtest.h>
+#include "bora/config/duration.h"
 #include "config/api/braces.h"
 #include "config/sample.h"
 #include "support/throws.h"
@@ -9,6 +10,18 @@ using namespace bora::sample;
 namespace {
 std::string error(const std::string& yaml, const std::vector<std::string>& items = {}) {
   return test::error_of<ConfigError>([&] { read_all(yaml, items); });
+}
+TEST(Duration, IsReadAndWrittenWithItsUnit) {
+  using bora::config::Duration;
+  for (auto [text, seconds] : std::initializer_list<std::pair<const char*, double>>{
+           {"90", 90}, {"90s", 90}, {"5m", 300}, {"2h", 7200}, {"1d", 86400}, {"1h30m", 5400}, {"0.5s", .5},
+           {"0", 0}}) {
+    auto d = Duration::parse(text);
+    EXPECT_EQ(d.seconds, seconds) << text;
+    EXPECT_EQ(Duration::parse(to_string(d)), d) << text;
+  }
+  for (auto text : {"", "s", "5x", "-1", "5 m", "5m2h", "5m5m", "1h30", "inf", "nan", "1e9", "99999999999", "9999999d"})
+    EXPECT_THROW(Duration::parse(text), bora::ConfigError) << text;
 }
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include "bora/data/data.h"
 #include "bora/models/gpt2.h"
 #include "bora/optim/config.h"
@@ -26,6 +27,39 @@ std::string check_error(std::vector<std::string> items) {
 std::string check_error(const std::string& item) { return check_error(std::vector{item}); }
 }  // namespace
 
+TEST(Settings, WhichCheckpointsStayHasShortForms) {
+  auto keep = [](const std::string& yaml, const std::vector<std::string>& items = {}) {
+    auto k = parse_settings(yaml, "gpt.yaml", items).checkpoint.keep;
+    std::ostringstream text;
+    text << k.last << " " << k.every << " " << k.hours << " " << k.best.n << " " << k.best.metric << " "
+         << (k.best.mode == bora::training::KeepBestSettings::Mode::max ? "max" : "min");
+    return text.str();
+  };
+  EXPECT_EQ(keep(""), "2 0 0 0 eval/loss min");
+  for (auto three : {"keep: 3", "checkpoint: {keep: 3}", "checkpoint: {keep: {last: 3}}"})
+    EXPECT_EQ(keep(three), "3 0 0 0 eval/loss min") << three;
+  EXPECT_EQ(keep("", {"keep=3"}), keep("", {"checkpoint.keep=3"}));
+  EXPECT_EQ(keep("checkpoint: {keep: {last: 2, every: 100, hours: 24, best: {metric: eval/a/loss, mode: max, n: 2}}}"),
+            "2 100 24 2 eval/a/loss max");
+  EXPECT_EQ(keep("checkpoint: {keep: {best: true}}"), "2 0 0 1 eval/loss min");
+  EXPECT_EQ(keep("", {"checkpoint.keep.best=true"}), "2 0 0 1 eval/loss min");
+  EXPECT_EQ(keep("", {"checkpoint.keep={last: 4, best: true}"}), "4 0 0 1 eval/loss min");
+  EXPECT_EQ(keep("checkpoint: {keep: {best: {metric: eval/x}}}"), "2 0 0 1 eval/x min");
+  EXPECT_EQ(keep("checkpoint: {keep: {best: 3}}", {"checkpoint.keep.best.metric=eval/x"}), "2 0 0 3 eval/x min");
+  EXPECT_EQ(keep("checkpoint: {keep: {best: true}}", {"checkpoint.keep.best=false"}), "2 0 0 0 eval/loss min");
+  EXPECT_EQ(check_error("keep=0"), "checkpoint.keep.last: must be 1 or more, got 0");
+  EXPECT_EQ(check_error("checkpoint.keep.hours=-1"), "checkpoint.keep.hours: must be 0 or more, got -1");
+  EXPECT_NE(check_error("checkpoint.keep.best.metric=train/loss").find("is no number of an evaluation"),
+            std::string::npos);
+  EXPECT_NE(check_error("checkpoint.keep.best=1").find("checkpoint.keep.best: the validation loss is known only"),
+            std::string::npos);
+  // The forms of init_from.rename keep their order.
+  auto rename = parse_settings("", "x", {"init_from.rename={b: x, a: $1}"}).init_from.rename;
+  EXPECT_EQ(rename, (std::vector<std::vector<std::string>>{{"b", "x"}, {"a", "$1"}}));
+  auto again = parse_settings(to_yaml(parse_settings("init_from: {path: runs/x, rename: {'^a[.]': ''}}", "x")), "y");
+  EXPECT_EQ(again.init_from.rename, (std::vector<std::vector<std::string>>{{"^a[.]", ""}}));
+  EXPECT_NE(check_error("init_from.rename=[[a]]").find("init_from.rename: a rule is a regular"), std::string::npos);
+}
 TEST(Settings, FileThenCommandLine) {
   auto s = parse_settings(
       "steps: 20\nbatch: 16   # rows\nmodel:\n  layers: 2\n  embed: 64\noptimizer: {beta2: 0.99}\ndigest: no\nlr: "
@@ -215,6 +249,11 @@ TEST(Settings, DomainsAreChecked) {
   for (auto bad : {"policy=f31", "policy=p=f31"})  // nor does it quote a line of Bora's or of a caller's
     EXPECT_EQ(check_error(bad).find(".cpp:"), std::string::npos) << check_error(bad);
   EXPECT_EQ(check_error("trackers=[jsonl, tensorboard]"), "no error");
+  EXPECT_EQ(check_error("norms=-1"), "norms.every: must be 0 or more steps, got -1");
+  EXPECT_EQ(check_error("norms=100"), "no error");
+  EXPECT_EQ(check_error("alerts=mail -s \"$BORA_ALERT\" me"), "no error");
+  EXPECT_TRUE(check_error("alerts={command: \"a\\0b\"}").starts_with("alerts.command: must be one line of a shell"))
+      << check_error("alerts={command: \"a\\0b\"}");
   EXPECT_EQ(check_error("eval.metric=code/loss"),
             "eval.metric: nothing watches 'code/loss'; set eval.patience or checkpoint.best, or leave it out");
   EXPECT_EQ(check_error({"eval.metric=code/loss", "eval.every=5", "eval.patience=2"}), "no error");
@@ -440,9 +479,9 @@ TEST(Settings, JobsAreCheckedBeforeTheyStart) {
             "transport.carrier (BORA_CARRIER): unknown carrier 'udp'; there are auto, tcp, zmq, shm and mpi");
   EXPECT_EQ(with([](Settings& t) { t.transport.calibrate = "maybe"; }),
             "transport.calibrate (BORA_CALIBRATE): there are auto, on and off, not 'maybe'");
-  EXPECT_EQ(with([](Settings& t) { t.transport.heartbeat = 5; }),
+  EXPECT_EQ(with([](Settings& t) { t.transport.heartbeat = config::Duration(5); }),
             "transport.heartbeat (BORA_HEARTBEAT) 5 s, suspect 3 s and dead 10 s must increase");
-  EXPECT_EQ(with([](Settings& t) { t.transport.dead = 5; }), "no error");
+  EXPECT_EQ(with([](Settings& t) { t.transport.dead = config::Duration(5); }), "no error");
   auto nothing_held = [&](const std::string& more) {
     auto t = parse_settings("", "x", {"data=" + text, "data.hold_out=0", "out=" + s.out, "eval.every=2", more});
     return error_of<ConfigError>([&] { check_job(t, 2); });

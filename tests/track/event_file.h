@@ -96,6 +96,7 @@ inline std::vector<Row> scalars(const std::string& folder) {
           for (auto& [one, value] : fields(bytes)) {
             EXPECT_EQ(one, 1U);
             auto parts = fields(value);
+            if (parts.size() > 1 && parts[1].first == 8) continue;  // a text
             EXPECT_EQ(parts.size(), 2U);
             EXPECT_EQ(parts[0].first, 1U);
             EXPECT_EQ(parts[1].first, 2U);

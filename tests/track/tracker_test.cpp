@@ -11,6 +11,7 @@
 #include "bora/base/error.h"
 #include "bora/track/tracker.h"
 #include "event_file.h"
+#include "support/files.h"
 #include "support/temp_folder.h"
 
 namespace fs = std::filesystem;
@@ -24,6 +25,7 @@ Rows lines(const std::string& path) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line) && !file.eof();) {  // a last line without an end is cut off
     auto object = nlohmann::ordered_json::parse(line);
+    if (object.contains("event")) continue;
     Row row{object.at("step").get<std::int64_t>()};
     for (auto& [name, value] : object.items())
       if (name != "step" && name != "time")
@@ -154,6 +156,30 @@ TEST_P(Trackers, NumbersThatAreNotFinite) {
   for (int k : {0, 1, 2}) EXPECT_FALSE(std::isfinite(rows[0].values[static_cast<std::size_t>(k)].second));
   EXPECT_EQ(rows[0].values[3].second, 2);
   EXPECT_EQ(rows[1].values[0].second, 3);
+}
+/// They stand beside the numbers, which are as without them; a run that goes on loses those of later steps.
+TEST_P(Trackers, EventsChangeNoNumber) {
+  auto text = [&] {
+    std::string all;
+    for (auto& f : fs::recursive_directory_iterator(root))
+      if (f.is_regular_file()) all += bora::test::slurp(f.path());
+    return all;
+  };
+  auto t = kind->open(folder, -1);
+  for (std::int64_t step = 0; step < 5; ++step) {
+    write(*t, of_step(step));
+    t->event(step, 1.7e9, "slow_rank", "rank " + std::to_string(step) + " is \"slow\" \xc3\xa9");
+    EXPECT_NE(text().find("rank " + std::to_string(step) + " is "), std::string::npos);
+  }
+  holds(records(0, 5));
+  t = kind->open(folder, 2);
+  holds(records(0, 3));
+  auto size = fs::file_size(last_file());
+  {
+    FullDisk full(size + 9);
+    EXPECT_THROW(t->event(3, 1.7e9, "disk", "full"), IoError);
+  }
+  EXPECT_EQ(fs::file_size(last_file()), size);
 }
 TEST_P(Trackers, AFullDiskIsAnErrorAndLosesNothing) {
   auto t = kind->open(folder, -1);

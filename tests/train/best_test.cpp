@@ -67,6 +67,43 @@ TEST_F(TrainerTest, KeepsTheBestCheckpoint) {
   EXPECT_EQ(steps_in(settings.out + "/best"), (std::vector<std::int64_t>{3 * best}));
   EXPECT_EQ(steps_in(settings.out + "/checkpoints").back(), 24);
 }
+/// keep.best saves where no save is due, and keeps n of them beside the newest two, whatever is said elsewhere.
+TEST_F(TrainerTest, KeepsTheNBestCheckpoints) {
+  settings.steps = 24;
+  settings.eval.every = 2;
+  settings.optimizer.lr = 30;  // the loss is best early
+  settings.optimizer.clip = 0;
+  settings.optimizer.schedule.shape = optim::ScheduleConfig::Shape::constant;
+  settings.checkpoint.keep.last = 1;
+  settings.checkpoint.keep.best.n = 2;
+  run(settings, 2);
+  EXPECT_NE(printed.find("checkpoint.keep.last: 1 is taken as 2"), std::string::npos) << printed;
+  auto evaluations = losses(settings.out, "eval/loss");
+  ASSERT_EQ(evaluations.size(), 13U);
+  std::vector<std::pair<double, std::int64_t>> ranked;
+  for (std::size_t i = 1; i < evaluations.size(); ++i) ranked.emplace_back(evaluations[i], 2 * static_cast<int>(i));
+  std::sort(ranked.begin(), ranked.end());
+  auto kept = steps_in(settings.out + "/checkpoints");
+  for (int i : {0, 1}) EXPECT_TRUE(std::count(kept.begin(), kept.end(), ranked[i].second)) << ranked[i].second;
+  EXPECT_EQ(kept.back(), 24);
+  EXPECT_LE(kept.size(), 4U);
+  auto notes = io::read_manifest(settings.out + "/checkpoints/step-" + std::to_string(ranked[0].second)).notes;
+  EXPECT_NE(notes.at("metrics").find(" eval/loss\n"), std::string::npos) << notes.at("metrics");
+  EXPECT_FALSE(notes.contains("time"));  // equal runs write equal bytes
+  // A name that an evaluation does not have, before the first step.
+  settings.out = folder + "/misspelt";
+  settings.checkpoint.keep.best.metric = "eval/los";
+  EXPECT_THROW(run(settings, 1), ConfigError);
+  (void)testing::internal::GetCapturedStdout();
+}
+TEST_F(TrainerTest, KeepsEachSoManySteps) {
+  settings.steps = 20;
+  settings.checkpoint.every = 3;
+  settings.checkpoint.keep.every = 8;
+  run(settings, 2);
+  EXPECT_EQ(steps_in(settings.out + "/checkpoints"), (std::vector<std::int64_t>{9, 18, 20}));
+  EXPECT_NE(printed.find("of them"), std::string::npos) << printed;
+}
 TEST_F(TrainerTest, WatchesTheNumberThatIsNamed) {
   settings.steps = 9;
   settings.eval.every = 3;

@@ -42,7 +42,8 @@ inline std::unique_ptr<Trainable> bigram_trainable(const Job& s, const MeshShape
                    {.optimizer = s.loss_scale ? optim::loss_scale(optimizer, *s.loss_scale) : optimizer,
                     .learning_rate = rate,
                     .accumulate = s.accumulate,
-                    .storage = layout_mappings(parse_layout(s.layout), mesh).storage});
+                    .storage = layout_mappings(parse_layout(s.layout), mesh).storage,
+                    .leaf_norms = s.norms.every > 0});
 }
 struct TrainerTest : testing::Test {
   test::TempFolder temp;

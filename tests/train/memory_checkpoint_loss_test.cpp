@@ -46,6 +46,8 @@ class Mortal final : public transport::Context {
   void abort(const std::string& reason) noexcept override { of_->abort(reason); }
   void leave() override { of_->leave(); }
   transport::Traffic traffic() const override { return of_->traffic(); }
+  void tell(const std::string& status) override { of_->tell(status); }
+  std::vector<transport::Told> told() const override { return of_->told(); }
   void on_lost(std::function<void(const transport::RankLost&)> f, double grace_s) override {
     of_->on_lost(std::move(f), grace_s);
   }

@@ -66,15 +66,18 @@ template <class E> std::vector<std::string> enum_words();
 /// "model" and "layers" -> "model.layers".
 std::string below(const std::string& key, std::string_view field);
 
-template <class T> struct IsVector : std::false_type {};
+template <class T> struct IsVector : std::false_type {};  // is T one?
 template <class T> struct IsVector<std::vector<T>> : std::true_type {};
-template <class T> struct IsOptional : std::false_type {};
+template <class T> struct IsOptional : std::false_type {};  // is T one?
 template <class T> struct IsOptional<std::optional<T>> : std::true_type {};
+/// A setting that chooses a type: config::Choice.
 template <class T> concept IsChoice = requires { typename T::Interface; };
+/// An aggregate of settings.
 template <class T> concept Group = std::is_aggregate_v<T> && std::is_class_v<T> && !IsVector<T>::value;
 
 // ---- one value ------------------------------------------------------------------------------------------------------
 std::string expected_words(const std::vector<std::string>& words);  // "one of a, b"
+/// The kind of value that errors ask for: "an integer".
 template <class T> std::string expected_text() {
   if constexpr (std::is_same_v<T, bool>) return "true or false";
   else if constexpr (std::is_integral_v<T>) return "an integer";
@@ -82,6 +85,7 @@ template <class T> std::string expected_text() {
   else if constexpr (std::is_enum_v<T>) return expected_words(enum_words<T>());
   else return "text";
 }
+/// Whether s is the text of a T, which `out` gets. A Parsed type throws ConfigError instead.
 template <class T> bool parse_value(const std::string& s, T& out) {
   if constexpr (std::is_same_v<T, std::string>) {
     out = s;
@@ -104,6 +108,7 @@ template <class T> bool parse_value(const std::string& s, T& out) {
     return value.has_value();
   }
 }
+/// The text that parse_value reads back.
 template <class T> std::string print_value(const T& v) {
   if constexpr (std::is_same_v<T, bool>) return v ? "true" : "false";
   else if constexpr (std::is_same_v<T, std::string>) return v;
@@ -121,7 +126,7 @@ template <class T> std::string print_value(const T& v) {
 
 // ---- types of fields ------------------------------------------------------------------------------------------------
 struct Kind;
-using Field = fields::Field<Kind>;
+using Field = fields::Field<Kind>;  // of an aggregate of settings
 /// An aggregate of settings. Without meanings it cannot be explained.
 struct Members {
   std::span<const Field> fields = {};
@@ -138,10 +143,10 @@ struct Kind {
   void (*explain)(const void*, Schema&) = nullptr;               // null: the default is the text that it writes
   Members (*members)(const void*) = nullptr;                     // of an aggregate, from any object of it
 };
-template <class T> const Kind& kind();
+template <class T> const Kind& kind();  // of settings of type T
 
 void read(const Document&, void*, const Kind&, const std::string& key, const Schema& root);
-Document write(const void*, const Kind&);
+Document write(const void*, const Kind&);  // the document that read() reads back
 void check_all(const void*, const Kind&, const std::string& key);
 Schema schema(const void*, const Kind&, std::string_view name, std::string_view words);
 /// The key of a document, for errors.
@@ -152,7 +157,7 @@ inline const std::string& name_of(const Document& d, const std::string& key) {
 std::vector<Document> items_of(const Document&, const std::string& key);
 
 class AnyChoice;
-const Kind& kind_of_choices();
+const Kind& kind_of_choices();  // of every Choice
 namespace detail {
 /// The address of a setting and its Kind; all Choices have one.
 struct Kinds {

@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace bora::config {
+/// A setting, a list or a group as it was written.
 struct Document {
   enum class Form : std::uint8_t { group, list, scalar, null } form = Form::group;
   std::string text = {};                                       // of a scalar

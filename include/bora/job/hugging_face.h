@@ -7,11 +7,12 @@
 
 namespace bora::job {
 struct TrainedRun;
-struct ExportOptions {
-  std::string to = {};         // the folder to write, which is made or empty
-  std::string format = "hf";   // hf: a model that transformers loads; peft: the adapters alone
-  std::string dtype = {};      // of all tensors, f32 or bf16; empty: that of the run's parameters
+struct ExportOptions {                       // of export_run
+  std::string to = {};                       // the folder to write, which is made or empty
+  std::string format = "hf";                 // hf: a model that transformers loads; peft: the adapters alone
+  std::string dtype = {};                    // of all tensors, f32 or bf16; empty: that of the run's parameters
   std::int64_t shard_bytes = 5'000'000'000;  // most bytes of tensors in a file; 0: one file
+  std::string weights = {};    // int8, int4, int4:128: of linear layers, in compressed-tensors' layout; empty: numbers
 };
 /// Writes the newest checkpoint of a run, on the job's mesh. After a failure nothing is left in the folder. Returns 0.
 /// Throws ConfigError, before the job begins, for what the files cannot hold and for a folder that is not empty;

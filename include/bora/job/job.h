@@ -5,6 +5,7 @@
 #pragma once
 #include <functional>
 #include "bora/job/settings.h"
+#include "bora/track/page.h"
 #include "bora/transport/transport.h"
 
 namespace bora::training {
@@ -15,10 +16,11 @@ namespace bora::job {
 struct TrainedRun;
 /// Options of one process, beside the settings of the job.
 struct JobContext {
-  Resume resume = Resume::latest;
+  Resume resume = Resume::latest;                    // which checkpoint the run continues
   bool pipeline = true;                              // see CompileOptions
   std::vector<transport::Option> transport = {};     // over those of the settings
   bora::training::Membership* membership = nullptr;  // of an elastic job
+  track::ServePage serve_page = {};                  // serves the run's page, where the settings want it
 };
 /// Settings that were checked, and their tokenizer, for the ranks that the environment describes (BORA_RANK, ..).
 struct Job {

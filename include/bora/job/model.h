@@ -11,6 +11,7 @@ struct LoopSettings;
 namespace models {
 class Generator;
 class Scorer;
+class Stepper;
 struct ModelOptions;
 }  // namespace models
 }  // namespace bora
@@ -21,15 +22,20 @@ LoopSettings loop_settings(const Settings&, const MeshShape&,
 /// The model, and how it is trained, on a mesh.
 models::ModelOptions model_options(const Settings&, const text::Tokenizer&, const MeshShape&);
 
-struct TrainableOptions {
-  bool pipeline = true;  // see CompileOptions
-  bool tuned = true;     // with what is frozen, and adapters beside the model, as the settings say
-  bool init = false;     // with the parameters and the state that a new run begins with
+struct TrainableOptions {  // of trainable_of
+  bool pipeline = true;    // see CompileOptions
+  bool tuned = true;       // with what is frozen, and adapters beside the model, as the settings say
+  bool init = false;       // with the parameters and the state that a new run begins with
+  bool reads = false;      // its parameters will be read from files, and nothing trains them: they begin as zeros
 };
+/// The model in training that the settings describe.
 std::unique_ptr<Trainable> trainable_of(const Settings&, const text::Tokenizer&, const MeshShape&,
                                         const TrainableOptions& = {});
 /// Parameters are those of a new run with these settings, in their storage. choose: Generator::Choose.
 std::unique_ptr<models::Generator> generator_of(const Settings&, const text::Tokenizer&, const MeshShape&,
                                                 std::function<Array(const Array& scores, const Array& key)> choose);
+/// For many sequences at once, with the parameters as generator_of has them.
+std::unique_ptr<models::Stepper> stepper_of(const Settings&, const text::Tokenizer&, const MeshShape&);
+/// For log-probabilities of texts, with the parameters as generator_of has them.
 std::unique_ptr<models::Scorer> scorer_of(const Settings&, const text::Tokenizer&, const MeshShape&);
 }  // namespace bora::job

@@ -6,6 +6,7 @@
 #include "bora/job/forward.h"
 
 namespace bora::job {
+/// What a command or a run reads and writes.
 class Places {
  public:
   /// A file, a run, a checkpoint, or a folder with files of a model or tokenizer. `what` is its name in messages. A

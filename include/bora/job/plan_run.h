@@ -4,13 +4,14 @@
 #include "bora/train/plan.h"
 
 namespace bora::job {
-struct PlannedRun {
-  Mesh mesh;                           // abstract, of rank 0
-  std::shared_ptr<Trainable> model;    // without numbers
+struct PlannedRun {                  // its model, and its needs
+  Mesh mesh;                         // abstract, of rank 0
+  std::shared_ptr<Trainable> model;  // without numbers
   std::vector<RankClass> classes;
   std::string text;                    // plan_text of all ranks
   MeshAxes over = {};                  // mesh axes that split the rows
   std::int64_t parameters = 0, tokens = 0;  // of the model, of a step
+  std::int64_t stored = 0;                  // bytes of a checkpoint
 };
 /// A host like this one, whose job chooses algorithms of collectives as the settings (or their variables) say.
 HostModel host_of(const Settings&);

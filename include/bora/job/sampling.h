@@ -6,6 +6,7 @@ namespace bora {
 class Array;
 }  // namespace bora
 namespace bora::job {
+/// How the next token is chosen by the scores of all.
 struct Sampling {
   double temperature = 1;   // 0: the most likely token each time
   double top_p = 1;         // among the fewest that have this part of the probability

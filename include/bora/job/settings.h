@@ -2,10 +2,12 @@
 // new setting is a field and its meaning, here or in the aggregate that it belongs to.
 #pragma once
 #include <memory>
+#include "bora/config/duration.h"
 #include "bora/job/forward.h"
 #include "bora/models/lora_settings.h"
 #include "bora/models/loss_settings.h"
 #include "bora/track/tracker.h"
+#include "bora/train/deadline.h"
 #include "bora/train/settings.h"
 
 namespace bora {
@@ -30,25 +32,25 @@ struct LocalKind;
 namespace bora::job {
 /// Options of transport::Config, by their names. One that is not given comes from its variable, BORA_<NAME>.
 struct TransportSettings {
-  std::optional<double> join_timeout = {};
+  using Time = std::optional<config::Duration>;
+  Time join_timeout = {};
   std::optional<std::string> interface = {}, carrier = {}, algorithms = {}, calibrate = {}, flight_dir = {};
-  std::optional<double> heartbeat = {}, suspect = {}, dead = {}, stuck_warn = {}, stuck_abort = {};
+  Time heartbeat = {}, suspect = {}, dead = {}, stuck_warn = {}, stuck_abort = {};
   static constexpr config::Meaning meanings[] = {
-      {"join_timeout", "seconds until a rank that has not arrived is an error; 120"},
+      {"join_timeout", "time until a rank that has not arrived is an error; 2m"},
       {"interface", "network interfaces to listen on: names, addresses, networks, with commas"},
       {"carrier", "of data: auto, tcp, zmq, shm, mpi"},
       {"algorithms", "all_reduce=chain,broadcast=double_tree: instead of the best ones"},
       {"calibrate", "measure the links first: auto, on, off"},
       {"flight_dir", "a folder for each rank's last collectives, written when the job is lost"},
-      {"heartbeat", "seconds between signs of life; 1"},
-      {"suspect", "seconds of silence until a rank is asked; 3"},
-      {"dead", "seconds of silence until a rank is lost; 10"},
-      {"stuck_warn", "seconds in a collective until a line says that others are missing; 30"},
-      {"stuck_abort", "seconds in a collective until the job is ended; 300"}};
+      {"heartbeat", "time between signs of life; 1s"},
+      {"suspect", "silence until a rank is asked; 3s"},
+      {"dead", "silence until a rank is lost; 10s"},
+      {"stuck_warn", "time in a collective until a line says that others are missing; 30s"},
+      {"stuck_abort", "time in a collective until the job is ended; 5m"}};
   void check() const {
-    using config::domain;
-    auto time = [](std::string_view name, const std::optional<double>& t) {
-      if (t) domain(std::isfinite(*t) && *t > 0, name, *t, "above 0 seconds");
+    auto time = [](std::string_view name, const Time& t) {
+      if (t) config::domain(t->seconds > 0, name, t->seconds, "above 0 seconds");
     };
     time("join_timeout", join_timeout);
     time("heartbeat", heartbeat);
@@ -58,20 +60,29 @@ struct TransportSettings {
     time("stuck_abort", stuck_abort);
   }
 };
-struct InitFromSettings {
+struct InitFromSettings {  // the group init_from
   enum class Missing : std::uint8_t { error, init };
   enum class Unexpected : std::uint8_t { error, ignore };
   std::string path = {};
+  std::vector<std::string> only = {};
+  std::vector<std::vector<std::string>> rename = {};
+  bool cast = false;
   Missing missing = Missing::error;
   Unexpected unexpected = Unexpected::error;
   static constexpr std::string_view named = "path";
   static constexpr config::Meaning meanings[] = {
-      {"path", "a folder of Hugging Face's: parameters of a new run, and its model and tokenizer where none are given"},
+      {"path", "a run or one of its checkpoints, or a folder of Hugging Face's: parameters of a new run, and its model "
+               "and tokenizer where none are given"},
+      {"only", "of a run: patterns of the parameters that are read, as in freeze; the others are initialised"},
+      {"rename", "of a run: {REGEX: TO, ..}, what becomes of the paths there; $1 is what the first (..) matched"},
+      {"cast", "of a run: convert numbers of another dtype"},
       {"missing", "parameters that it lacks: error, or init as if there were no folder"},
       {"unexpected", "tensors of it that the model lacks: error, or ignore"}};
   models::LoadPretrained options() const;
+  void check() const;
+  static const config::Forms forms;
 };
-struct VocabularySettings {
+struct VocabularySettings {  // the group vocabulary
   std::int64_t size = 0, multiple = 1;
   static constexpr std::string_view named = "size";
   static constexpr config::Meaning meanings[] = {
@@ -82,7 +93,7 @@ struct VocabularySettings {
     config::domain(multiple >= 1 && multiple <= 1 << 20, "multiple", multiple, "from 1 to 2^20");
   }
 };
-struct ReproducibleSettings {
+struct ReproducibleSettings {  // the group reproducible
   std::int64_t virtual_ = 0;
   using members = MemberList<&ReproducibleSettings::virtual_>;  // called virtual, which is a word of the language
   static constexpr std::string_view named = "virtual";
@@ -93,7 +104,7 @@ struct ReproducibleSettings {
                    "a power of two up to 2^16 (or 0)");
   }
 };
-struct ElasticSettings {
+struct ElasticSettings {  // the group elastic
   std::int64_t min = 0, max = 0, snapshot = 0;
   static constexpr config::Meaning meanings[] = {
       {"min", "ranks that must be left for the job to go on after others were lost"},
@@ -113,6 +124,7 @@ struct ElasticSettings {
 struct Settings {
   std::int64_t seed = 0, steps = 1000, batch = 8, accumulate = 1;
   std::string out = {};
+  bora::training::Deadline deadline = {};
   config::Choice<models::Model> model;
   InitFromSettings init_from = {};
   config::Choice<text::TokenizerKind> tokenizer;
@@ -134,12 +146,17 @@ struct Settings {
   std::vector<config::Choice<track::TrackerKind>> trackers = {track::TrackerKind::initial};
   TransportSettings transport = {};
   bora::training::TraceSettings trace = {};
+  bora::training::PageSettings page = {};
+  bora::training::NormSettings norms = {};
+  bora::training::AlertSettings alerts = {};
   static constexpr config::Meaning meanings[] = {
       {"seed", "of every random draw"},
       {"steps", "updates of the whole run; 0: initialise, plan, digest and end"},
       {"batch", "rows in a step, over all ranks"},
       {"accumulate", "parts the batch is cut into, one after the other"},
       {"out", "folder of the run; empty: runs/NAME of the configuration file, without one of the text"},
+      {"deadline", "the run stops in order before it: auto (the end of Slurm's job), off, a time since its start such "
+                   "as 12h, or 2026-12-01T06:00"},
       {"model", ""},
       {"init_from", ""},
       {"tokenizer", ""},
@@ -160,7 +177,10 @@ struct Settings {
       {"log", ""},
       {"trackers", "of the run's numbers: a list of jsonl, tensorboard"},
       {"transport", ""},
-      {"trace", ""}};
+      {"trace", ""},
+      {"page", ""},
+      {"norms", ""},
+      {"alerts", ""}};
   /// Domains of its own fields.
   void check() const;
 };

@@ -22,7 +22,10 @@ struct TrainedRun {
   std::string run = {};                    // its folder
   std::vector<std::string> settings = {};  // key=value, over the run's own
   std::string resume = {};                 // latest, good, best; empty: latest
+  std::string weights = {};                // f32, bf16, int8, int4, int4:128, files: as they are in a folder of Hugging
+                                           // Face's; empty: as the settings say
 };
+inline constexpr const char* kWeightsOfFiles = "files";  // TrainedRun::weights: as they are in the folder
 /// The meaning of a word for --resume; an empty one is latest.
 Resume resume_of(const std::string& word);
 /// The folder in a run's where an import keeps the files of a tokenizer, config.json among them.
@@ -32,6 +35,10 @@ bool is_pretrained(const TrainedRun&);
 /// The settings of the run for a job on this number of ranks, whatever the run's own number was: checked, paths
 /// absolute. `command`: in errors. Throws ConfigError, also for a folder that is not a run's, and IoError.
 Settings settings_on_job(const TrainedRun&, std::string_view command);
+/// The same for a job that generates: whatever the run was trained in, its model is read into layout tp, unless the
+/// words say another one; `mesh=data=N` has N replicas. Throws ConfigError for fsdp too, which gathers all parameters
+/// for each token.
+Settings settings_to_generate(const TrainedRun&, std::string_view command);
 /// Throws as load_pretrained would for names and sizes in a folder of Hugging Face's, before any memory is taken for
 /// what its config.json says. Nothing, if the words name a run.
 void check_folder_of(const TrainedRun&, const Settings&, const text::Tokenizer&);

@@ -6,20 +6,20 @@
 #include <vector>
 
 namespace bora::track {
-struct Point {
+struct Point {  // of a curve
   double x = 0, y = 0;
 };
-struct Curve {
+struct Curve {               // points, joined by a line
   std::string name, colour;  // "#1f77b4"
   std::vector<Point> points = {};
   bool dots = false;  // marks every point
 };
-struct Scale {
+struct Scale {  // of an axis
   double low = 0, high = 1;
   bool logarithmic = false;
   std::vector<std::pair<double, std::string>> marks = {};  // text at values
 };
-struct Chart {
+struct Chart {  // curves over two axes
   Scale x, y;
   std::vector<Curve> curves = {};
   std::string caption = {};                                  // below

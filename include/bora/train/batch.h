@@ -6,8 +6,8 @@ namespace bora {
 /// One global batch; each rank gave the rows it read.
 struct GlobalBatch {
   training::Example example;
-  /// f32 [1, notes], a sum over the ranks: what each asks for (request_of); then positions of its rows that are no
-  /// padding, in all and by source, told by one rank of those that read the same rows.
+  /// f32 [1, notes], a sum over the ranks: the StepNotes of each; then positions of its rows that are no padding, in
+  /// all and by source, told by one rank of those that read the same rows.
   Array notes;
 };
 }  // namespace bora

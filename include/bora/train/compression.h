@@ -36,17 +36,17 @@ optim::State sum_carried(tree::Node gradients, tree::Node like, const optim::Sta
 /// back, bit for bit. f32.
 Array rounded_terms(const Array& terms, const Wire&);
 
-/// A gradient as a stack of matrices: its dimensions cut in two groups, rows and columns, where their sum is least; the
-/// axis of stacked layers stays apart.
+// A gradient as a stack of matrices: its dimensions cut in two groups, rows and columns, where their sum is least; the
+// axis of stacked layers stays apart.
 struct MatrixView {
   std::int64_t layers = 1, rows = 1, columns = 1;
   /// Whether factors of this rank have fewer numbers than the matrices.
   bool gains(std::int64_t rank) const { return rank * (rows + columns) < rows * columns; }
 };
 MatrixView matrix_view(const Shape& shape, bool stacked);
-/// PowerSGD's sum of terms [parts, layers, rows, columns], pending or split over the first dimension, with right
-/// factors q [layers, columns, rank]: p = orthonormal(sum m q), q' = sum m^T p, the sum is p q'^T. residuals: what each
-/// term loses, m - p p^T m. All of f32; the sum and q' are equal on all ranks.
+// PowerSGD's sum of terms [parts, layers, rows, columns], pending or split over the first dimension, with right
+// factors q [layers, columns, rank]: p = orthonormal(sum m q), q' = sum m^T p, the sum is p q'^T. residuals: what each
+// term loses, m - p p^T m. All of f32; the sum and q' are equal on all ranks.
 struct LowRankSum {
   Array sum, q, residuals;
 };

@@ -24,9 +24,9 @@ namespace bora::local {
 /// `every` steps, and with a delay the replicas go on while their numbers travel: streaming DiLoCo (Douillard et al.
 /// 2025).
 enum class Kind : std::uint8_t { average, slowmo, diloco };
-struct Options {
-  Kind kind = Kind::diloco;
-  std::int64_t every = 30;  // steps between meetings
+struct Options {             // of replicas and their meetings
+  Kind kind = Kind::diloco;  // how a meeting's result is made
+  std::int64_t every = 30;   // steps between meetings
   /// All meet after this step too, without delay and mix: that of the run's end. 0: there is no such step.
   std::int64_t last = 0;
   /// All have met after this step in that way: the end of a run that this one continues. 0: there was no such step.
@@ -38,9 +38,9 @@ struct Options {
   /// 1: all parameters meet at once. More: the layers are dealt out to so many fragments, layer l to l % fragments, and
   /// the parameters without the axis `layers` are one more.
   std::int64_t fragments = 1;
-  std::string layers = "layers";
-  std::int64_t delay = 0;    // steps that replicas make after a meeting has begun, before they take its result
-  double mix = 0;            // how much of its own numbers a replica keeps then: from 0 to below 1
+  std::string layers = "layers";  // the name of that axis
+  std::int64_t delay = 0;         // steps that replicas make after a meeting has begun, before they take its result
+  double mix = 0;                 // how much of its own numbers a replica keeps then: from 0 to below 1
   /// The wire of x - x_m to the sum and of the mean back; not for average. int8, int4: blocks along the
   /// last dimension of a parameter, with an f32 scale each, int4 with the levels of src/base/api/int4.h; no error is
   /// carried over to the next meeting.
@@ -283,8 +283,8 @@ template <class F> class Steps {
   Axis replica_;
   Options options_;
 };
-/// auto steps = local::diloco(step, Replica, {.every = 30}); state = steps.begin(params, make); and then
-/// auto [next, result] = steps(state, batch), as often as wanted, under jit or not.
+// auto steps = local::diloco(step, Replica, {.every = 30}); state = steps.begin(params, make); and then
+// auto [next, result] = steps(state, batch), as often as wanted, under jit or not.
 template <class F> Steps<F> average(F step, const Axis& replica, Options options = {}) {
   options.kind = Kind::average;
   options.outer = optim::identity();

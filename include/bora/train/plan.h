@@ -35,6 +35,9 @@ RankPlan plan_rank(Trainable&, const GlobalBatch&, const LoopSettings&, const Me
 std::string plan_text(Trainable&, const GlobalBatch&, const LoopSettings&, const MeshShape&,
                       const std::vector<RankNeeds>& all, const RankPlan& of_rank_0);
 
+/// The same of a mesh whose ranks all call it, each with its own plan.
+std::string plan_text(Trainable&, const GlobalBatch&, const LoopSettings&, const Mesh&, const RankPlan& mine);
+
 /// Ranks of an abstract mesh whose blocks have the same sizes.
 struct RankClass {
   std::vector<int> ranks = {};  // ascending
@@ -48,11 +51,13 @@ std::vector<RankClass> plan_classes(const MeshShape&, const MeshLinks&,
 /// Seconds of a step's kernels in this process, each of its threads with a core of its own, measured now. work: of
 /// `rank`, which may be of an abstract mesh.
 double kernel_seconds(const Work& work, const Mesh& rank);
+/// Floating-point operations in a second of f32 products on this process's threads, measured now for 10 ms.
+double product_rate();
 /// How much of a core each thread of this process gets, from `seconds` in which all are busy: below 1 where others use
 /// the same cores.
 double core_share(double seconds);
 
-/// Bytes that a rank sends in a step: in all, and to other hosts. work: that rank's.
+// Bytes that a rank sends in a step: in all, and to other hosts. work: that rank's.
 struct SentBytes {
   std::int64_t all = 0, wired = 0;
 };

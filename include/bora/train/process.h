@@ -3,12 +3,13 @@
 #include <cstdint>
 
 namespace bora {
-/// Resident memory of this process in bytes: now, and the largest so far.
+// Resident memory of this process in bytes: now, and the largest so far.
 std::int64_t resident_bytes();
 std::int64_t peak_rss();
 
 /// While it lives the first SIGTERM or SIGINT, any SIGHUP unless it is ignored, and SIGXCPU ask for an orderly stop
-/// instead of ending the process, and SIGUSR1 for a checkpoint.
+/// instead of ending the process, and SIGUSR1 for a checkpoint. A second SIGTERM or SIGINT ends a process without a
+/// launcher of Bora's at once.
 class StopSignals {
  public:
   StopSignals();

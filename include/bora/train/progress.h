@@ -2,10 +2,13 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <mutex>
 #include <string>
 
 namespace bora {
 /// How far a run is: a bar that redraws itself on a terminal (stderr), else plain lines on stdout every `every` steps.
+/// From any thread.
 class Progress {
  public:
   struct Options {
@@ -13,6 +16,8 @@ class Progress {
     std::int64_t every = 10;
     int columns = 0;     // of the terminal; 0: none
     bool quiet = false;  // not rank 0
+    /// Gets every line, also the plain ones of steps where a bar is drawn in their place.
+    std::function<void(const std::string&)> log = {};
   };
   explicit Progress(Options options);
   ~Progress() { end(); }  // also on an error, whose message then begins a line
@@ -25,7 +30,10 @@ class Progress {
   void end();  // removes the bar
 
  private:
+  void print(const std::string& text);
+  void erase();
   Options options_;
+  std::mutex mutex_ = {};  // of what follows, and of the two streams
   std::chrono::steady_clock::time_point begin_, drawn_ = {};
   bool shown_ = false;
 };

@@ -2,9 +2,11 @@
 // choices of model, data and optimizer; a program of its own fills in LoopSettings (loop.h).
 #pragma once
 #include <span>
+#include <utility>
 #include "bora/array/mesh_sizes.h"
 #include "bora/base/wire.h"
 #include "bora/config/config.h"
+#include "bora/config/duration.h"
 
 namespace bora {
 /// Ways to spread a model over a mesh of axes data, context and model.
@@ -21,7 +23,7 @@ enum class Resume : std::uint8_t { latest, good, none };
 
 namespace training {
 struct Compression;
-struct LossScaleSettings {
+struct LossScaleSettings {  // the group precision.loss_scale
   std::string type = "none";
   double initial = 32768, factor = 2, min = 1;
   std::int64_t period = 2000;
@@ -36,12 +38,15 @@ struct LossScaleSettings {
   std::optional<double> fixed() const;  // a number
   void check() const;
 };
-struct PrecisionSettings {
+struct PrecisionSettings {  // the group precision
   std::string policy = "f32";
   LossScaleSettings loss_scale = {};
+  std::string weights = {};
   static constexpr std::string_view named = "policy";
   static constexpr config::Meaning meanings[] = {
-      {"policy", "dtypes: f32, or p=f32,c=bf16,o=f32 for parameters, computation and outputs"}, {"loss_scale", ""}};
+      {"policy", "dtypes: f32, or p=f32,c=bf16,o=f32 for parameters, computation and outputs"},
+      {"loss_scale", ""},
+      {"weights", "of generate, eval, score, serve: int8, int4, int4:128; empty: numbers in the policy's dtype"}};
   void check() const;
 };
 /// Own rules in their order, each a logical axis and the mesh axes that split it: {"batch", "replica", "data"}. One
@@ -104,19 +109,83 @@ struct WireSettings {
   Compression compression() const;
   void check() const;
 };
-struct CheckpointSettings {
+/// Checkpoints that stay because of a number that was measured at their step.
+struct KeepBestSettings {
+  enum class Mode : std::uint8_t { min, max };
+  std::string metric = "eval/loss";
+  Mode mode = Mode::min;
+  std::int64_t n = 0;
+  static constexpr std::string_view named = "n";
+  static constexpr config::Meaning meanings[] = {
+      {"metric", "a number of an evaluation: eval/loss, eval/macro_loss, eval/SET/loss"},
+      {"mode", "which are the best: min, the smallest; max, the largest"},
+      {"n", "how many of them stay, saved for it where no save is due; true: 1; 0: none"}};
+  void check() const;
+  static const config::Forms forms;
+};
+/// The checkpoints that stay: the union of what its fields say.
+struct KeepSettings {
+  std::int64_t last = 2, every = 0;
+  double hours = 0;
+  KeepBestSettings best = {};
+  static constexpr std::string_view named = "last";
+  static constexpr config::Meaning meanings[] = {
+      {"last", "newest checkpoints that stay, at least 2"},
+      {"every", "the first one at or after each multiple of so many steps stays too; 0: none"},
+      {"hours", "and one whenever so many hours have gone by; 0: none"},
+      {"best", ""}};
+  void check() const;
+  static const config::Forms forms;
+};
+enum class Switch : std::uint8_t { automatic, on, off };  // automatic: as the program finds right
+struct SwitchWord {                                       // as settings write it
+  std::string_view word;
+  Switch value;
+};
+/// auto, on, off
+std::span<const SwitchWord> words_of(Switch);
+struct CheckpointSettings {  // the group checkpoint
+  enum class OnFailure : std::uint8_t { go_on, stop };
+  struct Word {
+    std::string_view word;
+    OnFailure value;
+  };
+  friend std::span<const Word> words_of(OnFailure);
   std::int64_t every = 0;
   double minutes = 10;
-  std::int64_t keep = 2;
+  KeepSettings keep = {};
   bool best = false;
+  Switch async = Switch::automatic;
+  OnFailure on_failure = OnFailure::go_on;
+  config::Duration max_age{7200}, wait{300};
+  std::string local = {};
+  Switch at_once = Switch::automatic;
   static constexpr std::string_view named = "every";
-  static constexpr config::Meaning meanings[] = {{"every", "steps; 0: none by their number"},
-                                                 {"minutes", "since the last one; 0: none by time"},
-                                                 {"keep", "newest checkpoints that stay"},
-                                                 {"best", "keep that of the lowest validation loss too, in OUT/best"}};
+  static constexpr config::Meaning meanings[] = {
+      {"every", "steps; 0: none by their number"},
+      {"minutes", "since the last one; 0: none by time"},
+      {"keep", ""},
+      {"best", "keep that of the lowest validation loss too, in OUT/best"},
+      {"async", "write beside the steps, with memory for a second state: auto (where it is there, and a rank writes "
+                "16 MiB or more), on, off"},
+      {"on_failure", "of a save: continue with a warning, or stop the run"},
+      {"max_age", "a failed save ends the run if no checkpoint is younger: 90, 90s, 5m, 2h"},
+      {"wait", "for room on a full disk, after the last step or at a stop: 5m"},
+      {"local", "a folder of this run on each host's own disk, in place of OUT: for its ranks' blocks and a copy of "
+                "another host's"},
+      {"at_once", "a stop does not wait for the running step, whose state before is kept meanwhile: on, off, or auto: "
+                  "where steps take more than 10 s and there is memory for it"}};
   void check() const;
+  /// Whether checkpoints are written beside the steps where there is memory: a rank writes so many bytes of one.
+  bool beside(std::int64_t bytes) const;
+  /// The folder below which checkpoints are, of a run with this `out`.
+  const std::string& below(const std::string& out) const { return local.empty() ? out : local; }
+  /// How many are on disk at most, with the one that is being written, and words for what adds to them by time.
+  std::pair<std::int64_t, std::string> most(std::int64_t steps) const;
+  /// The setting that needs evaluations; empty if none does.
+  std::string_view needs_evaluations() const;
 };
-struct EvalSettings {
+struct EvalSettings {  // the group eval
   std::int64_t every = 0, rows = 1024, patience = 0;
   double min_delta = 0;
   std::string metric = "loss";
@@ -129,7 +198,7 @@ struct EvalSettings {
       {"metric", "of an evaluation, that patience and checkpoint.best watch: loss, macro_loss, or SET/loss"}};
   void check() const;
 };
-struct LogSettings {
+struct LogSettings {  // the group log
   std::int64_t every = 10;
   bool digest = true;
   static constexpr std::string_view named = "every";
@@ -137,12 +206,42 @@ struct LogSettings {
                                                  {"digest", "print the digest of the initial parameters"}};
   void check() const;
 };
-struct TraceSettings {
+/// The page of a run, which a server shows while it goes on (LoopSettings::serve_page).
+struct PageSettings {
+  std::string address = "off", token_file = {};
+  static constexpr std::string_view named = "address";
+  static constexpr config::Meaning meanings[] = {
+      {"address", "charts of the run in a browser: off; on: any free port of rank 0's machine, for itself; HOST:PORT"},
+      {"token_file", "a file of mode 0600 with the page's token, wanted where others reach the address; empty: a new "
+                     "one, which is printed"}};
+  struct Place {
+    std::string host;
+    int port = 0;  // 0: any
+    bool loopback = true;
+  };
+  bool on() const { return address != "off"; }
+  /// Where it listens. Throws ConfigError.
+  Place place() const;
+  void check() const;
+};
+struct TraceSettings {  // the group trace
   std::string path = {};
   std::int64_t steps = 5;
   static constexpr std::string_view named = "path";
   static constexpr config::Meaning meanings[] = {{"path", "a file: some steps of all ranks in Chrome's trace format"},
                                                  {"steps", "how many, after the first two"}};
+  void check() const;
+};
+struct NormSettings {  // the group norms
+  std::int64_t every = 0;
+  static constexpr std::string_view named = "every";
+  static constexpr config::Meaning meanings[] = {{"every", "steps between norms of each leaf; 0: none"}};
+  void check() const;
+};
+struct AlertSettings {  // the group alerts
+  std::string command = {};
+  static constexpr std::string_view named = "command";
+  static constexpr config::Meaning meanings[] = {{"command", "of a shell, which is run beside it for each alert"}};
   void check() const;
 };
 }  // namespace training

@@ -35,22 +35,22 @@ template <class Params, class Example = training::Example> struct TrainTask {
   /// {the sum of losses, the sum that divides it} of held-out rows, if it differs from training's.
   std::function<std::pair<NamedArray, NamedArray>(const Params&, const Example&)> evaluation = {};
 };
-template <class Params> struct TrainState {
+template <class Params> struct TrainState {  // a model in training
   Params params;
   optim::State optimizer;
   Array step;  // i32: updates made
   Array key;   // step s draws from fold_in(key, s)
   optim::State carried = {};  // what sums of gradients carry over (compression.h)
 };
-struct StepOptions {
-  optim::Transform optimizer;
+struct StepOptions {              // of step
+  optim::Transform optimizer;     // of the parameters that are trained
   optim::Schedule learning_rate;  // as the optimizer uses it: for the reports
   std::int64_t accumulate = 1;    // parts of the batch whose gradients are summed
-  bool dropout = false;
+  bool dropout = false;           // the loss gets a key
   Wire wire = {};  // of the sums of gradients over the mesh axes that split the batch; norms, losses, counts are exact
   training::Compression compression = {};  // error feedback, or PowerSGD; synchronous steps without virtual ranks only
-  AxisMapping storage = {};  // placement of parameters and optimizer state
-  CompileOptions compile = {};
+  AxisMapping storage = {};                // placement of parameters and optimizer state
+  CompileOptions compile = {};             // how the step is compiled
   /// Whether a parameter is trained, by its path: others have no gradient, no state of the optimizer and no update.
   /// Default: all are.
   std::function<bool(const std::string& path)> trains = {};
@@ -60,22 +60,26 @@ struct StepOptions {
   /// Replicas that train by themselves and meet after some steps; 0: the step is synchronous. Their storage and choice
   /// of parameters are those of this step.
   std::int64_t replicas = 0;
-  local::Options local = {};
+  local::Options local = {};  // how the replicas meet
   /// Sums over the batch run over so many virtual ranks (reproducible.h), a power of two; 0: over the ranks there are.
   std::int64_t virtual_ranks = 0;
+  bool leaf_norms = false;  // the report has those of each trained leaf
 };
 
 namespace training {
 /// Throws ValueError if what is carried over has no place in such steps.
 void check_carries(const StepOptions&);
-/// f32 scalars.
+/// The numbers of an update, f32 scalars.
 struct Report {
   Array loss, gradient_norm, learning_rate;
+  /// With StepOptions::leaf_norms: [2 leaves], of the gradients, then of the parameters before the step.
+  Array leaf_norms = {};
 };
 /// t with empty leaves where `has` is not true of their paths.
 template <class T> T part_of(T t, const std::function<bool(const std::string& path)>& has) {
   return tree::filter(std::move(t), [&](const std::string& path, const Array&) { return has(path); });
 }
+/// The parameters that are trained, the others' leaves empty.
 template <class Params> Params trained(const Params& params, const StepOptions& options) {
   return options.trains ? part_of(params, options.trains) : params;
 }
@@ -120,7 +124,7 @@ template <class Example> Example in_parts(const Example& e, std::int64_t parts) 
     return unflatten_axis(x, "batch", {Axis{"batch", x.axis("batch").size / parts}, Axis{"accumulate", parts}});
   });
 }
-/// The first n of such parts, and part i alone.
+// The first n of such parts, and part i alone.
 template <class Example> Example first_parts(const Example& e, std::int64_t n) {
   return each_array(e, [&](const NamedArray& x) { return slice(x, {{"accumulate", 0, n}}); });
 }
@@ -205,7 +209,11 @@ std::pair<TrainState<Params>, Report> step(const TrainTask<Params, Example>& tas
                           placed_like(carried, s.carried)};
   if (scale)
     gradients = tree::map([inverse = 1 / *scale](const Array& g) { return g * inverse.astype(g.dtype()); }, gradients);
-  return {next, {loss.array().astype(f32), optim::global_norm(gradients), options.learning_rate(s.step)}};
+  Report report{loss.array().astype(f32), optim::global_norm(gradients), options.learning_rate(s.step)};
+  auto leaves = options.leaf_norms ? tree::leaves(gradients) : Arrays();
+  for (auto& x : leaves.empty() ? Arrays() : tree::leaves(mine)) leaves.push_back(x);
+  if (!leaves.empty()) report.leaf_norms = optim::norms_of(leaves);
+  return {next, report};
 }
 template <class Params, class Example>
 std::pair<TrainState<Params>, Report> step(const TrainTask<Params, Example>& task, const StepOptions& options,

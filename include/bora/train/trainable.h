@@ -7,6 +7,7 @@
 
 namespace bora {
 struct GlobalBatch;
+/// A model in training: its state, one update, one evaluation.
 class Trainable {
  public:
   virtual ~Trainable() = default;
@@ -17,6 +18,9 @@ class Trainable {
   virtual tree::Node base() = 0;        // the others, which no checkpoint holds: of a model that adapters stand beside
   virtual tree::Node optimizer_state() = 0;
   virtual Array step(const GlobalBatch&) = 0;      // one update; f32: loss, gradient norm, learning rate, sums of notes
+  /// Somebody holds leaves of the state: the next step leaves the memory of its state as it is, and takes new memory
+  /// for the next state. A Trainable that does not know this is right as well, with a warning and copies.
+  virtual void keep_state() {}
   virtual Array evaluate(const GlobalBatch&) = 0;  // f32 [2]: sum of losses, number of tokens
   virtual ProgramPtr step_program(const GlobalBatch&) = 0;  // of step(), staged
   virtual Arrays step_arguments(const GlobalBatch&) = 0;
@@ -31,6 +35,9 @@ class Trainable {
   /// Numbers of the meeting of replicas whose result the last step() found: "round", "outer_gradient_norm" and, if
   /// parameters meet in fragments, "fragment"; empty if there was none.
   virtual std::vector<std::pair<std::string, double>> meeting() const { return {}; }
+  /// The norms of each trained leaf that the last step() found, of its gradient and, before the step, of itself, by the
+  /// leaf's path: "grad/norm/PATH" and "params/norm/PATH". Empty without StepOptions::leaf_norms. All ranks call it.
+  virtual std::vector<std::pair<std::string, double>> leaf_norms() const { return {}; }
   /// The run ends after `step`, though it was to end later: what has to be done once after its last step is done.
   /// Returns whether the parameters that evaluations read have changed.
   virtual bool end(std::int64_t /*step*/) { return false; }

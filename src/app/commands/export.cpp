@@ -14,7 +14,7 @@ struct Export {
   ExportOptions options = {};
 
   void declare(Flags& flags) {
-    flags.add("RUN", words.run, "folder of the run, or of Hugging Face's").required().names(Names::input);
+    flags.add("RUN", words.run, "folder of the run, or of Hugging Face's, or FILE.gguf").required().names(Names::input);
     flags.add("DIR", options.to, "folder to write; it must be empty if it exists")
         .required()
         .names(Names::folder);

@@ -13,7 +13,7 @@ struct Import {
   std::vector<std::string> settings = {};
 
   void declare(Flags& flags) {
-    flags.add("DIR", from, "a folder with config.json and model.safetensors, or its shards and index")
+    flags.add("DIR", from, "a folder with config.json and model.safetensors, or its shards and index; or FILE.gguf")
         .required()
         .names(Names::input);
     flags.add("RUN", run_folder, "folder of the run, without checkpoints")

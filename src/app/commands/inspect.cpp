@@ -4,7 +4,6 @@
 #include <sstream>
 #include "app/commands.h"
 #include "bora/base/text.h"
-#include "bora/io/safetensors.h"
 #include "bora/job/trained_run.h"
 #include "bora/models/pretrained.h"
 #include "io/api/statics.h"
@@ -26,17 +25,16 @@ std::string checkpoint_at(const std::string& path) {
 /// A folder of Hugging Face's: its tensors, and whether they fit its config.json.
 int show_pretrained(const std::string& folder) {
   auto p = models::Pretrained::open(folder);
-  auto files = Safetensors::open(folder);
+  auto tensors = models::stored_tensors(folder);
   std::int64_t numbers = 0, bytes = 0;
-  for (auto& name : files.names()) {
-    auto type = files.type(name);
-    std::printf("%-48s %s\n", one_line(name).c_str(), to_string(type).c_str());
-    numbers += type.size();
-    bytes += static_cast<std::int64_t>(type.nbytes());
+  for (auto& t : tensors) {
+    std::printf("%-48s %s\n", one_line(t.name).c_str(), t.form.c_str());
+    numbers += t.numbers;
+    bytes += t.bytes;
   }
   models::check_pretrained(folder, *p.model, p.vocabulary);
   std::printf("model: %s, %lld tokens: %zu tensors, %lld numbers, %lld bytes\n", std::string(p.model->type()).c_str(),
-              static_cast<long long>(p.vocabulary), files.names().size(), static_cast<long long>(numbers),
+              static_cast<long long>(p.vocabulary), tensors.size(), static_cast<long long>(numbers),
               static_cast<long long>(bytes));
   return 0;
 }
@@ -50,7 +48,8 @@ struct Inspect {
   void declare(Flags& flags) {
     flags
         .add("CHECKPOINT", path,
-             "OUT/checkpoints/step-<n>, or the folder of a run: its newest one; or a folder of Hugging Face's")
+             "OUT/checkpoints/step-<n>, or the folder of a run: its newest one; or a folder of Hugging Face's, or a "
+             "FILE.gguf")
         .required()
         .names(Names::input);
     flags.add("--blocks", blocks, "every block");

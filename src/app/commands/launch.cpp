@@ -6,9 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <utility>
 #include "app/commands.h"
 #include "base/api/most_ranks.h"
 #include "bora/base/text.h"
@@ -71,7 +74,8 @@ struct Launch {
   std::optional<int> snapshot = {};
   ConfigWords config = {};
   std::string resume = {};
-  bool pipeline = true;
+  bool pipeline = true, script = false;
+  std::vector<std::string> said = {};     // its own words, for a script
   std::vector<std::string> program = {};  // run by every rank instead of `train`: eval .., a program .., with arguments
 
   void declare(Flags& flags) {
@@ -88,12 +92,15 @@ struct Launch {
     flags.add("--elastic", elastic, "MIN:MAX ranks: go on after ranks were lost, while MIN are left (elastic.*)")
         .names(Names::nothing);
     flags.add("--snapshot", snapshot, "elastic.snapshot").no_default();
+    flags.add("--slurm-script", script, "print a batch script that runs this under Slurm, and is requeued until the "
+                                        "run is done");
     config.declare(flags);
     declare_resume(flags, resume);
     declare_pipeline(flags, pipeline);
   }
   /// Words after `--` are parsed as for `bora train`, unless the first names another program.
   void before(std::vector<const char*>& words) {
+    said.assign(words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words)), words.end());
     auto dashes = std::find(words.begin(), words.end(), std::string_view("--"));
     if (dashes == words.end()) check_dashes(words);
     if (dashes != words.end() && dashes + 1 != words.end() && (is_command(dashes[1]) || is_program(dashes[1]))) {
@@ -110,6 +117,7 @@ struct Launch {
                        "launch: how many ranks? give -n N, or --hosts FILE, or --elastic MIN:MAX");
   }
   int run() const;
+  int print_script(const std::string& bora) const;
   int run_here(const std::string& bora, const std::optional<launch::Allocation>&) const;
   std::vector<std::string> training(const std::string& bora, const Settings&, int size) const;
 };
@@ -209,8 +217,10 @@ launch::Elastic elastic_of(const Settings& s) {
       } catch (const ConfigError&) {}  // a number that divides neither the mesh nor the batch
     return 0;
   };
-  e.progress = [out = s.out, snapshots = s.elastic.snapshot > 0, words = std::string("the beginning")]() mutable {
-    try {
+  e.progress = [out = s.out, local = !s.checkpoint.local.empty(), snapshots = s.elastic.snapshot > 0,
+                words = std::string("the beginning")]() mutable {
+    if (local) words = "the newest checkpoint of its hosts";
+    else try {
       auto all = io::list_checkpoints(out + "/checkpoints");
       words = all.empty() ? "the beginning" : "step " + std::to_string(all.back().step);
     } catch (const IoError&) {}  // the ranks that find the folder so will say it
@@ -221,7 +231,7 @@ launch::Elastic elastic_of(const Settings& s) {
 /// A run goes on from what it has written. One that is to begin anew has done so once it has put the checkpoints of an
 /// earlier run aside.
 std::function<std::vector<std::string>()> words_after_loss(const Settings& s, Resume resume) {
-  auto folder = [path = s.out + "/checkpoints"] {
+  auto folder = [path = s.checkpoint.below(s.out) + "/checkpoints"] {
     struct ::stat at{};
     return ::stat(path.c_str(), &at) == 0 ? std::optional(std::pair{at.st_dev, at.st_ino}) : std::nullopt;
   };
@@ -247,6 +257,14 @@ std::vector<std::string> Launch::training(const std::string& bora, const Setting
   if (!pipeline) words.emplace_back("--no-pipeline");
   return words;
 }
+/// Ranks that are started later, after a loss or beside others, have the same end as the first ones.
+void pass_deadline_on(const bora::training::Deadline& deadline) {
+  std::string problem;  // rank 0 says it
+  auto end = bora::training::end_of_job(deadline, problem);
+  if (!end) return;
+  auto seconds = std::chrono::duration_cast<std::chrono::seconds>(end->at.time_since_epoch()).count();
+  ::setenv(bora::training::kDeadlineVariable, std::to_string(seconds).c_str(), 1);
+}
 /// On the first pod of a Job: it has an agent as the others do, and tells all how the job has ended.
 int run_among_pods(const launch::Options& l, const std::vector<launch::Host>& pods) {
   auto secret = transport::config_from_environment().secret;
@@ -271,8 +289,39 @@ int run_among_pods(const launch::Options& l, const std::vector<launch::Host>& po
   ::waitpid(listener, nullptr, 0);
   return code;
 }
+/// The same launch, for sbatch.
+int Launch::print_script(const std::string& bora) const {
+  check<ConfigError>(program.empty(), "--slurm-script: it is for training; ", program.empty() ? "" : program[0],
+                     " has no checkpoint from which it would go on");
+  check<ConfigError>(hosts.empty() || hosts == "slurm", "--slurm-script: the hosts are those of Slurm's job; leave "
+                     "--hosts out");
+  check_places(*this);
+  auto s = config.load();
+  bool is_elastic = s.elastic.max > 0;
+  check_count(is_elastic);
+  check<ConfigError>(ranks || is_elastic, "launch: how many ranks? give -n N, or --elastic MIN:MAX");
+  using Kind = bora::training::Deadline::Kind;
+  launch::SlurmJob job{.name = fs::path(s.out).filename().string(),
+                       .folder = fs::current_path().string(),
+                       .command = launch::in_shell(bora) + " launch --hosts slurm",
+                       .out = s.out,
+                       .ranks = ranks.value_or(static_cast<int>(s.elastic.max)),
+                       .threads = s.mesh.threads,
+                       .seconds = s.deadline.kind() == Kind::after ? s.deadline.seconds() : 0,
+                       .elastic = is_elastic};
+  bool skip = false;  // the value of --hosts
+  for (auto& word : said) {
+    if (std::exchange(skip, word == "--hosts") || word == "--hosts" || word == "--hosts=slurm" ||
+        word == "--slurm-script")
+      continue;
+    job.command += " " + launch::in_shell(word);
+  }
+  std::printf("%s", launch::slurm_script(job).c_str());
+  return 0;
+}
 int Launch::run() const {
   auto bora = fs::read_symlink("/proc/self/exe").string();
+  if (script) return print_script(bora);
   auto among = launch::allocation(hosts, bora);
   bool pods = among && hosts == "kubernetes";
   auto secret = pods ? transport::config_from_environment().secret : "";
@@ -299,6 +348,7 @@ int Launch::run_here(const std::string& bora, const std::optional<launch::Alloca
   if (program.empty()) s = config.load();
   bool is_elastic = s && s->elastic.max > 0;
   check_count(is_elastic);
+  if (s) pass_deadline_on(s->deadline);
   check<ConfigError>(max_restarts == 0 || !is_elastic,
                      "--max-restarts: an elastic job starts again as long as it gets further; leave it out");
   if (is_elastic) {

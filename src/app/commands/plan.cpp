@@ -1,6 +1,7 @@
 // The needs of a step on each rank, and its time, without ranks: one rank of each kind is partitioned on
 // an abstract mesh, and nothing is initialised or computed but the timings of single kernels.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include "app/commands.h"
 #include "base/api/file.h"
@@ -118,6 +119,10 @@ struct Plan {
       prediction.axis.clear(), prediction.replicas = 1, prediction.penalty = 0;
     }
     std::printf("%s", wrapped(prediction.text(between, host)).c_str());
+    // As a stop in front of a deadline counts them.
+    auto stop = 1.2 * prediction.now.expected + 3 * static_cast<double>(p.stored) / 100e6 + 10;
+    std::printf("  a stop takes up to %.0f s with disks of 100 MB/s: a step and a checkpoint\n"
+                "      (terminationGracePeriodSeconds of pods, Slurm's GraceTime)\n", std::ceil(stop));
     if (s.local->on() && has_replicas(shape)) {
       auto m = meetings_of(s, p, between, host);
       auto every = m.every > 0 ? "every " + std::to_string(m.every) + " steps it leaves 90 % for compute"

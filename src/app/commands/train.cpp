@@ -1,6 +1,7 @@
 // Trains a model; this process is one rank.
 #include "app/commands.h"
 #include "app/launcher_channel.h"
+#include "app/page_server.h"
 #include "bora/job/job.h"
 #include "bora/job/trained_run.h"
 #include "bora/train/local_settings.h"
@@ -32,7 +33,7 @@ struct Train {
     auto membership = membership_from_environment();
     auto s = config.load();
     if (every > 0 && s.local->automatic()) s.local.edit().set_every(every);
-    return train(Job::open(s, {resume_of(resume), pipeline, transport, membership.get()}));
+    return train(Job::open(s, {resume_of(resume), pipeline, transport, membership.get(), page_server(s.page)}));
   }
 };
 }  // namespace

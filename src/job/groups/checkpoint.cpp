@@ -3,8 +3,9 @@
 
 namespace bora::job {
 void check_group(const bora::training::CheckpointSettings& checkpoint, const Facts& facts) {
-  check<ConfigError>(!checkpoint.best || facts.all.eval.every > 0,
-                     "checkpoint.best: the validation loss is known only where it is evaluated; set eval.every");
+  auto watcher = checkpoint.needs_evaluations();
+  check<ConfigError>(watcher.empty() || facts.all.eval.every > 0, watcher,
+                     ": the validation loss is known only where it is evaluated; set eval.every");
   auto& eval = facts.all.eval;
   check<ConfigError>(eval.metric == "loss" || checkpoint.best || eval.patience > 0, "eval.metric: nothing watches '",
                      eval.metric, "'; set eval.patience or checkpoint.best, or leave it out");

@@ -6,6 +6,10 @@
 #include "job/facts.h"
 
 namespace bora::job {
+void check_group(const bora::training::NormSettings& norms, const Facts& facts) {
+  check<ConfigError>(norms.every == 0 || !facts.all.local->on(),
+                     "norms: replicas that train alone have no common gradient; leave it out, or local");
+}
 namespace {
 /// Each stack of layers is cut into the fragments.
 void check_fragments(const Facts& facts) {

@@ -1,5 +1,6 @@
 // allocation.h -- the hosts that Slurm or Kubernetes has given to a job: a launch among them needs no file and no ssh.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -22,6 +23,21 @@ struct Allocation {
 ///   command: the first pod's is the launcher, the others listen (tunnel.h). `agent`: this program.
 /// None for another word. Throws ConfigError if the environment is not of such a job.
 std::optional<Allocation> allocation(const std::string& word, const std::string& agent);
+/// A batch job of Slurm's that trains.
+struct SlurmJob {
+  std::string name = {}, folder = {};  // of the job; in which it runs
+  std::string command = {};            // a line of the shell
+  std::string out = {};                // folder of its run
+  int ranks = 1;
+  std::int64_t threads = 0;  // of each rank; 0: as Slurm gives them
+  double seconds = 0;        // limit of its time; 0: the partition's
+  bool elastic = false;      // it goes on when a node is lost
+};
+/// The script that sbatch takes. When its run was stopped (130) it requeues the job, unless that was cancelled or got
+/// no further. Throws ConfigError for names that such a script cannot hold.
+std::string slurm_script(const SlurmJob&);
+/// The word, quoted where a shell would change it.
+std::string in_shell(const std::string& word);
 /// The names in a list of Slurm's: "r[1-2]n[01,03-04],gpu5". ConfigError.
 std::vector<std::string> names_in(std::string_view list);
 /// Slots of each node as Slurm writes them: "2(x3),1". ConfigError.

@@ -15,6 +15,9 @@ void offering_older(const Mesh&, const std::string& root, std::string_view offer
 /// ranks see different files; it alone returns those that are damaged. Throws CheckpointError as offering_older does,
 /// and for Resume::good if all are damaged.
 io::GoodCheckpoint find_checkpoint(const Mesh&, const std::string& root, Resume resume, std::string_view offer);
+/// The same in one folder or in those of hosts (find_on_hosts).
+io::GoodCheckpoint find_checkpoint(const Mesh&, const io::Stores&, const std::string& root, Resume resume,
+                                   std::string_view offer, const std::function<void(const std::string&)>& say);
 /// The digest of the parameters that no checkpoint holds (Trainable::base); empty if there are none. All ranks.
 std::string base_digest(tree::Node base, const Mesh&);
 /// Throws CheckpointError, on all ranks, if the checkpoint was written beside another base.

@@ -1,5 +1,6 @@
 // run_folder.h -- the folder of a run: locked by one run at a time, and no file of another writer in it is overwritten.
 #pragma once
+#include <atomic>
 #include <string>
 
 namespace bora {
@@ -14,13 +15,16 @@ class RunFolder {
   /// is seen to live here, other jobs do not get the folder, also between two generations, when nobody holds the lock.
   /// takes_over: the holder is a lost rank of the same job (stopped, or behind a cut cable, but not ended). Then this
   /// waits for its lock only as long as a process takes to end.
-  explicit RunFolder(const std::string& path, bool takes_over = false, const std::string& job = {});
+  /// setting: that of the path, for errors.
+  explicit RunFolder(const std::string& path, bool takes_over = false, const std::string& job = {},
+                     const std::string& setting = "out");
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
   /// False: it was moved or removed, and further writes into it are lost.
   bool there() const;
-  /// False: other ranks of the job have taken it over, or another job, and this process must not write into it.
+  /// False: other ranks of the job have taken it over, or another job, and this process must not write into it. From
+  /// any thread.
   bool mine() const;
   /// The run has ended, and the folder is nobody's: .owner goes.
   void give_up();
@@ -29,9 +33,10 @@ class RunFolder {
 
  private:
   bool take(bool over);  // false: it was removed just now
-  std::string path_, id_, job_, owner_ = {};  // owner_: what .owner says while the folder is this one's; empty: no file
+  std::string path_, id_, job_, setting_;
+  std::string owner_ = {};  // what .owner says while the folder is this one's; empty: no file
   int fd_ = -1, file_ = -1;
-  mutable bool locked_ = false;
+  mutable std::atomic<bool> locked_{false};  // mine() is asked beside the steps too
 };
 /// The path with the first number that makes it free: metrics.jsonl -> metrics.1.jsonl.
 std::string numbered(const std::string& path);

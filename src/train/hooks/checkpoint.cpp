@@ -1,105 +1,66 @@
-#include <filesystem>
-#include "base/api/bytes.h"
-#include "bora/base/text.h"
-#include "train/hooks.h"
-#include "bora/io/checkpoint.h"
-#include "bora/io/tree.h"
+#include <utility>
 #include "bora/train/process.h"
+#include "io/api/retention.h"
+#include "shard/api/agree.h"
+#include "train/hooks.h"
+#include "train/retention.h"
+#include "train/saves/saves.h"
 
 namespace bora::training {
 namespace {
-/// If the run's folder is gone, makes a new one beside it. Returns whose it is. All ranks.
-io::FolderOwner look_after_folder(Run& run) {
-  run.check_folder();
-  on_first(run.mesh, "run: look after its folder", [&] {
-    if (run.folder->there()) return;
-    run.out = free_path(run.settings.out + ".rescued");
-    run.folder = std::make_unique<RunFolder>(run.out);
-    run.write_settings();
-  });
-  auto said = ByteWriter().text(run.out).text(run.folder ? run.folder->id() : "").take();
-  auto texts = run.mesh.exchange(said, "run: its folder");
-  ByteReader first(texts[0]);
-  run.out = first.text();
-  if (!run.settings.membership) return {};  // nobody takes it over
-  return {.name = first.text(), .check = [&run] { run.check_folder(); }};
+/// Whether this step's evaluation is one of the best that keep.best keeps. All ranks.
+bool is_to_keep(Run& run) {
+  auto& best = run.settings.checkpoint.keep.best;
+  if (best.n == 0 || run.numbers_of != run.done || !run.numbers.contains(best.metric)) return false;
+  auto value = run.numbers[best.metric];
+  return !on_first(run.mesh, "checkpoint: look at the best ones", [&] {
+            return run.retention->among_best(value) ? "yes" : "";
+          }).empty();
 }
 class Checkpoint final : public LoopHook {
  public:
   void begin(Run& run) override {
+    if (run.settings.checkpoint.keep.last < io::kLeast)
+      run.say("checkpoint.keep.last: 1 is taken as 2: the newest checkpoint may turn out to be damaged");
     run.saved = {.at = Clock::now(), .asked = 0};
+    run.saves = std::make_shared<Saves>(run);
+    run.saves->look_at_space();
     if (run.is_best && run.settings.checkpoint.best) write_best(run);
   }
+  /// A signal's save waits for one that is under way: by then the state is newer.
   void before_step(Run& run) override {
     auto minutes = run.settings.checkpoint.minutes;
     bool late = run.mesh.rank() == 0 && minutes > 0 && seconds_since(run.saved.at) >= 60 * minutes;
-    run.asks_for_save = late || StopSignals::saves() != run.saved.asked;
+    bool asked = StopSignals::saves() != run.saved.asked, busy = run.saves->busy();
+    if (late && busy && !std::exchange(late_, true)) run.saves->skip("it is time");
+    late_ = late_ && busy;
+    run.tells.save = (late || asked) && !busy;
+    run.saves->before_step();
   }
   void after_step(Run& run, const StepReport& r) override {
     auto& s = run.settings.checkpoint;
-    bool due = s.every > 0 && r.step % s.every == 0;
-    if ((due || run.wants_save) && !run.last()) write_checkpoint(run);
-    if (run.is_best && s.best) write_best(run);
+    run.saves->after_step();
+    bool due = s.every > 0 && r.step % s.every == 0, best = run.is_best && s.best;
+    if (run.last()) return best ? write_best(run) : void();
+    bool wanted = run.wants_save || is_to_keep(run);
+    if (due && !wanted && !best && run.saves->busy()) return run.saves->skip("it is due");
+    if (due || wanted || best) run.saves->save({.checkpoint = due || wanted, .best = best});
   }
   void end(Run& run) override {
+    run.saves->finish();
     if (run.done != run.stored) write_checkpoint(run);
+    if (!run.retention) return;
+    run.retention->wait();
+    run.warn(run.retention->problem());
   }
+
+ private:
+  bool late_ = false;  // it is so, and was said
 };
-/// Of a step that was saved under another root already the files get a second name, unless the folder was moved since.
-std::string save(Run& run, const io::FolderOwner& owner, const std::string& root, std::int64_t keep,
-                 std::string& warning) {
-  auto& s = run.settings;
-  run.watchdog.at("writing the checkpoint of step " + std::to_string(run.done) + " into " + root);
-  auto asked = StopSignals::saves();  // before the state is read
-  if (run.saved.step == run.done && run.saved.folder.starts_with(run.out + "/"))
-    return io::link_checkpoint({run.done, run.saved.folder}, root, place_of(run.mesh), keep, &warning, owner);
-  Arrays keep_alive;
-  auto leaves = io::leaves_of(run.model.state(), "", keep_alive);
-  auto notes = run.notes();
-  notes["seed"] = std::to_string(s.seed);
-  notes["settings"] = s.settings;
-  if (!run.base.empty()) notes["base"] = run.base;
-  notes["batch"] = std::to_string(s.batch);
-  notes["rows_form"] = data::rows_form;
-  auto folder = io::save_checkpoint(root, run.done, leaves, place_of(run.mesh), notes, keep, &warning, owner);
-  run.saved = {run.done, folder, Clock::now(), asked};
-  return folder;
-}
 }  // namespace
 
-void write_checkpoint(Run& run) {
-  auto owner = look_after_folder(run);
-  auto& s = run.settings;
-  std::string warning;
-  auto folder = save(run, owner, run.checkpoints(), s.checkpoint.keep, warning);
-  run.say("checkpoint: " + folder);
-  if (!run.last()) write_plot(run);  // the end draws it
-  run.warn(warning);
-  check<IoError>(run.out == s.out, "out: ", s.out, " was moved or removed while this run wrote into it; step ",
-                 run.done, " is saved as ", folder, " (--out ", run.out, " continues from there)");
-}
-void write_best(Run& run) {
-  auto owner = look_after_folder(run);
-  std::string warning;
-  auto folder = save(run, owner, run.best_checkpoint(), 1, warning);
-  on_first(run.mesh, "checkpoint: remove the best one before", [&] {  // of a later step, if the run was set back
-    auto all = io::list_checkpoints(run.best_checkpoint());
-    // This rank may have slept since the checkpoint was whole: of ranks that have gone on without it, none is removed.
-    if (!run.folder->mine()) return;
-    for (auto& other : all) {
-      if (other.step == run.done) continue;
-      // Renamed first: a half-removed one is no checkpoint.
-      auto gone = run.best_checkpoint() + "/.step-" + std::to_string(other.step) + ".tmp.gone";
-      std::error_code error;
-      std::filesystem::remove_all(gone, error);
-      std::filesystem::rename(other.folder, gone, error);
-      if (!error) std::filesystem::remove_all(gone, error);
-      if (error) run.warn("an old best checkpoint stays: " + other.folder + ": " + error.message());
-    }
-  });
-  run.say("best: " + folder);
-  run.warn(warning);
-}
+void write_checkpoint(Run& run) { run.saves->write(state_now(run), {.checkpoint = true}); }
+void write_best(Run& run) { run.saves->write(state_now(run), {.best = true}); }
 void rescue_checkpoint(Run& run) {
   look_after_folder(run);
   if (run.out != run.settings.out) write_checkpoint(run);

@@ -7,6 +7,7 @@
 #include "bora/train/batch.h"
 #include "bora/train/placement.h"
 #include "train/api/not_finite.h"
+#include "train/at_once.h"
 #include "train/hooks.h"
 
 namespace bora {
@@ -112,14 +113,14 @@ track::Values measured(Trainable& model, const data::Datasets& data, const LoopS
   return values;
 }
 /// Throws ConfigError: the evaluation has no such number.
-double value_of(const track::Values& values, const std::string& metric) {
+double value_of(const track::Values& values, const std::string& metric, std::string_view key = "eval.metric") {
   std::string names;
   for (auto& [name, x] : values) {
     auto word = name.substr(name.find('/') + 1);  // behind "eval/"
     if (word == metric) return x;
     names += (names.empty() ? "" : ", ") + word;
   }
-  fail<ConfigError>("eval.metric: an evaluation has no '", metric, "'; it has ", names);
+  fail<ConfigError>(key, ": an evaluation has no '", metric, "'; it has ", names);
 }
 class Evaluation final : public LoopHook {
  public:
@@ -148,7 +149,7 @@ class Evaluation final : public LoopHook {
     run.unevaluated = run.interrupted();  // a stop is to be quick, and so is leaving: a host may be drained
     if (run.unevaluated) return;
     bool last = run.last();
-    if (last && !run.settings.checkpoint.best) return;  // the end measures it
+    if (last && run.settings.checkpoint.needs_evaluations().empty()) return;  // the end measures it
     evaluate_step(run, true);
     if (!last) run.say("step " + std::to_string(r.step) + "  val loss " + last_);
     if (!last) end_if_due(run);
@@ -192,13 +193,20 @@ class Evaluation final : public LoopHook {
   std::string measure(Run& run, bool recorded, std::int64_t most = kAll) {
     run.watchdog.at("the evaluation after step " + std::to_string(run.done));
     auto begin = Clock::now();
+    if (run.at_once) run.at_once->begin_evaluation();
     auto values = rounded(measured(run.model, run.data, run.settings, run.mesh, most));
+    if (run.at_once) run.at_once->end_evaluation();
     auto loss = values[0].second;
     finite_ = std::isfinite(loss);
     watched_ = value_of(values, run.settings.eval.metric);
     if (std::isfinite(watched_)) watched_ = std::stod(number_text(watched_));  // as its record is read again
+    if (auto& kept = run.settings.checkpoint.keep.best; kept.n > 0)
+      (void)value_of(values, kept.metric.substr(kept.metric.find('/') + 1), "checkpoint.keep.best.metric");
+    run.note_numbers(values);
     values.insert(values.begin() + 1, {"eval/seconds", seconds_since(begin)});
     if (recorded) run.record(values);
+    if (!finite_)
+      run.alert("not_finite", "the validation loss after step " + std::to_string(run.done) + " is not finite");
     return number_text(loss);
   }
 };

@@ -14,16 +14,11 @@
 #include "io/api/parts.h"
 #include "shard/api/agree.h"
 #include "train/api/resume.h"
+#include "train/api/stores.h"
 #include "bora/ops/indexing.h"
 
 namespace bora::training {
 namespace {
-std::string host_name() {
-  if (auto id = std::getenv("BORA_HOST_ID"); id && *id) return id;
-  char name[256] = "";
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
 transport::Group everyone(const Mesh& mesh) {
   std::vector<int> all(static_cast<std::size_t>(mesh.size()));
   std::iota(all.begin(), all.end(), 0);

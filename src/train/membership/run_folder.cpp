@@ -66,20 +66,21 @@ std::string numbered(const std::string& path) {
   }
 }
 
-RunFolder::RunFolder(const std::string& path, bool takes_over, const std::string& job)
-    : path_(path), id_(new_id()), job_(job) {
+RunFolder::RunFolder(const std::string& path, bool takes_over, const std::string& job, const std::string& setting)
+    : path_(path), id_(new_id()), job_(job), setting_(setting) {
   for (int attempt = 1; !take(takes_over); ++attempt)
-    check<ConfigError>(attempt < 100, "out: ", path, " is removed or replaced again and again; choose another out");
+    check<ConfigError>(attempt < 100, setting, ": ", path, " is removed or replaced again and again; choose another ",
+                       setting);
 }
 bool RunFolder::take(bool over) {
   try {
     make_folders(path_);
   } catch (const fs::filesystem_error& e) {
-    fail<ConfigError>("out: cannot make the folder ", path_, ": ", e.code().message());
+    fail<ConfigError>(setting_, ": cannot make the folder ", path_, ": ", e.code().message());
   }
   bool writable = ::access(path_.c_str(), W_OK | X_OK) == 0;
   if (writable) fd_ = open_retried(path_.c_str(), O_RDONLY | O_DIRECTORY);
-  check<ConfigError>(fd_ >= 0, "out: cannot write into ", path_, ": ", std::strerror(errno));
+  check<ConfigError>(fd_ >= 0, setting_, ": cannot write into ", path_, ": ", std::strerror(errno));
   bool locked = ::flock(fd_, LOCK_EX | LOCK_NB) == 0, theirs = !locked && errno == EWOULDBLOCK;
   if (!locked && !theirs) {
     // A file system without any locks gives no protection, but can be trained on.
@@ -104,8 +105,8 @@ bool RunFolder::take(bool over) {
   ::close(fd_);
   if (file_ >= 0) ::close(file_);
   fd_ = file_ = -1;
-  check<ConfigError>(!theirs, "out: another run is writing into ", path_,
-                     "; wait until it has ended, or choose another out");
+  check<ConfigError>(!theirs, setting_, ": another run is writing into ", path_,
+                     "; wait until it has ended, or choose another ", setting_);
   return false;
 }
 bool RunFolder::mine() const {
