@@ -4,8 +4,10 @@
 #include <cstring>
 #include <string_view>
 #include <cpuid.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "bora/base/error.h"
+#include "kernels/api/amx.h"
 
 namespace bora::kernels {
 namespace {
@@ -32,13 +34,37 @@ Isa isa() {
   static const Isa which = detect();
   return which;
 }
-bool has_bf16_unit() {
-  static const bool found = [] {  // in a virtual machine every cpuid is a trap
+namespace {
+/// Linux gives a process the memory for tiles' contents when it is asked.
+bool tiles_are_given() {
+  constexpr long request = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  static const bool given = syscall(SYS_arch_prctl, request, tile_data) == 0;
+  return given;
+}
+struct Bf16Units {
+  bool amx = false, avx = false;
+};
+const Bf16Units& bf16_units() {
+  static const Bf16Units found = [] {  // in a virtual machine every cpuid is a trap
     unsigned a, b, c, d;
-    if (isa() < Isa::v4) return false;
-    bool amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1);  // AMX-BF16
-    bool avx = __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);   // AVX512-BF16
-    return amx || avx;
+    if (isa() < Isa::v4) return Bf16Units();
+    return Bf16Units{__get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 5) == 5 && tiles_are_given(),  // AMX-BF16
+                     __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1)};  // AVX512-BF16
+  }();
+  return found;
+}
+}  // namespace
+bool has_bf16_unit() { return bf16_units().amx || bf16_units().avx; }
+bool has_bf16_dot() { return bf16_units().avx && !bf16_units().amx; }
+bool has_bf16_tiles() { return bf16_units().amx; }
+bool has_vnni() {
+  static const bool found = isa() == Isa::v4 && __builtin_cpu_supports("avx512vnni");
+  return found;
+}
+bool has_byte_tiles() {
+  static const bool found = [] {
+    unsigned a, b, c, d;
+    return has_vnni() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 24 & 3) == 3 && tiles_are_given();
   }();
   return found;
 }

@@ -256,6 +256,39 @@ TEST(Gemm, Bf16UnitGivesTheProduct) {
     EXPECT_EQ(std::memcmp(one.data(), two.data(), one.size() * 2), 0) << s.m << " " << s.n << " " << s.k;
   }
 }
+TEST(Gemm, Bf16RowsHaveTheSameBitsWhateverRowsThereAre) {
+  struct Sizes {
+    std::int64_t k, n;
+  };
+  for (auto [k, n] : {Sizes{16, 16}, {40, 7}, {301, 70}, {768, 100}, {1025, 333}, {96, 1500}})
+    for (bool turned : {false, true}) {
+      auto rows = std::int64_t{512};
+      auto numbers = [](std::int64_t count, unsigned seed) {
+        std::mt19937 random(seed);
+        std::normal_distribution<float> normal;
+        std::vector<bfloat16> x(static_cast<std::size_t>(count));
+        for (auto& v : x) v = bfloat16(normal(random));
+        return x;
+      };
+      auto a = numbers(rows * k, 1), b = numbers(k * n, 2);
+      auto product = [&](std::int64_t m, std::int64_t from) {
+        std::vector<bfloat16> c(static_cast<std::size_t>(m * n));
+        gemm({.dtype = Dtype::bf16, .m = m, .n = n, .k = k, .a = a.data() + from * k, .a_row = k, .a_col = 1,
+              .b = b.data(), .b_row = turned ? 1 : n, .b_col = turned ? k : 1, .c = c.data(), .ldc = n});
+        return c;
+      };
+      auto all = product(rows, 0);
+      for (std::int64_t m : {1, 2, 3, 5, 8, 13, 16, 17, 40, 129, 511})
+        for (int threads : {1, 3}) {
+          set_thread_count(threads);
+          auto from = (rows - m) / 2;
+          auto some = product(m, from);
+          set_thread_count(0);
+          EXPECT_EQ(std::memcmp(some.data(), all.data() + from * n, some.size() * 2), 0)
+              << m << " rows of " << k << " x " << n << (turned ? " turned, " : ", ") << threads << " threads";
+        }
+    }
+}
 TEST(Gemm, Bf16ProductsArePreparedWithTheirScratch) {
   if (!has_bf16_unit()) GTEST_SKIP() << "this CPU has no bf16 unit";
   Gemm g{.dtype = Dtype::bf16, .m = 700, .n = 1500, .k = 3000};
@@ -309,7 +342,9 @@ TEST(Gemm, InfinitiesAndNanStayInTheirRowAndColumn) {
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 40; ++j) {
       float x = c[static_cast<std::size_t>(i * 40 + j)];
-      if (i == 1) EXPECT_TRUE(std::isnan(x));
+      if (i == 1) {
+        EXPECT_TRUE(std::isnan(x));
+      }
       else EXPECT_EQ(x, j == 39 ? INFINITY : 5);
     }
 }

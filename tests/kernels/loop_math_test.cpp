@@ -74,7 +74,7 @@ template <class T> void special(Dtype d) {
   auto at = [&](const char* name, T x) { return one<T>(name, d, x); };
   for (const char* f : {"exp", "expm1", "log", "log1p", "tanh", "logistic", "erf", "erf_inv", "sin", "cos", "sqrt",
                         "rsqrt", "sinh", "cosh", "arctanh", "cbrt", "erfc", "logistic_slope", "bell", "normal_cdf",
-                        "floor", "ceil", "round", "neg", "abs", "sign"})
+                        "floor", "ceil", "round", "neg", "abs", "sign", "relu"})
     EXPECT_TRUE(std::isnan(at(f, nan))) << f;
   EXPECT_EQ(at("exp", big), big);
   EXPECT_EQ(at("exp", -big), T(0));

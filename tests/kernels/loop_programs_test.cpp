@@ -155,7 +155,7 @@ Loop picture(Random& g) {
         break;
       }
       case 2: {
-        constexpr const char* one[] = {"neg", "abs", "sign", "not"};
+        constexpr const char* one[] = {"neg", "abs", "sign", "relu", "not"};
         note(kind, b.op(pick(one, g), {x}), c);
         break;
       }

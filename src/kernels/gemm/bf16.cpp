@@ -1,5 +1,6 @@
 // bf16.cpp -- tiles of M and N fixed by the shape, each one single-threaded call of oneDNN's matmul, which sums in f32
-// and rounds once. Primitives are cached by shape: the first creation costs a millisecond.
+// and rounds once, or for products in slabs one call for each slab, which adds to f32 sums. Primitives are cached by
+// shape: the first creation costs a millisecond.
 #include "kernels/gemm/bf16.h"
 #include <algorithm>
 #include <array>
@@ -14,7 +15,10 @@
 #include "base/api/cache_counts.h"
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "kernels/api/amx.h"
+#include "kernels/api/cpu.h"
 #include "kernels/api/memory.h"
+#include "kernels/gemm/block.h"
 
 namespace bora::kernels {
 namespace {
@@ -43,8 +47,9 @@ struct Kernel {
   dnnl::matmul primitive;
   dnnl::memory::desc a, b, c, scratch;
 };
-/// Rows, columns, k; strides of a, b; leading dimension of c.
-using KernelKey = std::array<I, 8>;
+/// Rows, columns, k; strides of a, b; leading dimension of c; what happens to c (To).
+using KernelKey = std::array<I, 9>;
+enum To : I { kRounded, kSums, kAddedToSums };  // c is bf16, else f32
 
 Kernel make(const KernelKey& key) {
   using Desc = dnnl::memory::desc;
@@ -52,8 +57,13 @@ Kernel make(const KernelKey& key) {
   Kernel k;
   k.a = Desc({key[0], key[2]}, type, dnnl::memory::dims{key[3], key[4]});
   k.b = Desc({key[2], key[1]}, type, dnnl::memory::dims{key[5], key[6]});
-  k.c = Desc({key[0], key[1]}, type, dnnl::memory::dims{key[7], 1});
+  k.c = Desc({key[0], key[1]}, key[8] == kRounded ? type : dnnl::memory::data_type::f32, dnnl::memory::dims{key[7], 1});
   dnnl::primitive_attr attr;
+  if (key[8] == kAddedToSums) {
+    dnnl::post_ops sum;
+    sum.append_sum(1);
+    attr.set_post_ops(sum);
+  }
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::matmul::primitive_desc pd({k.a, k.b, k.c}, attr, engine());
   k.scratch = pd.scratchpad_desc();
@@ -118,11 +128,29 @@ void run(const KernelKey& key, const void* a, const void* b, void* c) {
   stream.wait();
 }
 
-bool too_small(const Gemm& g) { return g.m * g.n * g.k < kLeast || g.m < 4 || g.n < 8; }
+/// Whether products with b go to the unit, up to kSameBitsRows rows: b's shape alone decides.
+bool large(const Gemm& g) { return g.n >= 8 && 4 * g.n * g.k >= kLeast; }
+bool has_same_bits(const Gemm& g) {
+  return g.m <= kSameBitsRows && (has_bf16_dot() || (has_bf16_tiles() && (g.a_col == 1 || g.k == 1)));
+}
+bool in_tiles(const Gemm& g) { return has_bf16_tiles() && has_same_bits(g) && large(g); }
+bool in_slabs(const Gemm& g) { return has_bf16_dot() && has_same_bits(g) && large(g); }
+bool too_small(const Gemm& g) {
+  if (has_same_bits(g)) return !large(g);
+  return g.m * g.n * g.k < kLeast || g.m < 4 || g.n < 8;
+}
 /// A product's tiles of rows and columns.
 struct Tiles {
   const Gemm& g;
-  I rows = (g.m + kRows - 1) / kRows, columns = (g.n + kColumns - 1) / kColumns, all = rows * columns;
+  bool slabs = in_slabs(g);
+  I rows = (g.m + kRows - 1) / kRows, columns = slabs ? slab_columns() : (g.n + kColumns - 1) / kColumns,
+    all = rows * columns;
+  /// As many for every thread, with sums that stay in the cache.
+  I slab_columns() const {
+    I most = std::max<I>(1, g.n / 64), threads = std::max<I>(1, std::min<I>(most, thread_count()));
+    I each = (g.n + threads - 1) / threads, width = std::clamp<I>((1 << 17) / g.m, 128, kColumns);
+    return std::min(most, threads * ((each + width - 1) / width));
+  }
   // Edges at multiples of 32 keep the number of tile shapes small.
   static I edge(I n, I tiles, I i) { return i == tiles ? n : std::min(n, (n / tiles + 31) / 32 * 32 * i); }
   /// f(key, first row, first column) of tile t, unless it is empty.
@@ -132,32 +160,58 @@ struct Tiles {
     if (i0 >= i1 || j0 >= j1) return;
     // Strides of a dimension of size 1 are arbitrary in a Gemm; oneDNN wants plausible ones.
     I a_row = g.a_col == 1 ? std::max(g.a_row, g.k) : g.a_row, b_row = g.b_col == 1 ? std::max(g.b_row, g.n) : g.b_row;
-    f(KernelKey{i1 - i0, j1 - j0, g.k, a_row, g.a_col, b_row, g.b_col, g.ldc}, i0, j0);
+    f(KernelKey{i1 - i0, j1 - j0, g.k, a_row, g.a_col, b_row, g.b_col, g.ldc, kRounded}, i0, j0);
+  }
+  /// f(key, first k) of each slab of a tile.
+  template <class F> void each_slab(const KernelKey& tile, const F& f) const {
+    const I n = slab_count(Dtype::f32, g.k);
+    for (I s = 0; s < n; ++s) {
+      auto key = tile;
+      const I k0 = g.k * s / n;
+      key[2] = g.k * (s + 1) / n - k0, key[7] = key[1], key[8] = s == 0 ? kSums : kAddedToSums;
+      f(key, k0);
+    }
   }
 };
+/// A tile's sums, slab by slab.
+void run_slabs(const Tiles& tiles, const KernelKey& tile, const bfloat16* a, const bfloat16* b, bfloat16* c) {
+  auto sums = allocate(static_cast<std::size_t>(tile[0] * tile[1]) * sizeof(float));
+  auto* to = static_cast<float*>(sums.get());
+  const auto& g = tiles.g;
+  tiles.each_slab(tile, [&](const KernelKey& key, I k0) { run(key, a + k0 * g.a_col, b + k0 * g.b_row, to); });
+  for (I i = 0; i < tile[0]; ++i) narrow_bf16(c + i * g.ldc, to + i * tile[1], tile[1]);
+}
 }  // namespace
 
 bool gemm_bf16_unit(const Gemm& g) {
   if (too_small(g)) return false;
+  if (in_tiles(g)) return gemm_bf16_tiles(g), true;
+  if (in_slabs(g) && g.m <= kFewRows) return gemm_bf16_few(g), true;
   Tiles tiles{g};
   parallel_for(g.batch * tiles.all, grain_for(kMultiplyAdd * static_cast<double>(g.m * g.n * g.k / tiles.all)),
                [&](I begin, I end) {
                  for (I u = begin; u < end; ++u) {
                    I batch = u / tiles.all;
                    tiles.tile(u % tiles.all, [&](const KernelKey& key, I i0, I j0) {
-                     run(key, static_cast<const bfloat16*>(g.a) + batch * g.a_batch + i0 * g.a_row,
-                         static_cast<const bfloat16*>(g.b) + batch * g.b_batch + j0 * g.b_col,
-                         static_cast<bfloat16*>(g.c) + batch * g.c_batch + i0 * g.ldc + j0);
+                     const auto* a = static_cast<const bfloat16*>(g.a) + batch * g.a_batch + i0 * g.a_row;
+                     const auto* b = static_cast<const bfloat16*>(g.b) + batch * g.b_batch + j0 * g.b_col;
+                     auto* c = static_cast<bfloat16*>(g.c) + batch * g.c_batch + i0 * g.ldc + j0;
+                     if (tiles.slabs) run_slabs(tiles, key, a, b, c);
+                     else run(key, a, b, c);
                    });
                  }
                });
   return true;
 }
 void prepare_bf16_unit(const Gemm& g) {
-  if (too_small(g)) return;
+  if (too_small(g) || in_tiles(g) || (in_slabs(g) && g.m <= kFewRows)) return;
   OneThread one;  // a kernel is made for the threads that there are now
   Tiles tiles{g};
-  for (I t = 0; t < tiles.all; ++t) tiles.tile(t, [](const KernelKey& key, I, I) { kernels().get(key); });
+  for (I t = 0; t < tiles.all; ++t)
+    tiles.tile(t, [&](const KernelKey& key, I, I) {
+      if (!tiles.slabs) return (void)kernels().get(key);
+      tiles.each_slab(key, [](const KernelKey& slab, I) { kernels().get(slab); });
+    });
 }
 std::int64_t bf16_unit_scratch_bytes() {
   auto most = most_scratch.load();

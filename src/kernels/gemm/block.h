@@ -35,7 +35,7 @@ constexpr std::int64_t slab_size(Dtype d) { return d == Dtype::f64 ? 128 : 256; 
 constexpr std::int64_t slab_count(Dtype d, std::int64_t k) { return (k + slab_size(d) - 1) / slab_size(d); }
 
 /// Products of at most this many rows or columns are thin.
-inline constexpr std::int64_t kThin = 8;
+inline constexpr std::int64_t kThinRows = 16, kThin = 8;
 
 /// Scratch memory of a product, 64-byte aligned: a packed strip of a, a packed slab of b (at most `packed` bytes, to
 /// stay in the second-level cache), and for bf16 the f32 sums.
@@ -48,7 +48,8 @@ struct GemmScratch {
 
 namespace v3 {
 void gemm_block(const GemmBlock&, const GemmScratch&);
-/// The same for a few rows or columns (at most kThin), without packing; false, with nothing done, for other shapes.
+/// The same for a few rows (at most kThinRows) or columns (at most kThin), without packing; false, with nothing done,
+/// for other shapes.
 bool gemm_thin(const GemmBlock&, const GemmScratch&);
 }  // namespace v3
 namespace v4 {

@@ -127,6 +127,30 @@ template <class In> inline __m512 chunks(const In* p, I lane) {
   v = _mm512_mask_broadcast_f32x4(v, 0x0f00, chunk(p + 2 * lane));
   return _mm512_mask_broadcast_f32x4(v, 0xf000, chunk(p + 3 * lane));
 }
+/// A line of 16 rows each: out[i] holds element i of all rows. Whole lines are read at once: rows that lie a multiple
+/// of 4 KiB apart would drive each other out of the cache.
+inline void lines(const float* p, I row, __m512 (&out)[16]) {
+  __m512i a[16], b[16];
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) a[i] = _mm512_loadu_si512(p + i * row);
+#pragma GCC unroll 8
+  for (int i = 0; i < 16; i += 2)
+    b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]), b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    a[i] = _mm512_unpacklo_epi64(b[i], b[i + 2]), a[i + 1] = _mm512_unpackhi_epi64(b[i], b[i + 2]);
+    a[i + 2] = _mm512_unpacklo_epi64(b[i + 1], b[i + 3]), a[i + 3] = _mm512_unpackhi_epi64(b[i + 1], b[i + 3]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {  // a[4 q + i]: elements i, i + 4, i + 8, i + 12 of rows 4 q .. 4 q + 3
+    __m512i x = _mm512_shuffle_i32x4(a[i], a[4 + i], 0x88), y = _mm512_shuffle_i32x4(a[i], a[4 + i], 0xdd),
+            z = _mm512_shuffle_i32x4(a[8 + i], a[12 + i], 0x88), w = _mm512_shuffle_i32x4(a[8 + i], a[12 + i], 0xdd);
+    out[i] = _mm512_castsi512_ps(_mm512_shuffle_i32x4(x, z, 0x88));
+    out[8 + i] = _mm512_castsi512_ps(_mm512_shuffle_i32x4(x, z, 0xdd));
+    out[4 + i] = _mm512_castsi512_ps(_mm512_shuffle_i32x4(y, w, 0x88));
+    out[12 + i] = _mm512_castsi512_ps(_mm512_shuffle_i32x4(y, w, 0xdd));
+  }
+}
 inline __m512d low(__m512d a, __m512d b) { return _mm512_unpacklo_pd(a, b); }
 inline __m512d high(__m512d a, __m512d b) { return _mm512_unpackhi_pd(a, b); }
 inline __m512d as_f64(__m512 a) { return _mm512_castps_pd(a); }

@@ -57,6 +57,8 @@ template <class X> BORA_INLINE X sign(X x) {
   if constexpr (requires { sqrt(x); }) return select((x < X(0)) | (x > X(0)), with_sign(X(1), x), x);
   else return select(x == X(0), x, select(x < X(0), X(static_cast<typename X::Storage>(-1)), X(1)));
 }
+/// NaN stays.
+template <class X> BORA_INLINE X relu(X x) { return select(x <= X(0), X(0), x); }
 template <class X> BORA_INLINE auto is_finite(X x) { return absolute(x) < same<X>(__builtin_inf()); }
 
 /// NaN if either is NaN.

@@ -10,6 +10,7 @@
 BORA_UNARY(neg, 1, number, -a)
 BORA_UNARY(abs, 1, number, absolute(a))
 BORA_UNARY(sign, 3, number, sign(a))
+BORA_UNARY(relu, 2, number, relu(a))
 BORA_UNARY(floor, 1, floating, floor(a))
 BORA_UNARY(ceil, 1, floating, ceil(a))
 BORA_UNARY(round, 1, floating, round(a))
