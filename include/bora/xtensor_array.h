@@ -11,6 +11,7 @@
 #include "bora/ops/custom.h"
 
 namespace bora {
+/// A container or expression of xtensor.
 template <class E> concept XtExpression = xt::is_xexpression<std::remove_cvref_t<E>>::value;
 namespace detail {
 /// Containers that own their memory (an adaptor does not): xarray, xtensor, xtensor_fixed.

@@ -20,6 +20,7 @@ template <class X> X drawn(const Array& a) {
 }  // namespace detail
 
 // ---- of a shape -----------------------------------------------------------------------------------------------------
+// The sampler of the same name of random/random.h, as a container X.
 template <detail::Container X> X bits(const Array& k, const Shape& shape = {}, const DrawOptions& draw = {}) {
   return detail::drawn<X>(random::bits(k, shape, detail::of<X>, draw));
 }
@@ -57,6 +58,7 @@ template <detail::Container X> X randint(const Array& k, const Shape& shape, con
 }
 
 // ---- of parameters; the shape is theirs unless it is given ----------------------------------------------------------
+// The sampler of the same name of random/random.h, as a container X.
 template <detail::Container X> X bernoulli(const Array& k, const Parameter& p = 0.5,
                                            const std::optional<Shape>& shape = none, const DrawOptions& draw = {}) {
   return detail::drawn<X>(random::bernoulli(k, Mode::low, p, shape, draw));
@@ -147,6 +149,7 @@ template <detail::Container X> X multinomial(const Array& k, const Parameter& n,
 }
 
 // ---- vectors, matrices, orders --------------------------------------------------------------------------------------
+// The sampler of the same name of random/random.h, as a container X.
 template <detail::Container X> X ball(const Array& k, std::int64_t d, const Parameter& p = 2,
                                       const Shape& shape = {}, const DrawOptions& draw = {}) {
   return detail::drawn<X>(random::ball(k, d, p, shape, detail::of<X>, draw));

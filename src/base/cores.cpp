@@ -1,8 +1,11 @@
 #include "base/api/cores.h"
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -128,11 +131,62 @@ FreeMemory free_memory(const std::string& root) {
   });
   return least;
 }
+HostCounters host_counters(const std::string& root) {
+  HostCounters r;
+  each_group(root, "cpu", [&](const std::string& folder, int version) {
+    auto file = folder + "/cpu.stat";
+    auto periods = number_of(file, "nr_periods");
+    if (periods <= 0) return;
+    r.periods += periods;
+    r.throttled_periods += number_of(file, "nr_throttled");
+    r.throttled_s += version == 1 ? static_cast<double>(number_of(file, "throttled_time")) / 1e9
+                                  : static_cast<double>(number_of(file, "throttled_usec")) / 1e6;
+  });
+  std::istringstream cpu(line_of(root + "/proc/stat"));  // "cpu  user nice system idle iowait irq softirq steal ..."
+  std::string name;
+  const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  double n = 0;
+  cpu >> name;
+  for (int i = 0; i < 8 && cpu >> n; ++i) {
+    r.all_s += n / ticks;
+    if (i == 7) r.steal_s = n / ticks;
+  }
+  r.swapped_pages = number_of(root + "/proc/vmstat", "pswpin") + number_of(root + "/proc/vmstat", "pswpout");
+  return r;
+}
 int usable_cores() {
   auto cpus = allowed_cpus();
   auto n = cpus.empty() ? static_cast<double>(std::thread::hardware_concurrency())
                         : static_cast<double>(cores_of(cpus).size());
   return std::max(1, static_cast<int>(std::min(n, std::round(cgroup_limit()))));
+}
+namespace {
+double mhz_of(int cpu, const std::string& root) {
+  auto khz = number_in(root + "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpufreq/scaling_cur_freq");
+  if (khz > 0) return static_cast<double>(khz) / 1e3;
+  std::ifstream all(root + "/proc/cpuinfo");
+  int processor = -1;
+  for (std::string line; std::getline(all, line);) {
+    auto value = line.find(": ");
+    if (value == std::string::npos) continue;
+    if (line.starts_with("processor")) processor = first_number(line.substr(value + 2));
+    if (line.starts_with("cpu MHz") && processor == cpu) return std::atof(line.c_str() + value + 2);
+  }
+  return 0;
+}
+double seconds_of(const ::timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); }
+}  // namespace
+ProcessCounters process_counters(const std::string& root) {
+  ProcessCounters r;
+  std::int64_t size = 0, resident = 0;
+  if (std::ifstream(root + "/proc/self/statm") >> size >> resident) r.rss_bytes = resident * ::sysconf(_SC_PAGESIZE);
+  ::rusage usage{};
+  if (::getrusage(RUSAGE_SELF, &usage) == 0) {
+    r.major_faults = usage.ru_majflt;
+    r.cpu_s = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+  }
+  if (int cpu = ::sched_getcpu(); cpu >= 0) r.mhz = mhz_of(cpu, root);
+  return r;
 }
 int bind_to_share(int part, int parts) {
   static const auto cores = cores_of(allowed_cpus());  // before the first binding

@@ -1,4 +1,5 @@
 #include "base/api/file.h"
+#include <sys/statvfs.h>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +11,11 @@
 #include "base/api/reason.h"
 
 namespace bora {
-void File::failed(const char* verb) const { fail<IoError>("cannot ", verb, " ", path_, ": ", std::strerror(errno)); }
+void File::failed(const char* verb) const {
+  auto reason = errno;
+  if (reason == ENOSPC || reason == EDQUOT) fail<NoRoom>("cannot ", verb, " ", path_, ": ", std::strerror(reason));
+  fail<IoError>("cannot ", verb, " ", path_, ": ", std::strerror(reason));
+}
 File File::create(const std::string& path) {
   File f(path, open_retried(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC));
   if (f.fd_ < 0) f.failed("write");
@@ -147,16 +152,30 @@ void write_file(const std::string& path, const std::string& text, WriteOptions o
     if (!options.keep_pages) file.drop_pages();
   });
 }
+namespace {
+/// After a loss of power the file still has its name: its folder is synced, unless it may be written but not read.
+void sync_name(const std::string& path) {
+  auto folder = std::filesystem::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  if (::access(folder.c_str(), R_OK) == 0) sync_folder(folder.string());
+}
+}  // namespace
 void write_file(const std::string& path, const std::function<void(File&, const std::string& beside)>& contents) {
   auto beside = path + ".new";
+  struct ::stat s {};
+  const bool replaces = ::lstat(path.c_str(), &s) == 0;
+  bool named = false;
   try {
     auto file = File::create(beside);
     contents(file, beside);
     file.sync();
     file.close();
     rename_folder(beside, path);
+    named = true;
+    sync_name(path);
   } catch (...) {
     ::unlink(beside.c_str());
+    if (named && !replaces) ::unlink(path.c_str());  // no result of a call that failed
     throw;
   }
 }
@@ -175,6 +194,11 @@ void sync_folder(const std::string& path) {
   // Some file systems (FUSE, CIFS) have nothing to sync of a folder.
   check<IoError>(done || (fd >= 0 && reason == EINVAL), "cannot sync ", path, ": ", std::strerror(reason));
 }
+std::int64_t free_bytes(const std::string& path) {
+  struct ::statvfs s {};
+  if (::statvfs(path.c_str(), &s) != 0 || s.f_blocks == 0) return -1;
+  return static_cast<std::int64_t>(s.f_bavail) * static_cast<std::int64_t>(s.f_frsize);
+}
 bool make_folders(const std::string& path) {
   std::vector<std::filesystem::path> missing;
   for (auto p = std::filesystem::absolute(path).lexically_normal(); !std::filesystem::exists(p); p = p.parent_path())
@@ -184,14 +208,29 @@ bool make_folders(const std::string& path) {
   return made;
 }
 void rename_folder(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0)
-    fail<IoError>("cannot rename ", from, " to ", to, ": ", std::strerror(errno));
+  struct ::stat before {}, there{};
+  const bool known = ::lstat(from.c_str(), &before) == 0;
+  if (std::rename(from.c_str(), to.c_str()) == 0) return;
+  // A server of NFS that had carried it out, and whose answer was lost, finds nothing when it is asked again.
+  const auto reason = errno;
+  if (reason == ENOENT && known && ::lstat(to.c_str(), &there) == 0 && there.st_dev == before.st_dev &&
+      there.st_ino == before.st_ino)
+    return;
+  fail<IoError>("cannot rename ", from, " to ", to, ": ", std::strerror(reason));
 }
 void exchange_folders(const std::string& a, const std::string& b) {
   if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return;
   if (errno != EINVAL && errno != ENOSYS) fail<IoError>("cannot exchange ", a, " and ", b, ": ", std::strerror(errno));
-  rename_folder(b, a + ".old");  // NFS and other file systems cannot exchange
-  rename_folder(a, b);
-  rename_folder(a + ".old", a);
+  const auto old = a + ".old";  // NFS and other file systems cannot exchange
+  rename_folder(b, old);
+  try {
+    rename_folder(a, b);
+  } catch (const IoError&) {
+    std::rename(old.c_str(), b.c_str());  // else readers find it under this name (io::list_checkpoints)
+    throw;
+  }
+  // The three may reach the disk in any order, and the old folder must not lose its last name before b is there.
+  sync_folder(std::filesystem::path(b).parent_path().string());
+  rename_folder(old, a);
 }
 }  // namespace bora

@@ -7,6 +7,7 @@
 #include "random/draw.h"
 #include "random/exact.h"
 #include "bora/ops/special.h"
+#include "bora/ops/transform.h"
 #include "bora/ops/ufuncs.h"
 #include "bora/ops/manipulation.h"
 #include "bora/array/primitive_base.h"

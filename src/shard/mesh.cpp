@@ -11,16 +11,18 @@
 #include "bora/array/mesh_sizes.h"
 #include "bora/base/parallel.h"
 #include "base/api/threads.h"
+#include "bora/transport/halting.h"
 #include "bora/transport/transport.h"
+#include "array/api/given_up.h"
 #include "shard/abstract.h"
 #include "shard/interpreter.h"
 
 namespace bora {
 namespace {
-class OverTransport final : public Communicator {
+class OverTransport final : public Communicator, public MayGiveUp {
  public:
   OverTransport(transport::ContextPtr c, const MeshShape& m)
-      : context_(std::move(c)), mesh_(m), rank_(context_->rank()) {}
+      : context_(std::move(c)), halts_(transport::halts(*context_)), mesh_(m), rank_(context_->rank()) {}
   std::shared_ptr<Handle> start(const MeshAxes& axes, const CollectiveCall& c) override {
     only_one_thread(c);
     auto origin = About::now();
@@ -35,6 +37,8 @@ class OverTransport final : public Communicator {
   std::vector<std::string> exchange(const std::string& mine, std::string_view what) override {
     return context_->exchange(mine, what);
   }
+  const std::atomic<bool>* given_up() const override { return halts_ ? &halts_->given_up() : nullptr; }
+  void halt_if_given_up() override { halts_->halt_if_given_up(); }
 
  private:
   struct Started final : Handle {
@@ -58,6 +62,7 @@ class OverTransport final : public Communicator {
         "); all collectives of a mesh must come from one thread");
   }
   transport::ContextPtr context_;
+  transport::Halts* halts_;
   const MeshShape& mesh_;
   const int rank_;
   std::mutex mutex_;

@@ -88,7 +88,9 @@ void wrong_value(const Value& v, const std::string& path, std::string_view wante
 void not_read(const std::string& path, const std::exception& why) {
   fail<CheckpointError>(static_at(path), " cannot be read: ", why.what());
 }
-void not_stored(const std::type_info& type) {
+void not_stored(const std::type_info& type, bool is_enum) {
+  check<ValueError>(!is_enum, "enum ", type_name(type), " cannot be written, since some numbers in a damaged file "
+                    "would be none of its own: give it a type, as in enum ", type_name(type), " : int");
   fail<ValueError>("a value of type ", type_name(type), " cannot be written: give the type cereal's serialize and "
                    "include bora/io/cereal.h, or leave the statics out with {.statics = ignore}");
 }

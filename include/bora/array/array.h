@@ -22,7 +22,7 @@ struct Type {
   std::int64_t size() const { return volume(shape); }
   std::size_t nbytes() const { return static_cast<std::size_t>(size()) * dtype_size(dtype); }
 };
-using Types = std::vector<Type>;
+using Types = std::vector<Type>;     // shapes and dtypes of operands or results, in order
 std::string to_string(const Type&);  // "f32[2, 3]"
 inline std::ostream& operator<<(std::ostream& o, const Type& t) { return o << to_string(t); }
 
@@ -74,6 +74,7 @@ struct Scalar {
                                    : Dtype::f32;
   }
 };
+/// A number that becomes a Scalar: of an arithmetic type, bfloat16 and its like, std::complex.
 template <class T> concept Number = std::is_arithmetic_v<T> || is_float_class<T> || ComplexNumber<T>;
 namespace detail {
 template <class...> inline constexpr bool never = false;
@@ -177,10 +178,10 @@ class [[nodiscard]] Array : public detail::Spellings {
 };
 /// An Array, or what becomes one.
 template <class T> concept ArrayLike = std::is_same_v<T, Array> || detail::becomes_array<T>;
-using Arrays = std::vector<Array>;
-using FlatFn = std::function<Arrays(const Arrays&)>;
-using Mask = std::vector<bool>;
-Types types_of(const Arrays&);
+using Arrays = std::vector<Array>;                    // operands or results, in order
+using FlatFn = std::function<Arrays(const Arrays&)>;  // leaves in, leaves out: a user's function as transforms call it
+using Mask = std::vector<bool>;                       // one flag for each Array
+Types types_of(const Arrays&);                        // the shape and dtype of each
 
 /// Eval's value: contiguous, row-major memory of this process. Small results hold it inline.
 struct ArrayBuffer : ArrayValue {
@@ -190,6 +191,7 @@ struct ArrayBuffer : ArrayValue {
   const std::shared_ptr<void> memory;  // null: `data` lies in the object itself
   bool sole() const override { return memory.use_count() <= 1; }
 };
+/// Is it a value of Eval, whose numbers are in this process's memory?
 inline bool is_buffer(const Array& a) { return a.defined() && a.owner() == 0; }
 /// Shared ownership of a buffer's memory.
 std::shared_ptr<void> memory_of(const Array& buffer);
@@ -212,7 +214,7 @@ Array adopt(const Type&, std::shared_ptr<void> memory);
 Array from_bytes(const Type&, const void*);
 
 class Primitive;
-using PrimitivePtr = std::shared_ptr<const Primitive>;
+using PrimitivePtr = std::shared_ptr<const Primitive>;  // an operation with its parameters, shared as it never changes
 
 /// An interpretation of operations. Interpreters form a chain from the innermost (current) to Eval; each handles the
 /// values it owns and passes all others one level out. A rule runs with current() == parent, so the public operations
@@ -233,8 +235,8 @@ class Interpreter {
   Interpreter* const parent;
   const std::uint64_t id;
 };
-Interpreter* current();
-Interpreter* eval_interpreter();
+Interpreter* current();           // the innermost interpreter of this thread
+Interpreter* eval_interpreter();  // the outermost one, which computes
 /// Is Eval the current one? Then operations on buffers are computed at once.
 bool evaluates();
 /// The nearest interpreter of type I from the current one outwards; null if there is none.

@@ -30,7 +30,7 @@ struct Here {
   Communicator* communicator = nullptr;
   bool in_blocks = false;
 };
-Here& here();
+Here& here();  // of this thread
 /// here().mesh, or a ShardError saying that `what` needs a mesh.
 const MeshShape& this_mesh(std::string_view what);
 }  // namespace bora

@@ -27,13 +27,14 @@ class AxisName {
 };
 /// The mesh axes that layouts, layers and settings mean by these words.
 namespace mesh_axes {
+/// The words themselves: the axes "replica", "stage", "data", "context" and "model".
 inline constexpr std::string_view kReplica = "replica", kStage = "stage", kData = "data", kContext = "context",
                                   kModel = "model";
 }  // namespace mesh_axes
 /// An entry of the Spec of a constraint for a dimension that it leaves as it is found (JAX's P.UNCONSTRAINED), printed
 /// as `?`. No array is stored so: ShardError where a Spec says how one is placed.
 struct Unconstrained {};
-inline constexpr Unconstrained unconstrained;
+inline constexpr Unconstrained unconstrained;  // stands in a Spec: Spec{unconstrained, "data"}
 /// Mesh axes that split one dimension, major first: none, "data" or {"data", "model"}.
 class MeshAxes {
  public:
@@ -64,8 +65,8 @@ class MeshAxes {
  private:
   std::vector<AxisName> v_;
 };
-std::string to_string(const MeshAxes&);  // "data", "data*model", "-"
-std::size_t hash_value(const MeshAxes&);
+std::string to_string(const MeshAxes&);   // "data", "data*model", "-"
+std::size_t hash_value(const MeshAxes&);  // equal axes give equal numbers
 
 /// The mesh axes that split each dimension; dimensions not listed are not split. Spec{"data", none}, Spec{{"data",
 /// "model"}}.
@@ -96,7 +97,7 @@ std::string to_string(const Spec&);  // "{data, -}"
 std::size_t hash_value(const Spec&);
 inline std::ostream& operator<<(std::ostream& o, const Spec& s) { return o << to_string(s); }
 
-struct BlockRange {
+struct BlockRange {  // the positions begin .. end - 1 of one dimension
   std::int64_t begin, end;
   std::int64_t size() const { return end - begin; }
   bool operator==(const BlockRange&) const = default;

@@ -9,8 +9,8 @@
 
 namespace bora {
 struct Program;
-using ProgramPtr = std::shared_ptr<const Program>;
-}  // namespace bora
+using ProgramPtr = std::shared_ptr<const Program>;  // a compiled graph of operations, shared
+}                                                   // namespace bora
 
 namespace bora::param_rules {
 /// Little-endian numbers, and texts and lists with their length in front.

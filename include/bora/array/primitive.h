@@ -93,6 +93,7 @@ template <class P> consteval Primitive::Traits traits_of() {
 }
 }  // namespace detail
 
+/// The rules of a struct P of parameters as functions of untyped memory. table() leaves a rule null that P lacks.
 template <class P> struct RulesOf {
   static const P& at(const void* p) { return *static_cast<const P*>(p); }
   static void copy(void* to, const void* p) { ::new (to) P(at(p)); }
@@ -170,7 +171,8 @@ template <class P> struct RulesOf {
     return r;
   }
 };
-template <class P> inline constexpr Rules rules_of = RulesOf<P>::table();
+template <class P> inline constexpr Rules rules_of = RulesOf<P>::table();  // one table for each P
+/// Its instantiation puts P into registry(); primitive() causes that.
 template <class P>
 inline const bool registered_primitive =
     detail::add_primitive({std::string(P::name), &RulesOf<P>::samples, &rules_of<P>});
@@ -180,7 +182,7 @@ template <class P> class PrimitiveOf final : public Primitive {
   explicit PrimitiveOf(P params) : Primitive(rules_of<P>), p(std::move(params)) { set(&p); }
   const P p;
 };
-template <class P> PrimitivePtr primitive(P p) {
+template <class P> PrimitivePtr primitive(P p) {  // an operation with these parameters
   (void)registered_primitive<P>;
   return detail::make_primitive(rules_of<P>, &p);
 }

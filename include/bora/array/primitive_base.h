@@ -17,15 +17,17 @@ namespace bora {
 namespace kernels {
 using OpId = std::uint16_t;  // an elementwise operation (src/kernels/api/loop.h)
 }
-struct Cost {
+struct Cost {  // of one call: floating-point operations, and bytes read and written
   double flops = 0, bytes = 0;
 };
 
 /// How a fused loop computes an operation; alone: it runs outside of loops.
 enum class LoopRole : std::uint8_t { alone, op, cast, bitcast, broadcast, iota, reduce, random };
+/// What stands in place of each Program that a primitive holds.
 using ProgramMap = std::function<ProgramPtr(const ProgramPtr&)>;
 
 struct Rules;
+/// One operation with its parameters, as all interpreters see it: it never changes. primitive() makes one.
 class Primitive {
  public:
   struct Traits {
@@ -115,7 +117,7 @@ inline PrimitivePtr with_programs(const PrimitivePtr& p, const ProgramMap& f) {
   return p->traits.holds ? p->with_programs(f) : p;
 }
 
-struct PrimitiveSample {
+struct PrimitiveSample {  // a call that the laws try: P::samples() lists them
   PrimitivePtr primitive;
   Arrays in;
 };
@@ -126,20 +128,23 @@ struct RegistryEntry {
   const Rules* rules;
   PrimitivePtr load(param_rules::Reader&) const;
 };
-std::vector<RegistryEntry>& registry();
+std::vector<RegistryEntry>& registry();  // of this process; a primitive's instantiation adds its entry
 
+/// What P::samples() gives: parameters, and operands for them.
 template <class P> using SamplesOf = std::vector<std::pair<P, Arrays>>;
-/// Defined in primitive.h. A P that other units make is compiled in one of them, and its header declares
-/// `extern template PrimitivePtr primitive<P>(P)`: whoever makes one reads none of its rules.
+/// An operation with these parameters; defined in primitive.h. A P that other units make is compiled in one of them,
+/// and its header declares `extern template PrimitivePtr primitive<P>(P)`: whoever makes one reads none of its rules.
 template <class P> PrimitivePtr primitive(P p);
 /// The parameters of a primitive if it is a P, else null.
 template <class P> const P* as(const Primitive& p) {
   return *p.rules_.type == typeid(P) ? static_cast<const P*>(p.p_) : nullptr;
 }
 template <class P> const P* as(const PrimitivePtr& p) { return as<P>(*p); }
+/// The results of one operation with these parameters.
 template <class P>
 requires(!std::is_convertible_v<P, PrimitivePtr>) Arrays call(P p, const Arrays& in) {
   return call(primitive(std::move(p)), in);
 }
+/// The only result of one operation.
 template <class P> Array call_one(P p, const Arrays& in) { return call(primitive(std::move(p)), in).front(); }
 }  // namespace bora

@@ -15,7 +15,7 @@ struct Wire;
 namespace ops {
 struct Moved;  // ops/api/exchange.h
 }
-using ProgramPtr = std::shared_ptr<const Program>;
+using ProgramPtr = std::shared_ptr<const Program>;  // a compiled graph of operations, shared
 // ---- derivatives ----------------------------------------------------------------------------------------------------
 /// An empty ct is zero; rules return an empty Array for a zero gradient. needs: inputs whose gradient is wanted.
 struct Vjp {
@@ -35,8 +35,8 @@ struct Pushed {
 };
 
 // ---- sharding rules -------------------------------------------------------------------------------------------------
-/// An einsum-like map between dimensions. A label on an input and on the output: independent along it. On inputs only:
-/// reduced over it. kNone: the operation needs the whole dimension. Determines how Specs and pending sums propagate.
+// An einsum-like map between dimensions. A label on an input and on the output: independent along it. On inputs only:
+// reduced over it. kNone: the operation needs the whole dimension. Determines how Specs and pending sums propagate.
 inline constexpr std::int64_t kNone = -1;
 struct DimFactors {
   std::vector<Dims> in, out;
@@ -65,6 +65,7 @@ struct Sharded {
   std::shared_ptr<ops::Moved> moved = {};
 };
 std::string describe(const Sharded&);  // "f64[8, 4]{data, -} +model"
+/// What rules of sharding may ask for: the mesh, moves between Specs, and the result that follows from factors.
 class ShardRules {
  public:
   virtual ~ShardRules() = default;
@@ -98,7 +99,7 @@ class ShardRules {
 };
 
 // ---- batching rules -------------------------------------------------------------------------------------------------
-struct Mapped {
+struct Mapped {  // a value inside of a vmap, and its mapped dimension
   Array value;
   std::int64_t axis = -1;  // -1: not mapped
 };
@@ -107,6 +108,7 @@ struct MappedOver {
   MeshAxes axes = {};
   bool strict = true;  // ShardError for a constraint that uses one of them itself; else it keeps it
 };
+/// What rules of batching may ask for: the vmap's size and name, and the same operation with one more dimension.
 class BatchRules {
  public:
   BatchRules(std::int64_t n, std::string name, MappedOver over = {})

@@ -11,7 +11,7 @@
 #include "bora/base/wire.h"
 
 namespace bora {
-enum class CollectiveKind : std::uint8_t {
+enum class CollectiveKind : std::uint8_t {  // the kinds of communication; word() spells them
   all_reduce,
   all_gather,
   reduce_scatter,

@@ -8,7 +8,7 @@ namespace bora {
 /// Off, unless the environment has BORA_FLUSH_DENORMALS=1 or flush_denormals(true) was called. Conversions between
 /// numbers and bits, random bits and sums on the way between ranks keep them.
 bool flushes_denormals();
-void flush_denormals(bool on);
+void flush_denormals(bool on);  // for all threads, from now on
 
 /// While a scope with `on` lives, kernels called on this thread flush denormals on all of their threads: kernels follow
 /// the floating-point control register of the thread that calls them.

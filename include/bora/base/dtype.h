@@ -71,12 +71,14 @@ struct float8_e4m3fn {
 enum class Dtype : std::uint8_t {
   boolean, u8, i32, i64, u32, bf16, f32, f64, key, complex64, complex128, i8, i16, u16, u64, f16, f8_e4m3fn
 };
-inline constexpr std::size_t kDtypes = 17;
+inline constexpr std::size_t kDtypes = 17;  // the number of dtypes
+/// The dtypes without `Dtype::` in front.
 inline constexpr auto boolean = Dtype::boolean, u8 = Dtype::u8, i32 = Dtype::i32, i64 = Dtype::i64, u32 = Dtype::u32,
                       bf16 = Dtype::bf16, f32 = Dtype::f32, f64 = Dtype::f64, complex64 = Dtype::complex64,
                       complex128 = Dtype::complex128, i8 = Dtype::i8, i16 = Dtype::i16, u16 = Dtype::u16,
                       u64 = Dtype::u64, f16 = Dtype::f16, f8_e4m3fn = Dtype::f8_e4m3fn;
 
+/// The sort of numbers that a dtype holds.
 enum class Kind : std::uint8_t { boolean, unsigned_integer, integer, floating, key, complex };
 /// A row for a dtype. Sizes are in bytes; the last four fields are of floating dtypes.
 struct DtypeInfo {
@@ -110,26 +112,29 @@ inline constexpr DtypeInfo dtype_table[kDtypes] = {
     {"u64", 8, Kind::unsigned_integer, i64, u64, "U64", "<u8", "uint64"},
     {"f16", 2, Kind::floating, f32, f32, "F16", "<f2", "float16 half fp16", 10, 0x1p-14, 65504},
     {"f8_e4m3fn", 1, Kind::floating, f32, f32, "F8_E4M3", "|u1", "float8_e4m3fn", 3, 0x1p-6, 448, false}};
+/// The facts of d: its row of dtype_table.
 constexpr const DtypeInfo& info(Dtype d) { return dtype_table[static_cast<std::size_t>(d)]; }
-constexpr std::string_view dtype_name(Dtype d) { return info(d).name; }
-constexpr std::size_t dtype_size(Dtype d) { return info(d).size; }
+constexpr std::string_view dtype_name(Dtype d) { return info(d).name; }  // as errors and settings write it: "f32"
+constexpr std::size_t dtype_size(Dtype d) { return info(d).size; }       // bytes of one element
 /// Real fractions; is_inexact: also complex numbers. Only inexact values have derivatives.
 constexpr bool is_float(Dtype d) { return info(d).kind == Kind::floating; }
-constexpr bool is_complex(Dtype d) { return info(d).kind == Kind::complex; }
-constexpr bool is_inexact(Dtype d) { return is_float(d) || is_complex(d); }
+constexpr bool is_complex(Dtype d) { return info(d).kind == Kind::complex; }  // complex64 and complex128
+constexpr bool is_inexact(Dtype d) { return is_float(d) || is_complex(d); }   // fractions and complex numbers
 /// The dtype of the parts of a complex number; any other dtype is its own.
 constexpr Dtype real_dtype(Dtype d) { return d == complex64 ? f32 : d == complex128 ? f64 : d; }
 /// The complex dtype that holds this one: complex128 for f64, else complex64.
 constexpr Dtype complex_dtype(Dtype d) { return d == f64 || d == complex128 ? complex128 : complex64; }
 /// This dtype if it has fractions, else f32.
 constexpr Dtype inexact_dtype(Dtype d) { return is_inexact(d) ? d : f32; }
+/// Signed and unsigned; booleans are none.
 constexpr bool is_integer(Dtype d) { return info(d).kind == Kind::integer || info(d).kind == Kind::unsigned_integer; }
-constexpr bool is_numeric(Dtype d) { return d != Dtype::key; }
+constexpr bool is_numeric(Dtype d) { return d != Dtype::key; }  // all but random keys
 inline std::ostream& operator<<(std::ostream& o, Dtype d) { return o << dtype_name(d); }
 
 /// Values of some dtypes are stored; an operation on them is the one of a wider dtype, rounded or wrapped to theirs:
 /// i8, i16, u16 compute as i32, f16 and f8_e4m3fn as f32. u64 computes as the bits of i64.
 constexpr Dtype computed_as(Dtype d) { return info(d).computed; }
+/// Operations compute in another dtype: see computed_as.
 constexpr bool is_stored_only(Dtype d) { return computed_as(d) != d; }
 /// The floating dtypes of fewer than 32 bits.
 constexpr bool is_narrow(Dtype d) { return is_float(d) && dtype_size(d) < 4; }
@@ -169,6 +174,7 @@ template <class T> concept ComplexNumber = requires(const T& z) {
   requires std::is_same_v<decltype(z.imag()), typename T::value_type>;
   requires std::is_same_v<typename T::value_type, float> || std::is_same_v<typename T::value_type, double>;
 };
+/// The dtype that stores T; none where no dtype does (char, long double).
 template <class T> consteval std::optional<Dtype> dtype_or_none() {
   if constexpr (std::is_same_v<T, bool>) return Dtype::boolean;
   else if constexpr (std::is_same_v<T, bfloat16>) return Dtype::bf16;
@@ -206,7 +212,7 @@ template <class T, class S> T converted(S x) {
   } else return static_cast<T>(x);
 }
 
-[[noreturn]] void no_such_dtype(std::string_view what, Dtype d);
+[[noreturn]] void no_such_dtype(std::string_view what, Dtype d);  // dispatch()'s DtypeError
 /// Calls f with a value of d's C++ type. Throws DtypeError for keys, complex dtypes and those that are stored only,
 /// naming `what`.
 template <class F> decltype(auto) dispatch(Dtype d, std::string_view what, F&& f) {
@@ -234,7 +240,7 @@ template <class F> decltype(auto) dispatch_real(Dtype d, std::string_view what, 
     default: return dispatch(d, what, std::forward<F>(f));
   }
 }
-struct Bytes16 {
+struct Bytes16 {  // the bits of an element of 16 bytes
   std::uint64_t words[2];
 };
 /// Calls f with an unsigned integer (or Bytes16) as wide as one element of d: for kernels that only move elements.

@@ -11,6 +11,7 @@
 #include <vector>
 
 namespace bora {
+/// The base of all exceptions of the library.
 class Error : public std::exception {
  public:
   explicit Error(std::string text);
@@ -57,19 +58,19 @@ struct TraceError : CallError {
 };  // a traced value used as data, or after its transform ended
 struct ShardError : CallError {
   using CallError::CallError;
-};  // meshes, Specs, axis mappings
+};  // a mesh, Spec or axis mapping that does not fit
 struct CheckpointError : Error {
   using Error::Error;
 };  // a stored checkpoint does not fit the tree to restore
 struct IoError : Error {
   using Error::Error;
-};  // files
+};  // a file that cannot be read or written, or is damaged
 struct ConfigError : Error {
   using Error::Error;
-};  // user settings
+};  // a setting that does not exist or does not fit
 struct TransportError : Error {
   using Error::Error;
-};  // communication with other ranks
+};  // communication with other ranks has failed
 
 std::string to_string(const std::vector<std::int64_t>&);  // "[2, 3]" (shape.h)
 namespace detail {
@@ -98,7 +99,9 @@ extern template void put<const char*>(std::ostream&, const void*);
 extern template void put<std::string>(std::ostream&, const void*);
 extern template void put<std::string_view>(std::ostream&, const void*);
 extern template void put<std::vector<std::int64_t>>(std::ostream&, const void*);
-template <class T> void put_function(std::ostream& s, const void* at) { s << reinterpret_cast<T*>(at)(); }
+template <class T> void put_function(std::ostream& s, const void* at) {
+  s << reinterpret_cast<T*>(const_cast<void*>(at))();
+}
 template <class T> [[gnu::always_inline]] inline Part part(const T& x) {
   if constexpr (std::is_function_v<T>) return {reinterpret_cast<const void*>(&x), put_function<T>};
   else if constexpr (std::is_array_v<T>) return {&x, put_characters};

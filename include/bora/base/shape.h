@@ -21,6 +21,7 @@ struct DimSize {
 /// Dimension numbers, offsets, strides: plain lists for rules. User-facing axis arguments are `Axes` (ops).
 using Dims = std::vector<std::int64_t>;
 
+/// The sizes of an array's dimensions, {2, 3} or 3; {} is a scalar's. Negative indices count from the end.
 class Shape {
  public:
   using value_type = std::int64_t;
@@ -111,6 +112,6 @@ Dims strides_of(const Shape&);
 Shape broadcast_shapes(std::string_view what, const Shape& a, const Shape& b);
 /// axis in [-ndim, ndim) -> [0, ndim). Throws IndexError naming `what`.
 std::int64_t normalize_axis(std::string_view what, std::int64_t axis, std::int64_t ndim);
-std::size_t hash_combine(std::size_t seed, std::size_t value);
-std::size_t hash_value(const Shape&);
-}  // namespace bora
+std::size_t hash_combine(std::size_t seed, std::size_t value);  // seed with one more value mixed in
+std::size_t hash_value(const Shape&);                           // equal shapes give equal numbers
+}                                                               // namespace bora

@@ -12,15 +12,15 @@
 #include <vector>
 
 namespace bora::tracing {
-enum class Kind : std::uint8_t {
-  step,        // one training step, marked by the trainer; Totals count within steps
-  loop,        // scan, cond or while of a Program; the kernels inside have spans of their own
-  kernel,      // one kernel of a Program, copies included
-  pack,        // work before or after a collective: ordering its parts, and its start
-  collective,  // from its start on this rank until its buffers may be used
-  wait         // a thread only waits for a collective
+enum class Kind : std::uint8_t {  // what happened in a span
+  step,                           // one training step, marked by the trainer; Totals count within steps
+  loop,                           // scan, cond or while of a Program; the kernels inside have spans of their own
+  kernel,                         // one kernel of a Program, copies included
+  pack,                           // work before or after a collective: ordering its parts, and its start
+  collective,                     // from its start on this rank until its buffers may be used
+  wait                            // a thread only waits for a collective
 };
-inline const char* kind_name(Kind k) {
+inline const char* kind_name(Kind k) {  // as the trace file writes it
   constexpr const char* names[] = {"step", "loop", "kernel", "pack", "collective", "wait"};
   return names[static_cast<std::size_t>(k)];
 }
@@ -30,7 +30,7 @@ struct Label {
   std::shared_ptr<const void> subject = {};
   std::string (*place)(const void*) = nullptr;
 };
-struct Span {
+struct Span {  // one thread of one rank at work, or waiting
   Kind kind = Kind::kernel;
   int rank = 0, thread = 0;
   std::shared_ptr<const Label> label = {};
@@ -49,17 +49,18 @@ inline std::atomic<bool> on{false};
 inline std::atomic<int> threads{0};
 }  // namespace detail
 
-inline bool on() { return detail::on.load(std::memory_order_relaxed); }
-inline std::int64_t nanoseconds(std::chrono::steady_clock::time_point t) {
+inline bool on() { return detail::on.load(std::memory_order_relaxed); }     // is tracing on?
+inline std::int64_t nanoseconds(std::chrono::steady_clock::time_point t) {  // since the clock's epoch
   return std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
 }
-inline std::int64_t now() { return nanoseconds(std::chrono::steady_clock::now()); }
-inline std::shared_ptr<const Label> label(std::string name) {
+inline std::int64_t now() { return nanoseconds(std::chrono::steady_clock::now()); }  // nanoseconds of the steady clock
+inline std::shared_ptr<const Label> label(std::string name) {                        // made once, shared by many spans
   return std::make_shared<const Label>(Label{std::move(name)});
 }
 /// Starts recording spans of all threads of this process.
 inline void start() { detail::on = true; }
-inline void stop() { detail::on = false; }
+inline void stop() { detail::on = false; }  // spans already recorded stay until take()
+/// Records a span of this thread while tracing is on; the spans after the first kMostSpans are only counted.
 inline void add(Kind kind, int rank, std::shared_ptr<const Label> label, std::int64_t begin, std::int64_t end) {
   if (!on()) return;
   thread_local const int thread = detail::threads++;
@@ -108,7 +109,7 @@ struct Totals {
   double collective = 0;  // with at least one collective in flight
   double wait = 0;        // with the program only waiting for collectives
 };
-inline Totals totals(const std::vector<Span>& spans) {
+inline Totals totals(const std::vector<Span>& spans) {  // of the spans that take() gives
   using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
   auto ranges = [&](Kind kind, bool all) {  // joined ranges of one kind
     Ranges r;

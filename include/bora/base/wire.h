@@ -19,7 +19,7 @@ struct CodecInfo {
 };
 inline constexpr CodecInfo codec_table[] = {
     {"f32", false, f32}, {"bf16", false, bf16}, {"int8", true, f32}, {"int4", true, f32}, {"f16", false, f16}};
-inline constexpr std::size_t kCodecs = std::size(codec_table);
+inline constexpr std::size_t kCodecs = std::size(codec_table);  // the number of codecs
 /// A codec that there is not, as a damaged message may have it, has the word "?".
 constexpr CodecInfo info(Codec codec) {
   auto k = static_cast<std::size_t>(codec);
@@ -33,7 +33,7 @@ constexpr std::string_view word(Codec codec) { return info(codec).word; }
 /// with a NaN is NaN; in one with an infinity, infinite numbers stay and all others are NaN. int8 and int4 do not round
 /// the sums of a reduce_scatter.
 struct Wire {
-  Codec codec = Codec::f32;
+  Codec codec = Codec::f32;  // of the numbers on the way
   std::uint16_t block = 64;  // numbers that share a scale (int8 and int4): a multiple of 64, up to 4096
 
   struct Blocks {

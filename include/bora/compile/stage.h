@@ -9,7 +9,7 @@
 #include "bora/array/rules.h"
 
 namespace bora {
-struct Staged {
+struct Staged {  // a Program, and the values that f closed over, which are its last inputs
   ProgramPtr program;
   Arrays captures;
 };

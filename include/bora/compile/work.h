@@ -8,7 +8,7 @@
 
 namespace bora {
 class Executable;
-struct Work {
+struct Work {  // kernels, collectives and their order
   /// One run of a kernel.
   struct Kernel {
     std::string what;

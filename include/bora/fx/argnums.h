@@ -78,8 +78,8 @@ template <class F, int... Numbers, class T> auto by_arguments(T transformed) {
 }
 }  // namespace fx
 
-/// The derivative by these arguments: grad<1>(f) has the type of argument 1, grad<0, 2>(f) is a tuple of two. Negative
-/// numbers count from the last. Source: JAX's argnums.
+// The derivative by these arguments: grad<1>(f) has the type of argument 1, grad<0, 2>(f) is a tuple of two. Negative
+// numbers count from the last. Source: JAX's argnums.
 template <int First, int... More, class F> auto grad(F f, const GradOptions& options = {}) {
   return fx::by_arguments<F, First, More...>(grad(fx::Chosen<F, First, More...>{std::move(f)}, options));
 }

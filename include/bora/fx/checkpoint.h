@@ -10,9 +10,10 @@ struct Policy {
   std::vector<std::string> names = {};
   bool operator==(const Policy&) const = default;
 };
+/// Policies: nothing, the results of matrix products (dots), those without batch dimensions, or everything is kept.
 inline const Policy nothing{Saveable::nothing}, dots{Saveable::dots}, dots_no_batch{Saveable::dots_no_batch},
     everything{Saveable::everything};
-struct Names {
+struct Names {  // names given to checkpoint_name
   std::vector<std::string> v;
   Names(std::initializer_list<std::string_view> l) : v(l.begin(), l.end()) {}
 };
@@ -23,7 +24,7 @@ inline Policy everything_except(const Names& n) { return {Saveable::everything, 
 /// "nothing", "dots", "dots_no_batch", "everything", "names(attn, mlp)", "everything_except(attn)", or T5X's words:
 /// "full" (nothing), "minimal" (dots_no_batch). Throws ConfigError.
 Policy parse(std::string_view);
-std::string to_string(const Policy&);
+std::string to_string(const Policy&);  // the text that parse reads
 inline std::ostream& operator<<(std::ostream& o, const Policy& p) { return o << to_string(p); }
 }  // namespace remat
 template <> inline constexpr bool is_static<remat::Policy> = true;

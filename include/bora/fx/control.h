@@ -3,7 +3,7 @@
 #include "bora/fx/tree_call.h"
 
 namespace bora {
-struct ScanOptions {
+struct ScanOptions {                          // of scan
   bool reverse = false;                       // from the last element to the first; ys stay in place
   std::optional<std::int64_t> length = none;  // needed where xs has no leaves
   int unroll = 1;                             // iterations per round of the loop

@@ -71,12 +71,12 @@ template <BlocksOf blocks_of, class F> struct Jacobian {
 template <BlocksOf blocks_of, class F> inline constexpr bool is_jacobian<Jacobian<blocks_of, F>> = true;
 }  // namespace fx
 
-/// A function of the same arguments: the derivative of every number of f's result by every number of the first
-/// argument. For a result that is one Array: a tree like the argument, each leaf [result's shape..., leaf's shape...];
-/// for a tree: a std::map from the path of each of its leaves to such a tree. Leaves of the argument that are not
-/// floating are left empty. f may be has_aux(..): std::pair{derivatives, aux}. Throws DtypeError for a result that is
-/// not floating; jacfwd also takes a complex result, jacrev a complex argument, and {.holomorphic = true} both.
-/// jacrev: one pullback per number of the result; jacfwd: one push-forward per number of the argument.
+// A function of the same arguments: the derivative of every number of f's result by every number of the first
+// argument. For a result that is one Array: a tree like the argument, each leaf [result's shape..., leaf's shape...];
+// for a tree: a std::map from the path of each of its leaves to such a tree. Leaves of the argument that are not
+// floating are left empty. f may be has_aux(..): std::pair{derivatives, aux}. Throws DtypeError for a result that is
+// not floating; jacfwd also takes a complex result, jacrev a complex argument, and {.holomorphic = true} both.
+// jacrev: one pullback per number of the result; jacfwd: one push-forward per number of the argument.
 template <class F> auto jacrev(F f, const GradOptions& options = {}) {
   return fx::Jacobian<&fx::jacrev_flat, F>{std::move(f), options};
 }

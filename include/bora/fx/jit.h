@@ -18,13 +18,13 @@ class Specs {
  private:
   std::vector<std::pair<std::string, Spec>> v_;
 };
-struct JitOptions {
-  Specs in = {};           // constraints on the arguments, whose paths begin with their number: "0.x", "1"
-  Specs out = {};          // constraints on the results
-  std::string name = {};   // for messages
-  std::size_t cache = 64;  // Programs kept; the least recently used is evicted, with a warning
+struct JitOptions {             // of jit
+  Specs in = {};                // constraints on the arguments, whose paths begin with their number: "0.x", "1"
+  Specs out = {};               // constraints on the results
+  std::string name = {};        // for messages
+  std::size_t cache = 64;       // Programs kept; the least recently used is evicted, with a warning
   bool check_captures = false;  // stage f in every call: ValueError if its captures are not those of its Program
-  CompileOptions compile = {};
+  CompileOptions compile = {};  // how its Programs are compiled
 };
 namespace fx {
 class Prepared;

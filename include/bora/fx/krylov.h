@@ -12,12 +12,12 @@ template <class X> struct Solution {
   X x;
   Array info;
 };
-template <class X> struct KrylovOptions {
-  std::optional<X> x0 = none;                    // the start; default: zeros
-  double tol = 1e-5, atol = 0;                   // until |b - A x| <= max(tol |b|, atol)
-  std::optional<std::int64_t> maxiter = none;    // default: 10 times the number of elements
-  std::function<X(const X&)> M = {};             // about the inverse of A
-  std::int64_t restart = 20;                     // gmres: iterations between restarts, which maxiter counts
+template <class X> struct KrylovOptions {      // of cg, bicgstab and gmres
+  std::optional<X> x0 = none;                  // the start; default: zeros
+  double tol = 1e-5, atol = 0;                 // until |b - A x| <= max(tol |b|, atol)
+  std::optional<std::int64_t> maxiter = none;  // default: 10 times the number of elements
+  std::function<X(const X&)> M = {};           // about the inverse of A
+  std::int64_t restart = 20;                   // gmres: iterations between restarts, which maxiter counts
 };
 }  // namespace bora::sparse::linalg
 

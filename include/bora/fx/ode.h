@@ -7,11 +7,11 @@ namespace bora::integrate {
 /// reverse: grad and vjp integrate the adjoint equation backwards and keep no steps (Chen et al. 2018); forward: jvp
 /// and jacfwd differentiate the steps.
 enum class OdeDerivative : std::uint8_t { reverse, forward };
-struct OdeOptions {
+struct OdeOptions {                     // of odeint
   double rtol = 1.4e-8, atol = 1.4e-8;  // a step's error is at most atol + rtol |y|, in the mean square
   std::int64_t mxstep = 100000;         // steps between two times; more give NaN
   double hmax = std::numeric_limits<double>::infinity();  // the longest step
-  OdeDerivative derivative = OdeDerivative::reverse;
+  OdeDerivative derivative = OdeDerivative::reverse;      // how the result is differentiated
 };
 }  // namespace bora::integrate
 

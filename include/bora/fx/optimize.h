@@ -9,8 +9,8 @@ namespace bora::optimize {
 /// bfgs: an approximate inverse Hessian [n, n] (Nocedal & Wright 2006, algorithm 6.1); lbfgs: the last `history` steps
 /// instead (algorithm 7.5).
 enum class Method : std::uint8_t { bfgs, lbfgs };
-struct MinimizeOptions {
-  Method method = Method::bfgs;
+struct MinimizeOptions {                       // of minimize
+  Method method = Method::bfgs;                // lbfgs for many parameters
   double gtol = 1e-5;                          // until the norm of the gradient is below
   double norm = HUGE_VAL;                      // its order; infinity: the largest element
   double ftol = 2.220446049250313e-9;          // lbfgs: until a step gains less
@@ -18,7 +18,7 @@ struct MinimizeOptions {
   std::int64_t line_search_maxiter = 20;       // steps of a line search
   std::int64_t history = 10;                   // lbfgs
 };
-struct OptimizeResults {
+struct OptimizeResults {  // the point, whether and why it stopped there, the function and its gradient
   Array x, success, status, fun, jac;
   Array hess_inv;                // [n, n]; empty for lbfgs
   Array nfev, njev, nit;         // i32
@@ -32,9 +32,9 @@ struct OptimizeResults {
 OptimizeResults minimize(const std::function<Array(const Array&)>& fun, const Array& x0,
                          const MinimizeOptions& options = {});
 
-struct RootOptions {
+struct RootOptions {                 // of root, newton and bisect
   std::optional<double> tol = none;  // default: 1e-10 for f64, 1e-5 for others
-  std::int64_t maxiter = 100;
+  std::int64_t maxiter = 100;        // most steps
 };
 /// x: the zero; converged, boolean; iterations, i32.
 struct RootResults {

@@ -7,6 +7,7 @@ namespace bora {
 struct ByPath {
   std::vector<std::pair<std::string, std::optional<std::int64_t>>> rules;
 };
+/// Axes of the leaves of one argument: by_path({{"embed.*", none}, {"*", 0}}).
 inline ByPath by_path(std::initializer_list<std::pair<std::string_view, std::optional<std::int64_t>>> rules) {
   return {{rules.begin(), rules.end()}};
 }
@@ -35,11 +36,11 @@ struct Named {
   Named() = default;
   template <class T> __attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) Named(T);
 };
-}  // namespace fx
-struct VmapOptions {
-  fx::Named named = {};
-  MapAxes in = {};
-  MapAxes out = {};
+}                                           // namespace fx
+struct VmapOptions {                        // of vmap
+  fx::Named named = {};                     // makes a call without names of fields an error
+  MapAxes in = {};                          // which axis of each argument is mapped
+  MapAxes out = {};                         // where it appears in the results
   std::string axis_name = {};               // for collectives inside f: psum(x, "batch")
   std::optional<std::int64_t> size = none;  // of the mapped axis, where no argument has it
   MeshAxes spmd_axis_name = {};             // constraints inside f split the mapped axis over these mesh axes

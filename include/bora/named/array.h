@@ -3,6 +3,7 @@
 #include "bora/named/axis.h"
 
 namespace bora {
+/// An Array with an Axis, a name and a size, for each dimension. Operations match axes by name. Copying shares.
 class [[nodiscard]] NamedArray {
  public:
   NamedArray() = default;  // empty: any use throws

@@ -8,8 +8,8 @@ namespace bora {
 inline constexpr const char* kAdapterRank = "lora_rank";
 /// make_axes({{"batch", 4}, {"embed", 8}}). Throws for an axis that is named twice and for sizes below 0.
 std::vector<Axis> make_axes(std::initializer_list<Axis> axes);
-std::string axis_name(const AxisNames::One& axis);
-std::vector<std::string> axis_names(const std::vector<Axis>& axes);
+std::string axis_name(const AxisNames::One& axis);  // the name of an axis that is given by name or as a whole
+std::vector<std::string> axis_names(const std::vector<Axis>& axes);  // the names, in order
 /// The product of the sizes; 1 for no axes.
 std::int64_t axis_size(const Axes& axes);
 /// Does `selector` have every axis of `selected`, in the same size where both have one?
@@ -18,7 +18,7 @@ bool selects_axis(const AxisNames& selector, const AxisNames& selected);
 bool is_axis_compatible(const AxisNames::One& a, const AxisNames::One& b);
 /// The axis, or the axes, of `axes` that are selected, in the order of the selection.
 Axis resolve_axis(const std::vector<Axis>& axes, const AxisNames::One& axis);
-std::vector<Axis> resolve_axes(const std::vector<Axis>& axes, const AxisNames& selection);
+std::vector<Axis> resolve_axes(const std::vector<Axis>& axes, const AxisNames& selection);  // the selected axes
 /// a, then b; throws for a name in both.
 std::vector<Axis> concat_axes(const std::vector<Axis>& a, const std::vector<Axis>& b);
 /// a, then the axes of b that a lacks; throws for sizes that differ.
@@ -27,8 +27,8 @@ std::vector<Axis> union_axes(const std::vector<Axis>& a, const std::vector<Axis>
 std::vector<Axis> intersect_axes(const std::vector<Axis>& a, const AxisNames& b);
 /// axes without those selected, all of which must be there.
 std::vector<Axis> eliminate_axes(const std::vector<Axis>& axes, const AxisNames& gone);
-struct WithoutAxesOptions {
-  bool allow_mismatched_sizes = false;
+struct WithoutAxesOptions {             // of without_axes
+  bool allow_mismatched_sizes = false;  // axes of another size are removed too
 };
 /// axes without those selected, of which some may not be there.
 std::vector<Axis> without_axes(const std::vector<Axis>& axes, const AxisNames& gone,

@@ -57,8 +57,8 @@ class AxisNames {
  private:
   std::vector<One> v_;
 };
-/// `size` positions from `start` on, an integer or an integer scalar that is known later. Negative positions count from
-/// the end, each by itself. Outside of the axis, reads give 0 and writes are dropped.
+// `size` positions from `start` on, an integer or an integer scalar that is known later. Negative positions count from
+// the end, each by itself. Outside of the axis, reads give 0 and writes are dropped.
 struct DynamicWindow {
   DimSlice start;
   std::int64_t size;
@@ -86,7 +86,7 @@ struct NamedSlice {
       : axis(a), slice(index.array()), axes(index.axes()) {}
 };
 std::string to_string(const std::vector<Axis>&);  // "{batch:32, embed:512}"
-Shape shape_of(const std::vector<Axis>&);
+Shape shape_of(const std::vector<Axis>&);         // the sizes, in order
 /// Position of the axis with this name, -1 if there is none.
 std::int64_t find_axis(const std::vector<Axis>&, std::string_view name);
 /// Position of this axis. Throws AxisError, "what: no axis 'x' ..", which names the nearest and lists all, or says that

@@ -35,8 +35,8 @@ class AxisMapping {
 };
 /// How the mapping splits an array with these axes on the current mesh (not at all without one).
 Spec spec_for(const std::vector<Axis>& axes, const AxisMapping& mapping);
-/// How a mapping splits an array on a mesh, whose axes of one rank split nothing: for each dimension its mesh axes, and
-/// the number of the rule that it took, from 0.
+// How a mapping splits an array on a mesh, whose axes of one rank split nothing: for each dimension its mesh axes, and
+// the number of the rule that it took, from 0.
 struct Placement {
   Spec spec;
   std::vector<std::optional<std::size_t>> rules;
@@ -44,6 +44,7 @@ struct Placement {
 Placement placement_of(const std::vector<Axis>& axes, const AxisMapping& mapping, const MeshShape& mesh);
 /// This thread's current mapping.
 const AxisMapping& current_mapping();
+/// Makes a mapping this thread's current one for a scope.
 class [[nodiscard]] UseMapping {
  public:
   [[nodiscard]] explicit UseMapping(AxisMapping mapping);

@@ -11,6 +11,7 @@
 #include "bora/named/operations.h"
 
 namespace bora {
+/// Sums of products, as the equation says: its forms are above.
 NamedArray einsum(std::string_view equation, const std::vector<NamedArray>& xs, const AxisBindings& bindings = {});
 template <std::same_as<NamedArray>... A> NamedArray einsum(std::string_view equation, const NamedArray& first,
                                                            const A&... more) {

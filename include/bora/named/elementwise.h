@@ -8,6 +8,8 @@
 namespace bora {
 struct GeluOptions;
 // ---- one operand ----------------------------------------------------------------------------------------------------
+// The function of the same name of ops/ufuncs.h, ops/nn.h, ops/complex.h or ops/special.h, element by element; x's axes
+// stay.
 NamedArray negative(const NamedArray& x);
 NamedArray exp(const NamedArray& x);
 NamedArray expm1(const NamedArray& x);
@@ -65,18 +67,19 @@ NamedArray sigmoid(const NamedArray& x);
 NamedArray relu(const NamedArray& x);
 NamedArray silu(const NamedArray& x);
 NamedArray softplus(const NamedArray& x);
-NamedArray stop_gradient(const NamedArray& x);
-NamedArray i0(const NamedArray& x);                      // special::i0
-NamedArray around(const NamedArray& x, int decimals = 0);  // round(x 10^decimals) / 10^decimals
-NamedArray gelu(const NamedArray& x);
+NamedArray stop_gradient(const NamedArray& x);                     // x, a constant for derivatives
+NamedArray i0(const NamedArray& x);                                // special::i0
+NamedArray around(const NamedArray& x, int decimals = 0);          // round(x 10^decimals) / 10^decimals
+NamedArray gelu(const NamedArray& x);                              // x times the normal distribution function of x
 NamedArray gelu(const NamedArray& x, const GeluOptions& options);  // ops/nn.h
-struct NamedNanToNum {
-  double nan = 0;
+struct NamedNanToNum {                                             // the numbers that nan_to_num puts in
+  double nan = 0;                                                  // in place of NaN
   std::optional<double> posinf = none, neginf = none;  // default: the largest and smallest finite numbers of the dtype
 };
-NamedArray nan_to_num(const NamedArray& x, const NamedNanToNum& options = {});
+NamedArray nan_to_num(const NamedArray& x, const NamedNanToNum& options = {});  // x without NaN and infinities
 
 // ---- two operands ---------------------------------------------------------------------------------------------------
+// The function of the same name of ops/ufuncs.h, element by element; operands are matched by name.
 NamedArray add(const NamedArray& a, const NamedArray& b);
 NamedArray add(const NamedArray& a, Scalar b);
 NamedArray add(Scalar a, const NamedArray& b);
@@ -176,24 +179,27 @@ NamedArray left_shift(Scalar a, const NamedArray& b);
 NamedArray right_shift(const NamedArray& a, const NamedArray& b);
 NamedArray right_shift(const NamedArray& a, Scalar b);
 NamedArray right_shift(Scalar a, const NamedArray& b);
-struct NamedDivision {
+struct NamedDivision {  // of whole numbers, or of fractions
   NamedArray quotient, remainder;
 };
+/// floor_divide(a, b) and remainder(a, b).
 NamedDivision divmod(const NamedArray& a, const NamedArray& b);
 NamedDivision divmod(const NamedArray& a, Scalar b);
 
 // ---- three operands -------------------------------------------------------------------------------------------------
+/// on_true where the condition holds, else on_false.
 NamedArray where(const NamedArray& condition, const NamedArray& on_true, const NamedArray& on_false);
 NamedArray where(const NamedArray& condition, const NamedArray& on_true, Scalar on_false);
 NamedArray where(const NamedArray& condition, Scalar on_true, const NamedArray& on_false);
 NamedArray where(const NamedArray& condition, Scalar on_true, Scalar on_false);
+/// minimum(maximum(x, lo), hi).
 NamedArray clip(const NamedArray& x, const NamedArray& lo, const NamedArray& hi);
 NamedArray clip(const NamedArray& x, Scalar lo, Scalar hi);
 
 // ---- comparisons ----------------------------------------------------------------------------------------------------
-struct NamedClose {
-  double rtol = 1e-5, atol = 1e-8;
-  bool equal_nan = false;
+struct NamedClose {                 // tolerances of isclose and allclose
+  double rtol = 1e-5, atol = 1e-8;  // relative to |b|, and absolute
+  bool equal_nan = false;           // NaN is close to NaN
 };
 /// |a - b| <= atol + rtol |b|, or equal infinities; boolean.
 NamedArray isclose(const NamedArray& a, const NamedArray& b, const NamedClose& options = {});

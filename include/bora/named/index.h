@@ -38,10 +38,10 @@ struct NamedOperand {
 /// Positions outside of an axis: they are left out (drop, and fill where something is written), or
 /// moved to the nearest element (clip); promise_in_bounds says that there are none.
 enum class OutOfBounds : std::uint8_t { drop, clip, promise_in_bounds, fill };
-struct NamedAtOptions {
-  OutOfBounds mode = OutOfBounds::drop;
+struct NamedAtOptions {                  // of writes
+  OutOfBounds mode = OutOfBounds::drop;  // of positions outside of the axis
 };
-struct NamedGetOptions {
+struct NamedGetOptions {                    // of NamedAt::get
   OutOfBounds mode = OutOfBounds::clip;     // fill and drop: fill_value
   std::optional<Scalar> fill_value = none;  // default: NaN, 0 for integers
 };
@@ -67,6 +67,6 @@ class NamedAt {
   NamedArray x_;
   std::vector<NamedSlice> where_;
 };
-inline NamedAt at(const NamedArray& x, const NamedSlice& s) { return {x, {s}}; }
+inline NamedAt at(const NamedArray& x, const NamedSlice& s) { return {x, {s}}; }  // these positions of x: see NamedAt
 inline NamedAt at(const NamedArray& x, std::initializer_list<NamedSlice> s) { return {x, std::vector<NamedSlice>(s)}; }
 }  // namespace bora

@@ -7,9 +7,9 @@
 #include "bora/shard/shard.h"
 
 namespace bora {
-struct NamedJitOptions {
-  AxisMapping in = {};   // constrains the arguments, unless it has no rules
-  AxisMapping out = {};  // storage mapping: splits the draws inside and constrains the results
+struct NamedJitOptions {  // of named_jit
+  AxisMapping in = {};    // constrains the arguments, unless it has no rules
+  AxisMapping out = {};   // storage mapping: splits the draws inside and constrains the results
 };
 /// jit(f) under a mapping that lays out the draws and results of f; no rank ever holds a whole array.
 template <class F> auto named_jit(F f, NamedJitOptions options = {}) {

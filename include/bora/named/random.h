@@ -6,6 +6,7 @@
 #include "bora/named/index.h"
 
 namespace bora::random {
+// The sampler of the same name of random/random.h over these axes.
 NamedArray bits(const Array& key, const Axes& axes, Dtype dtype = u32);
 NamedArray uniform(const Array& key, const Axes& axes, Dtype dtype = f32, Scalar minval = 0.0, Scalar maxval = 1.0);
 NamedArray normal(const Array& key, const Axes& axes, Dtype dtype = f32);
@@ -20,6 +21,7 @@ NamedArray categorical(const Array& key, const NamedArray& logits, const AxisNam
 NamedArray categorical(const Array& key, const NamedArray& logits, const AxisNames::One& axis, const Axes& axes);
 
 // ---- distributions with parameters: numbers, or NamedArrays over some of the axes ----
+// The sampler of the same name of random/random.h; parameters are matched by name.
 NamedArray uniform(const Array& key, const Axes& axes, const NamedOperand& minval, const NamedOperand& maxval,
                    Dtype dtype = f32);
 NamedArray randint(const Array& key, const Axes& axes, const NamedOperand& minval, const NamedOperand& maxval,
@@ -52,9 +54,9 @@ NamedArray ball(const Array& key, const Axes& axes, const Axis& vector, const Na
 // ---- orders and choices ---------------------------------------------------------------------------------------------
 /// x with its slices along an axis in random order; independent: each line along it on its own.
 NamedArray permutation(const Array& key, const NamedArray& x, const AxisNames::One& axis, bool independent = false);
-struct NamedChoice {
-  bool replace = true;
-  NamedArray p = {};  // probabilities, over the axis; default: uniform
+struct NamedChoice {    // of choice
+  bool replace = true;  // an element may be drawn again
+  NamedArray p = {};    // probabilities, over the axis; default: uniform
 };
 /// Random elements of x along an axis, which `axes` replace.
 NamedArray choice(const Array& key, const Axes& axes, const NamedArray& x, const AxisNames::One& axis,

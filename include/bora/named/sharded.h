@@ -12,6 +12,7 @@ namespace fx {
 /// Constrains every NamedArray of a tree; leaves plain Arrays alone.
 void constrain_named(tree::Node, const AxisMapping&);
 }  // namespace fx
+/// t with each NamedArray constrained by the mapping.
 template <class T> T sharded(T t, const AxisMapping& mapping) {
   fx::constrain_named(tree::node(t), mapping);
   return t;

@@ -10,12 +10,12 @@
 namespace bora {
 /// Whether the leaf of xs with this path is sliced. Empty: every NamedArray that has the axis.
 using IsScanned = std::function<bool(const std::string& path)>;
-struct NamedScanOptions {
-  bool reverse = false;
-  std::optional<std::int64_t> length = none;  // the axis' size
-  int unroll = 1;
-  int checkpoint_every = 0;  // as ScanOptions has it: nested checkpoints of the loop
-  IsScanned is_scanned = {};
+struct NamedScanOptions {                          // of scan over an axis
+  bool reverse = false;                            // from the last position to the first
+  std::optional<std::int64_t> length = none;       // the axis' size
+  int unroll = 1;                                  // iterations per round of the loop
+  int checkpoint_every = 0;                        // as ScanOptions has it: nested checkpoints of the loop
+  IsScanned is_scanned = {};                       // which leaves are sliced
   std::optional<remat::Policy> checkpoint = none;  // of the body: checkpoint(body, policy)
   operator ScanOptions() const {
     return {.reverse = reverse, .length = length, .unroll = unroll, .checkpoint_every = checkpoint_every};

@@ -8,5 +8,6 @@ namespace bora {
 constexpr Dtype real_accumulator(Dtype d) { return d == f64 ? f64 : f32; }
 /// An Array or a NamedArray in that dtype.
 template <class T> T in_accumulator(const T& x) { return x.astype(accumulator(x.dtype())); }
+/// In real_accumulator() of its dtype.
 template <class T> T in_real_accumulator(const T& x) { return x.astype(real_accumulator(x.dtype())); }
 }  // namespace bora

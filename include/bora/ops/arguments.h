@@ -43,8 +43,8 @@ struct PositionList {
     list = a.astype(i64).to_vector<std::int64_t>();
   }
 };
-struct ReduceOptions {
-  bool keepdims = false;
+struct ReduceOptions {                // of reductions over axes
+  bool keepdims = false;              // reduced dimensions stay, with size 1
   std::optional<Dtype> dtype = none;  // accumulate and return in this dtype
 };
 /// Results whose number depends on values: without a size it is read from them, which throws TraceError inside

@@ -4,7 +4,7 @@
 #include "bora/ops/arguments.h"
 
 namespace bora {
-struct DiffOptions {
+struct DiffOptions {                                              // of diff
   std::optional<special::Operand> prepend = none, append = none;  // joined to x first; a number is one more place
 };
 /// The n-th difference x[i + 1] - x[i] along axis; of booleans: do neighbours differ?
@@ -19,12 +19,12 @@ Array gradient(const Array& x, const Array& coordinates, std::int64_t axis = -1)
 /// shape).
 Array trapezoid(const Array& y, double distance = 1, std::int64_t axis = -1);
 Array trapezoid(const Array& y, const Array& coordinates, std::int64_t axis = -1);
-struct InterpOptions {
+struct InterpOptions {                              // the results where x is outside of the points xp
   std::optional<double> left = none, right = none;  // default: the first and the last value
 };
 /// The piecewise linear function through the points (xp[i], fp[i]), xp ascending, at x.
 Array interp(const Array& x, const Array& xp, const Array& fp, const InterpOptions& options = {});
-/// x with steps along axis larger than discont (default: period / 2) replaced by their complement to the period.
+// x with steps along axis larger than discont (default: period / 2) replaced by their complement to the period.
 struct UnwrapOptions {
   std::optional<double> discont = none;
   double period = 6.283185307179586;

@@ -10,8 +10,8 @@ namespace bora {
 /// The sum over the members of the axes, as `sum` over a dimension of them: bool, i8 and i16 give i32, u8 and u16 u32,
 /// so that 100 of four members is 400. (JAX's psum keeps the dtype and gives -112.)
 Array psum(const Array& x, const MeshAxes& axes);
-struct SumOptions {
-  Wire wire = {};  // between ranks; a vmap's axis has none
+struct SumOptions {  // how the numbers of psum travel
+  Wire wire = {};    // between ranks; a vmap's axis has none
 };
 /// The sum of f32 arrays in fewer bytes: psum(x, "data", {.wire = Wire::int8()}). The same bits on all members; its
 /// gradient travels alike. Throws DtypeError for other dtypes unless the wire is f32, ValueError for a block that the
@@ -19,11 +19,11 @@ struct SumOptions {
 Array psum(const Array& x, const MeshAxes& axes, const SumOptions& options);
 /// The mean over the members, in the dtype of x, of integers in f32; sums of integers do not overflow up to i32.
 Array pmean(const Array& x, const MeshAxes& axes);
-Array pmax(const Array& x, const MeshAxes& axes);
-Array pmin(const Array& x, const MeshAxes& axes);
-struct GatherOptions {
-  std::int64_t axis = 0;
-  bool tiled = false;
+Array pmax(const Array& x, const MeshAxes& axes);  // the largest of the members' elements
+Array pmin(const Array& x, const MeshAxes& axes);  // the smallest of the members' elements
+struct GatherOptions {                             // of all_gather and psum_scatter
+  std::int64_t axis = 0;                           // of x: where the members' parts are put together, or cut
+  bool tiled = false;                              // no dimension is added or dropped
 };
 /// Every member's x: a new dimension `axis` (concatenated along it if tiled).
 Array all_gather(const Array& x, const MeshAxes& axes, const GatherOptions& options = {});

@@ -18,15 +18,15 @@ Array complex(const Array& re, Scalar im);
 Array complex(Scalar re, const Array& im);
 /// The parts of x in its real dtype; of real numbers: x itself, and zeros.
 Array real(const Array& x);
-Array imag(const Array& x);
+Array imag(const Array& x);  // the imaginary part; zeros of real x
 /// The complex conjugate; real numbers do not change.
 Array conj(const Array& x);
-Array conjugate(const Array& x);
+Array conjugate(const Array& x);  // conj
 /// The argument in (-pi, pi]; of real numbers 0 or pi (NaN stays). Integers give f32.
 Array angle(const Array& x);
 /// boolean: is the imaginary part other than (equal to) 0?
 Array iscomplex(const Array& x);
-Array isreal(const Array& x);
-inline bool iscomplexobj(const Array& x) { return is_complex(x.dtype()); }
-inline bool isrealobj(const Array& x) { return !is_complex(x.dtype()); }
-}  // namespace bora
+Array isreal(const Array& x);                                               // boolean: is the imaginary part 0?
+inline bool iscomplexobj(const Array& x) { return is_complex(x.dtype()); }  // is x's dtype complex?
+inline bool isrealobj(const Array& x) { return !is_complex(x.dtype()); }    // is x's dtype real?
+}                                                                           // namespace bora

@@ -5,15 +5,15 @@
 #include "bora/ops/arguments.h"
 
 namespace bora {
-struct DotDims {
+struct DotDims {  // of a and b: those that go together, and those that are summed over
   Dims batch_a = {}, batch_b = {}, contract_a = {}, contract_b = {};
 };
 /// Output: batch dimensions, free dimensions of a, free dimensions of b. Operands are promoted. Throws ShapeError.
 Array dot_general(const Array& a, const Array& b, const DotDims& dims);
 /// NumPy's matmul: vectors, matrices, broadcast batches.
 Array matmul(const Array& a, const Array& b);
-Array dot(const Array& a, const Array& b);
-Array outer(const Array& a, const Array& b);
+Array dot(const Array& a, const Array& b);    // a [A.., n], b [B.., n, m]: [A.., B.., m]; of vectors a scalar
+Array outer(const Array& a, const Array& b);  // ravel(a) [m], ravel(b) [n]: all products, [m, n]
 Array tensordot(const Array& a, const Array& b, std::int64_t axes = 2);
 /// The axes that tensordot sums over: {1, 0}, or {{1, 2}, {0, 1}}, those of a and, in the same order, those of b.
 struct TensordotAxes {
@@ -27,6 +27,7 @@ struct TensordotAxes {
 Array tensordot(const Array& a, const Array& b, const TensordotAxes& axes);
 /// "b i d, b j d -> b i j" (words, blanks between axes) or "bid,bjd->bij" (the operands' ranks decide which it is).
 Array einsum_flat(std::string_view equation, const Arrays& operands);
+/// Sums of products as the equation says, einsum("i j, j k -> i k", a, b): see einsum_flat.
 template <ArrayLike... A> Array einsum(std::string_view equation, const Array& first, const A&... more) {
   return einsum_flat(equation, {first, more...});
 }
@@ -35,7 +36,7 @@ template <ArrayLike... A> Array einsum(std::string_view equation, const Array& f
 /// The vector product of a and b, vectors of three numbers along axis. One of two numbers has 0 for its third; of two
 /// such vectors the result is the third number of their product alone, without the axis. Throws ShapeError.
 Array cross(const Array& a, const Array& b, std::int64_t axis = -1);
-struct CrossAxes {
+struct CrossAxes {                           // where the vectors lie
   std::int64_t a = -1, b = -1, result = -1;  // of the vectors in a, b and the result
 };
 Array cross(const Array& a, const Array& b, const CrossAxes& axes);
@@ -49,10 +50,10 @@ Array vdot(const Array& a, const Array& b);
 Array vecdot(const Array& a, const Array& b, std::int64_t axis = -1);
 /// a [.., m, n] times x [.., n]; x [.., m] times a [.., m, n]. Leading dimensions are broadcast.
 Array matvec(const Array& a, const Array& x);
-Array vecmat(const Array& x, const Array& a);
+Array vecmat(const Array& x, const Array& a);  // x [.., m] times a [.., m, n]
 
 // ---- groups of rows -------------------------------------------------------------------------------------------------
-struct RaggedDotOptions {
+struct RaggedDotOptions {  // of ragged_dot
   Array first_group = {};  // i32 [B..]: w[0] is the matrix of this group; default 0
 };
 /// Each row of x times the matrix of its group, JAX's ragged_dot.

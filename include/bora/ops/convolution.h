@@ -20,11 +20,11 @@ struct Padding {
 };
 /// One number for each spatial dimension; {}: 1 for all.
 struct ConvOptions {
-  Dims stride = {};  // between windows
-  Padding padding = Padding::valid;
-  Dims dilation = {};        // between the elements of a window
-  Dims input_dilation = {};  // between the elements of x, zeros are put between them
-  std::int64_t groups = 1;   // of input channels, each with its own part of the output channels
+  Dims stride = {};                  // between windows
+  Padding padding = Padding::valid;  // around x
+  Dims dilation = {};                // between the elements of a window
+  Dims input_dilation = {};          // between the elements of x, zeros are put between them
+  std::int64_t groups = 1;           // of input channels, each with its own part of the output channels
 };
 /// y[.., p, o] = sum over q and i of x[.., stride p + dilation q, i] w[q, i, o] (not mirrored, as all libraries of
 /// networks do): x [batch.., spatial.., in], w [window.., in / groups, out] give [batch.., positions.., out]. Throws
@@ -34,13 +34,13 @@ Array conv(const Array& x, const Array& w, const ConvOptions& options = {});
 /// (size - 1) * stride + window (valid, or more). jax.lax.conv_transpose.
 Array conv_transpose(const Array& x, const Array& w, const ConvOptions& options = {});
 
-struct PoolOptions {
-  Dims window;       // for each spatial dimension
-  Dims stride = {};  // default: as the window, so that windows do not overlap
-  Padding padding = Padding::valid;
+struct PoolOptions {                 // of pools over windows
+  Dims window;                       // for each spatial dimension
+  Dims stride = {};                  // default: as the window, so that windows do not overlap
+  Padding padding = Padding::valid;  // around x
 };
-/// The largest and the smallest element and the sum of each window of x [batch.., spatial.., channels]. Padding counts
-/// as nothing.
+// The largest and the smallest element and the sum of each window of x [batch.., spatial.., channels]. Padding counts
+// as nothing.
 Array max_pool(const Array& x, const PoolOptions& options);
 Array min_pool(const Array& x, const PoolOptions& options);
 Array sum_pool(const Array& x, const PoolOptions& options);

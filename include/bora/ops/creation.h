@@ -99,22 +99,23 @@ template <Number T, std::size_t N> Array asarray(const std::array<T, N>& numbers
   return asarray(std::vector<T>(numbers.begin(), numbers.end()));
 }
 
-Array zeros(const Shape& shape, Dtype dtype = f32);
-Array ones(const Shape& shape, Dtype dtype = f32);
+Array zeros(const Shape& shape, Dtype dtype = f32);  // 0 everywhere
+Array ones(const Shape& shape, Dtype dtype = f32);   // 1 everywhere
 /// `value` everywhere; default dtype: f32, i32 or boolean, as the number is written.
 Array full(const Shape& shape, Scalar value, std::optional<Dtype> dtype = none);
 template <std::integral... N>
 __attribute__((unavailable("sizes stand in braces: zeros({2, 3})"))) Array zeros(std::int64_t, std::int64_t, N...);
 template <std::integral... N>
 __attribute__((unavailable("sizes stand in braces: ones({2, 3})"))) Array ones(std::int64_t, std::int64_t, N...);
-Array zeros_like(const Array& x);
-Array ones_like(const Array& x);
+Array zeros_like(const Array& x);  // 0, in x's shape and dtype
+Array ones_like(const Array& x);   // 1, in x's shape and dtype
 // Zeros: memory is never handed out uninitialized.
 Array empty(const Shape& shape, Dtype dtype = f32);
 Array empty_like(const Array& x);
-Array full_of(const Type& type, Scalar value);
+Array full_of(const Type& type, Scalar value);  // `value` everywhere
 /// A scalar of this dtype; Programs print it inline.
 Array constant(Scalar value, Dtype dtype);
+/// `value` in x's shape; default dtype: x's.
 Array full_like(const Array& x, Scalar value, std::optional<Dtype> dtype = none);
 /// The value, stretched to `shape` as by broadcast_to.
 Array full(const Shape& shape, const Array& value, std::optional<Dtype> dtype = none);
@@ -139,9 +140,9 @@ Array arange(A start, B stop, C step = 1, std::optional<Dtype> dtype = none) {
 }
 /// n numbers from start to stop, both included.
 Array linspace(double start, double stop, std::int64_t n, Dtype dtype = f32);
-struct LinspaceOptions {
-  bool endpoint = true;              // stop is the last of the n numbers; else there are n from start, without it
-  std::int64_t axis = 0;             // of the result of Arrays
+struct LinspaceOptions {              // of linspace
+  bool endpoint = true;               // stop is the last of the n numbers; else there are n from start, without it
+  std::int64_t axis = 0;              // of the result of Arrays
   std::optional<Dtype> dtype = none;  // default: f32; of Arrays theirs, f32 for integers
 };
 /// n numbers from start to stop: linspace(0, 2 * pi, n, {.endpoint = false}). Throws ValueError for a negative n.
@@ -150,11 +151,12 @@ Array linspace(double start, double stop, std::int64_t n, const LinspaceOptions&
 Array linspace(const Array& start, const Array& stop, std::int64_t n, const LinspaceOptions& options = {});
 /// n numbers from base^start to base^stop, and from start to stop, with equal ratios; both ends included.
 Array logspace(double start, double stop, std::int64_t n, double base = 10, Dtype dtype = f32);
+/// n numbers from start to stop with equal ratios, both included.
 Array geomspace(double start, double stop, std::int64_t n, Dtype dtype = f32);
 /// i32 0, 1, .. along dim, in the given shape (or another dtype).
 Array iota(const Shape& shape, std::int64_t dim, Dtype dtype = i32);
-enum class Indexing : std::uint8_t { xy, ij };
-struct MeshgridOptions {
+enum class Indexing : std::uint8_t { xy, ij };  // whether meshgrid swaps its first two dimensions (xy)
+struct MeshgridOptions {                        // of meshgrid
   Indexing indexing = Indexing::xy;  // xy: the first two dimensions are swapped, as for plots (NumPy's default)
   bool sparse = false;               // each grid has size 1 along the others' dimensions
 };
@@ -167,18 +169,18 @@ Array eye(std::int64_t n, Dtype dtype = f32);
 Array eye(std::int64_t rows, std::int64_t columns, Dtype dtype = f32);
 /// [rows, columns] with ones on the k-th diagonal, above the main one for k > 0.
 Array eye(std::int64_t rows, std::int64_t columns, std::int64_t k, Dtype dtype = f32);
-Array identity(std::int64_t n, Dtype dtype = f32);
+Array identity(std::int64_t n, Dtype dtype = f32);  // eye(n)
 /// [rows, columns] with ones at and below the k-th diagonal.
 Array tri(std::int64_t rows, std::int64_t columns, std::int64_t k = 0, Dtype dtype = f32);
 /// x [.., rows, columns] with zeros above (tril) or below (triu) the k-th diagonal.
 Array tril(const Array& x, std::int64_t k = 0);
-Array triu(const Array& x, std::int64_t k = 0);
+Array triu(const Array& x, std::int64_t k = 0);  // x with zeros below the k-th diagonal
 
 // ---- windows of n numbers, computed in f64; those of SciPy are in windows.h -----------------------------------------
-Array bartlett(std::int64_t n, Dtype dtype = f32);
-Array blackman(std::int64_t n, Dtype dtype = f32);
-Array hamming(std::int64_t n, Dtype dtype = f32);
-Array hanning(std::int64_t n, Dtype dtype = f32);
+Array bartlett(std::int64_t n, Dtype dtype = f32);  // a triangle, 0 at both ends
+Array blackman(std::int64_t n, Dtype dtype = f32);  // 0.42 - 0.5 cos t + 0.08 cos 2 t, t from 0 to 2 pi
+Array hamming(std::int64_t n, Dtype dtype = f32);   // 0.54 - 0.46 cos t, t from 0 to 2 pi
+Array hanning(std::int64_t n, Dtype dtype = f32);   // 0.5 - 0.5 cos t, t from 0 to 2 pi
 /// I0(beta sqrt(1 - t^2)) / I0(beta), t from -1 to 1 in n steps, computed in f64.
 Array kaiser(std::int64_t n, double beta, Dtype dtype = f32);
 }  // namespace bora

@@ -103,7 +103,7 @@ class VjpRule {
   std::size_t arity_ = 0;
 };
 
-struct CustomOp {
+struct CustomOp {  // the host function, and its shapes and derivative
   HostFn eval;
   VjpRule vjp = {};
   std::function<Shape(const std::vector<Shape>&)> shape = {};  // of the result; default: that of the first input

@@ -85,6 +85,7 @@ Array put(const Array& x, const Array& positions, const Array& values);
 /// The window of `sizes` that begins at `starts` (one i32 scalar a dimension). A negative start counts from the end;
 /// then it is clamped so that the window lies inside.
 Array dynamic_slice(const Array& x, const Arrays& starts, const Shape& sizes);
+/// x with the window that begins at `starts` replaced.
 Array dynamic_update_slice(const Array& x, const Array& update, const Arrays& starts);
 Array dynamic_index_in_dim(const Array& x, const Array& i, std::int64_t axis = 0);  // drops the dimension
 
@@ -105,6 +106,7 @@ Array choose(const Array& which, const Arrays& choices);
 Array flatnonzero(const Array& x, const SizeOptions& options = {});
 /// The same as one vector of positions for each dimension, and as rows [n, ndim].
 Arrays nonzero(const Array& x, const SizeOptions& options = {});
+/// The positions of the elements that are not 0, as rows [n, ndim], i32.
 Array argwhere(const Array& x, const SizeOptions& options = {});
 /// The parts of x along axis (without one: the elements of ravel(x)) whose condition, a vector, holds; a shorter
 /// condition is false from its end on.
@@ -119,17 +121,18 @@ Array indices(const Shape& shape);
 /// Row-major positions in `shape` of positions along each dimension, clamped to lie inside, and back (negative ones
 /// count from the end).
 Array ravel_multi_index(const Arrays& positions, const Shape& shape);
-Arrays unravel_index(const Array& positions, const Shape& shape);
+Arrays unravel_index(const Array& positions, const Shape& shape);  // the inverse of ravel_multi_index
 /// i32 rows and columns of the elements of a matrix [n, columns] (default [n, n]) that are at and below (tril) or at
 /// and above (triu) the k-th diagonal, row by row.
 Arrays tril_indices(std::int64_t n, std::int64_t k = 0, std::optional<std::int64_t> columns = none);
+/// Rows and columns of the elements at and above the k-th diagonal, i32.
 Arrays triu_indices(std::int64_t n, std::int64_t k = 0, std::optional<std::int64_t> columns = none);
 /// 0, 1, .. n - 1 for each of ndim dimensions.
 Arrays diag_indices(std::int64_t n, std::int64_t ndim = 2);
 /// tril_indices, triu_indices and diag_indices for the shape of x [n, columns] (diag: all dimensions equal).
 Arrays tril_indices_from(const Array& x, std::int64_t k = 0);
-Arrays triu_indices_from(const Array& x, std::int64_t k = 0);
-Arrays diag_indices_from(const Array& x);
+Arrays triu_indices_from(const Array& x, std::int64_t k = 0);  // triu_indices for the shape of x
+Arrays diag_indices_from(const Array& x);                      // diag_indices for the shape of x
 /// The positions where mask(ones({n, n}), k) is not 0, for a mask such as tril.
 Arrays mask_indices(std::int64_t n, const std::function<Array(const Array&, std::int64_t)>& mask, std::int64_t k = 0);
 /// Vectors that, as indices of one view(), choose the rows, columns, .. where all of them meet. Booleans stand for the
@@ -138,8 +141,8 @@ Arrays ix_(const Arrays& vectors);
 /// Integer coordinates of the grid of the ranges, i32 [number of ranges, sizes..]; ogrid: for each range its own
 /// numbers, with size 1 along the other dimensions. A range has an end. Fractions: meshgrid of linspace.
 Array mgrid(const std::vector<Range>& ranges);
-Arrays ogrid(const std::vector<Range>& ranges);
-}  // namespace bora
+Arrays ogrid(const std::vector<Range>& ranges);  // [sizes.. or 1] of each range, i32
+}                                                // namespace bora
 
 // The mode= of JAX's x.at[...]: a choice of what happens outside, and boolean masks. view() and at() are the short
 // forms.
@@ -148,8 +151,8 @@ using special::Operand;
 /// An index Array's position outside of [-n, n), after negative ones are counted from the end: the nearest one; reads
 /// give `fill`, writes are dropped; counted modulo n.
 enum class Mode : std::uint8_t { clip, fill, wrap };
-struct Options {
-  Mode mode = Mode::fill;
+struct Options {                      // of get
+  Mode mode = Mode::fill;             // of an index Array that points outside
   std::optional<Scalar> fill = none;  // default: NaN, 0 for integers
 };
 // A boolean Array among the slices, a mask of the dimensions it stands for, becomes the positions where it holds: it is

@@ -18,8 +18,8 @@ struct GatherDims {
   Dims offset_dims = {}, collapsed_slice_dims = {}, start_index_map = {};
   Dims operand_batching_dims = {}, start_indices_batching_dims = {};
 };
-struct GatherOptions {
-  IndexMode mode = IndexMode::fill;     // a window that does not lie inside is filled up as a whole, or moved inside
+struct GatherOptions {                // of gather
+  IndexMode mode = IndexMode::fill;   // a window that does not lie inside is filled up as a whole, or moved inside
   std::optional<Scalar> fill = none;  // default: NaN, 0 for integers
 };
 /// The windows of `slice_sizes` (one size for each dimension of x). Uses one i32 position for each element. Throws
@@ -48,8 +48,8 @@ Array scatter_max(const Array& x, const Array& indices, const Array& updates, co
                   IndexMode mode = IndexMode::fill);
 Array scatter_apply(const Array& x, const Array& indices, const std::function<Array(const Array&)>& f,
                     const Shape& update_shape, const ScatterDims& dims, IndexMode mode = IndexMode::fill);
-/// One dimension of dynamic_slice and dynamic_update_slice. start: an integer scalar, from the end if negative, then
-/// clamped.
+// One dimension of dynamic_slice and dynamic_update_slice. start: an integer scalar, from the end if negative, then
+// clamped.
 Array dynamic_slice_in_dim(const Array& x, const Array& start, std::int64_t size, std::int64_t axis = 0);
 Array dynamic_update_slice_in_dim(const Array& x, const Array& update, const Array& start, std::int64_t axis);
 /// x with x[.., i, ..] replaced; the update may lack the dimension.
@@ -60,15 +60,15 @@ Array index_take(const Array& x, const Arrays& indices, const Dims& axes);
 Array collapse(const Array& x, std::int64_t start, std::optional<std::int64_t> stop = none);
 
 // ---- reductions with a function -------------------------------------------------------------------------------------
-using Combine = std::function<Array(const Array&, const Array&)>;
+using Combine = std::function<Array(const Array&, const Array&)>;  // f of reduce and reduce_window
 /// x reduced over dims by f, which is associative and commutative, works on whole arrays, and does not change `init`'s
 /// partner: f(init, v) = v. log2(n) calls of f.
 Array reduce(const Array& x, Scalar init, const Combine& f, const Dims& dims);
-struct WindowOptions {
-  Dims window_strides = {};  // {}: 1 for each dimension, as for the dilations
-  Padding padding = Padding::valid;
-  Dims base_dilation = {};    // init is put between the elements of x
-  Dims window_dilation = {};  // between the elements of a window
+struct WindowOptions {               // of reduce_window
+  Dims window_strides = {};          // {}: 1 for each dimension, as for the dilations
+  Padding padding = Padding::valid;  // around x, filled with init
+  Dims base_dilation = {};           // init is put between the elements of x
+  Dims window_dilation = {};         // between the elements of a window
 };
 /// Each window of x reduced by such an f; `window` has a size for each dimension of x. Padding holds init.
 Array reduce_window(const Array& x, Scalar init, const Combine& f, const Dims& window,
@@ -84,8 +84,8 @@ Array cumlogsumexp(const Array& x, std::int64_t axis = 0, bool reverse = false);
 /// The operands (of one shape), all in the order of the first num_keys of them: by the first, equal ones by the second,
 /// ... Ascending, stable, NaN last.
 Arrays sort(const Arrays& operands, std::int64_t dimension = -1, std::int64_t num_keys = 1);
-/// The k largest (smallest) along a dimension, in order, and their i32 positions. Exact: JAX's hints for the speed of
-/// an approximation have no use here.
+// The k largest (smallest) along a dimension, in order, and their i32 positions. Exact: JAX's hints for the speed of
+// an approximation have no use here.
 TopKResult approx_max_k(const Array& x, std::int64_t k, std::int64_t reduction_dimension = -1);
 TopKResult approx_min_k(const Array& x, std::int64_t k, std::int64_t reduction_dimension = -1);
 
@@ -97,12 +97,15 @@ Array batch_matmul(const Array& a, const Array& b);
 struct ConvDims {
   std::string x = {}, w = {}, out = {};
 };
-struct GeneralConvOptions {
-  Padding padding = Padding::valid;
+struct GeneralConvOptions {                   // of convolutions with named dimensions
+  Padding padding = Padding::valid;           // around x
   Dims lhs_dilation = {}, rhs_dilation = {};  // {}: 1 for all
-  ConvDims dimension_numbers = {};
+  ConvDims dimension_numbers = {};            // the letters of x, w and the result
+  /// Groups of channels, or of the batch, with output channels of their own; one of the two is 1.
   std::int64_t feature_group_count = 1, batch_group_count = 1;
 };
+/// The convolution of x with w, not mirrored, as conv() computes it, with dimensions in the order that the options say.
+/// Throws ShapeError, ValueError.
 Array conv_general_dilated(const Array& x, const Array& w, const Dims& window_strides,
                            const GeneralConvOptions& options = {});
 /// The elements under each window as channels, C windows of `filter_shape` one after the other: the C of the result is

@@ -18,13 +18,13 @@ Array reshape(const Array& x, const Shape& shape);
 template <std::integral... N>
 __attribute__((unavailable("sizes stand in braces: reshape(x, {2, 3})"))) Array
 reshape(const Array&, std::int64_t, std::int64_t, N...);
-Array ravel(const Array& x);
+Array ravel(const Array& x);  // the elements, row-major, as a vector
 /// The elements of ravel(x), repeated or cut, as another shape. Throws ShapeError for none that should be some.
 Array resize(const Array& x, const Shape& shape);
 /// x with dimensions of size 1 until there are at least 1, 2 (in front) or 3 ([n] becomes [1, n, 1], [m, n] [m, n, 1]).
 Array atleast_1d(const Array& x);
-Array atleast_2d(const Array& x);
-Array atleast_3d(const Array& x);
+Array atleast_2d(const Array& x);  // [n] becomes [1, n]
+Array atleast_3d(const Array& x);  // [n] becomes [1, n, 1], [m, n] becomes [m, n, 1]
 /// All broadcast against each other.
 Arrays broadcast_arrays(const Arrays& xs);
 /// Dimensions in another order (output dimension d is input dimension perm[d]); without perm reversed. Negative axes
@@ -34,7 +34,7 @@ Array transpose(const Array& x, const Dims& perm);
 template <std::integral... N>
 __attribute__((unavailable("axes stand in braces: transpose(x, {1, 0})"))) Array
 transpose(const Array&, std::int64_t, std::int64_t, N...);
-Array swapaxes(const Array& x, std::int64_t a, std::int64_t b);
+Array swapaxes(const Array& x, std::int64_t a, std::int64_t b);  // dimensions a and b in each other's place
 Array moveaxis(const Array& x, std::int64_t from, std::int64_t to);
 /// Axis from[i] becomes axis to[i]; the others keep their order. Throws ValueError for lists of different lengths or an
 /// axis given twice, IndexError.
@@ -94,8 +94,8 @@ struct PadWidths {
 Array pad(const Array& x, const PadWidths& widths, PadMode mode = PadMode::constant, Scalar value = 0);
 
 // ---- joining and splitting ------------------------------------------------------------------------------------------
-Array concatenate(const Arrays& xs, std::int64_t axis = 0);
-Array stack(const Arrays& xs, std::int64_t axis = 0);
+Array concatenate(const Arrays& xs, std::int64_t axis = 0);  // joined along axis; their dtypes are promoted
+Array stack(const Arrays& xs, std::int64_t axis = 0);        // of equal shapes, along a new dimension axis
 template <std::same_as<Array>... A>
 __attribute__((unavailable("Arrays stand in braces: concatenate({a, b})"))) Array
 concatenate(const Array&, const Array&, const A&...);
@@ -104,8 +104,8 @@ __attribute__((unavailable("Arrays stand in braces: stack({a, b})"))) Array
 stack(const Array&, const Array&, const A&...);
 /// Joined along the second dimension (vectors: the first), the first and the third.
 Array hstack(const Arrays& xs);
-Array vstack(const Arrays& xs);
-Array dstack(const Arrays& xs);
+Array vstack(const Arrays& xs);  // joined along the first dimension; vectors are rows
+Array dstack(const Arrays& xs);  // joined along the third dimension
 /// Vectors as columns beside each other; matrices are joined along the second dimension.
 Array column_stack(const Arrays& xs);
 /// Blocks in rows: those of a row are joined along the last dimension, the rows along the one before it.
@@ -119,8 +119,8 @@ Arrays array_split(const Array& x, const Dims& positions, std::int64_t axis = 0)
 /// Equal parts along the second dimension (vectors: the first), the first and the third. Throws ShapeError if the size
 /// is no multiple.
 Arrays hsplit(const Array& x, DimSize parts);
-Arrays vsplit(const Array& x, DimSize parts);
-Arrays dsplit(const Array& x, DimSize parts);
+Arrays vsplit(const Array& x, DimSize parts);  // x in equal parts along the first dimension
+Arrays dsplit(const Array& x, DimSize parts);  // x in equal parts along the third dimension
 /// x's elements along axis, without the dimension.
 Arrays unstack(const Array& x, std::int64_t axis = 0);
 /// x and then values along axis; without an axis both raveled.
@@ -131,12 +131,13 @@ Array append(const Array& x, const Array& values, std::optional<std::int64_t> ax
 /// before positions[i], and those of one position stay in order. delete_ is x without the elements at positions (delete
 /// is a keyword of C++). Throws IndexError for a position that does not exist, ShapeError for values that do not fit.
 Array insert(const Array& x, const PositionList& positions, const Array& values, std::int64_t axis = 0);
+/// x without the elements at positions.
 Array delete_(const Array& x, const PositionList& positions, std::int64_t axis = 0);
 
 // ---- repeating and turning ------------------------------------------------------------------------------------------
-Array tile(const Array& x, const Dims& repeats);
+Array tile(const Array& x, const Dims& repeats);  // x repeated repeats[i] times along each of its last dimensions
 Array repeat(const Array& x, std::int64_t n, std::int64_t axis);
-struct RepeatOptions {
+struct RepeatOptions {                       // of repeat
   std::optional<std::int64_t> total = none;  // elements of the result along the axis; default: the sum, which is read
 };
 /// Element i of axis counts[i] times, one after the other: counts an integer vector, or one number for all. With .total
@@ -150,16 +151,16 @@ Array roll(const Array& x, std::int64_t shift, std::int64_t axis);
 /// by the sum. Without axes ravel(x) is moved, in x's shape. Throws ValueError for lists of different lengths.
 Array roll(const Array& x, const Dims& shifts, const Dims& axes);
 Array roll(const Array& x, std::int64_t shift);
-Array flip(const Array& x, const Dimensions& axes = none);
-Array fliplr(const Array& x);  // the second dimension backwards
-Array flipud(const Array& x);  // the first one
+Array flip(const Array& x, const Dimensions& axes = none);  // x backwards along axes (default: all)
+Array fliplr(const Array& x);                               // the second dimension backwards
+Array flipud(const Array& x);                               // the first dimension backwards
 /// Turned by k quarters from axis `from` towards axis `to`.
 Array rot90(const Array& x, std::int64_t k = 1, std::int64_t from = 0, std::int64_t to = 1);
 
 // ---- diagonals ------------------------------------------------------------------------------------------------------
 /// The k-th diagonal of dimensions a and b, as the last dimension.
 Array diagonal(const Array& x, std::int64_t k = 0, std::int64_t a = 0, std::int64_t b = 1);
-/// Its sum.
+/// The sum of the k-th diagonal of dimensions a and b.
 Array trace(const Array& x, std::int64_t k = 0, std::int64_t a = 0, std::int64_t b = 1);
 /// A vector [n] as the k-th diagonal of a matrix [n + |k|, n + |k|]; of a matrix the k-th diagonal.
 Array diag(const Array& x, std::int64_t k = 0);
@@ -172,5 +173,5 @@ Array fill_diagonal(const Array& x, const Array& value);
 /// Bits (elements that are not 0) along axis in bytes u8, the first the highest, the last byte filled up with 0; and
 /// back.
 Array packbits(const Array& x, std::int64_t axis = -1);
-Array unpackbits(const Array& x, std::int64_t axis = -1);
-}  // namespace bora
+Array unpackbits(const Array& x, std::int64_t axis = -1);  // eight u8, 0 or 1, for each byte
+}                                                          // namespace bora

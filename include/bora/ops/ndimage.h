@@ -7,10 +7,10 @@ namespace bora::ndimage {
 /// The elements outside of the array: a number; the nearest element; the array again and again; mirrored about the
 /// middle of the last element, or about its edge. (SciPy calls the first and the third grid-constant and grid-wrap.)
 enum class Outside : std::uint8_t { constant, nearest, wrap, mirror, reflect };
-struct MapOptions {
-  int order = 1;  // 0: the nearest element (halves away from 0); 1: linear between neighbours
-  Outside mode = Outside::constant;
-  double cval = 0;  // the number outside
+struct MapOptions {                  // of map_coordinates
+  int order = 1;                     // 0: the nearest element (halves away from 0); 1: linear between neighbours
+  Outside mode = Outside::constant;  // the elements that x does not have
+  double cval = 0;                   // the number outside
 };
 /// x at coordinates [x.ndim, ..], one position for each dimension of x: [..] in x's dtype (integers are rounded, halves
 /// away from 0). Order 1 has derivatives by x and by coordinates; order 0 by x. A coordinate NaN gives NaN. Throws
@@ -24,7 +24,7 @@ namespace bora::image {
 /// (cubic_pytorch without antialias: by OpenCV's, with edges that go on), or by Lanczos' window of radius 3 or 5; all
 /// that its area covers.
 enum class ResizeMethod : std::uint8_t { nearest, linear, cubic, cubic_pytorch, lanczos3, lanczos5, area };
-struct ResizeOptions {
+struct ResizeOptions {    // of resize
   bool antialias = true;  // where the result is smaller, the weights reach so far that every pixel counts
 };
 /// x with other sizes; a dimension whose size is equal (batch, channels) stays. In x's dtype, of integers f32 (nearest:

@@ -5,7 +5,7 @@
 #include "bora/array/array.h"
 
 namespace bora {
-struct PrintOptions {
+struct PrintOptions {             // how an Array is printed
   int precision = 8;              // digits after the point, at most
   std::int64_t threshold = 1000;  // more elements than this are summarised
   std::int64_t edge = 3;          // elements shown at each end of a summarised dimension

@@ -8,7 +8,7 @@ struct Raveled {
   Array flat;    // [sum of the sizes of all leaves], of the dtype that they promote to; f32 [0] without leaves
   Types leaves;  // shape and dtype of each leaf
 };
-Raveled ravel_leaves(const Arrays&);
+Raveled ravel_leaves(const Arrays&);  // of all of them, one after the other
 /// The leaves that a vector holds. Throws ShapeError unless it has one element for each of theirs.
 Arrays unravel_leaves(const Array& flat, const Types&);
 /// {flat, unravel}: all leaves as one vector in order, and the function that makes such a tree of a vector; integer and
@@ -19,10 +19,10 @@ template <class T> auto ravel(const T& t) {
                      return unflatten(like, unravel_leaves(flat, types));
                    }};
 }
-struct EqualOptions {
+struct EqualOptions {         // the tolerance of equal
   double rtol = 0, atol = 0;  // |a - b| <= atol + rtol * |b|; both 0: the same numbers, NaN as NaN
 };
-bool equal_nodes(Node a, Node b, const EqualOptions&);
+bool equal_nodes(Node a, Node b, const EqualOptions&);  // equal() of trees without their types
 /// The same structure, statics, shapes, dtypes and numbers (equinox.tree_equal). Reads values: not inside transforms.
 template <class T> bool equal(const T& a, const T& b, const EqualOptions& options = {}) {
   return equal_nodes(node(a), node(b), options);

@@ -33,6 +33,7 @@ Array complete_like(const Array& x, const Array& like);
 Array complete_gradient_like(const Array& x, const Array& like, const GradientWire& gradients);
 /// The block of x that `spec` gives this rank, as a value of its own; the two ends of shard_map.
 Array to_local(const Array& x, const Spec& spec);
+/// The inverse of to_local.
 Array to_global(const Array& local, const Shape& global, const Spec& spec, const MeshAxes& partial = {});
 
 // ---- sums that are pending over mesh axes ---------------------------------------------------------------------------

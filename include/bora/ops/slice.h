@@ -7,10 +7,10 @@
 #include "bora/array/array.h"
 
 namespace bora {
-struct All {};
-struct NewAxis {};
-struct Ellipsis {};
-struct Range {
+struct All {};       // the index all()
+struct NewAxis {};   // the index newaxis()
+struct Ellipsis {};  // the index ellipsis()
+struct Range {       // the index range(start, stop, step)
   std::optional<std::int64_t> start, stop, step;
 };
 /// The whole dimension.
@@ -45,5 +45,5 @@ struct DimSlice {
   template <class A>
   requires detail::becomes_array<A> DimSlice(const A& a) : DimSlice(Array(a)) {}
 };
-using DimSlices = std::vector<DimSlice>;
-}  // namespace bora
+using DimSlices = std::vector<DimSlice>;  // one index for each dimension
+}                                         // namespace bora

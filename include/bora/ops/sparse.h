@@ -17,7 +17,7 @@ struct BCOO {
   /// Dimensions in another order; without perm reversed.
   BCOO transpose(const Dims& perm = {}) const;
 };
-struct FromDenseOptions {
+struct FromDenseOptions {                  // of fromdense and sum_duplicates
   std::optional<std::int64_t> nse = none;  // length of the lists; default: as many as there are, which reads values
 };
 /// The elements of x that are not 0, in row-major order, of which the first nse; missing ones are filled up. Throws
@@ -26,7 +26,7 @@ BCOO fromdense(const Array& x, const FromDenseOptions& options = {});
 /// The matrix m [R, C] times x [C] or [C, K], and x [R] or [K, R] times m: one product for each element of m.
 Array matmul(const BCOO& m, const Array& x);
 Array matmul(const Array& x, const BCOO& m);
-Array matvec(const BCOO& m, const Array& x);
+Array matvec(const BCOO& m, const Array& x);  // m times the vector x
 BCOO operator*(const BCOO& m, Scalar factor);
 /// a + b: both lists, one behind the other.
 BCOO operator+(const BCOO& a, const BCOO& b);

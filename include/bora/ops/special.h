@@ -9,15 +9,15 @@ using bora::erf;
 using bora::erfc;
 using bora::log_softmax;
 using bora::softmax;
-Array erfinv(const Array& x);
-Array erfcx(const Array& x);  // exp(x^2) erfc(x)
-Array expit(const Array& x);  // 1 / (1 + exp(-x))
-Array logit(const Array& x);  // log(x / (1 - x))
+Array erfinv(const Array& x);  // the x whose erf is given
+Array erfcx(const Array& x);   // exp(x^2) erfc(x)
+Array expit(const Array& x);   // 1 / (1 + exp(-x))
+Array logit(const Array& x);   // log(x / (1 - x))
 
 // ---- powers and entropies -------------------------------------------------------------------------------------------
 /// (x^lambda - 1) / lambda, log(x) for lambda = 0; boxcox1p: of 1 + x.
 Array boxcox(const Operand& x, const Operand& lambda);
-Array boxcox1p(const Operand& x, const Operand& lambda);
+Array boxcox1p(const Operand& x, const Operand& lambda);  // boxcox(1 + x, lambda)
 /// x log(y), 0 for x = 0.
 Array xlogy(const Operand& x, const Operand& y);
 /// x log(1 + y), 0 for x = 0.
@@ -30,12 +30,12 @@ Array rel_entr(const Operand& p, const Operand& q);
 Array kl_div(const Operand& p, const Operand& q);
 
 // ---- the normal distribution ----------------------------------------------------------------------------------------
-Array ndtr(const Array& x);      // its distribution function
+Array ndtr(const Array& x);      // the normal distribution function
 Array log_ndtr(const Array& x);  // log(ndtr(x)), also far in the tail
-Array ndtri(const Array& p);     // its inverse
+Array ndtri(const Array& p);     // the inverse of ndtr
 
 // ---- the gamma function ---------------------------------------------------------------------------------------------
-Array gamma(const Array& x);     // NaN at -1, -2, ..
+Array gamma(const Array& x);     // the gamma function; NaN at -1, -2, ..
 Array gammaln(const Array& x);   // log |gamma(x)|
 Array gammasgn(const Array& x);  // the sign of gamma(x); NaN at -1, -2, ..
 Array loggamma(const Array& x);  // log(gamma(x)); NaN for x <= 0
@@ -58,7 +58,7 @@ Array beta(const Operand& a, const Operand& b);    // gamma(a) gamma(b) / gamma(
 Array betaln(const Operand& a, const Operand& b);  // log |beta(a, b)|
 /// The regularised lower and upper incomplete gamma functions of a, x >= 0: NaN outside.
 Array gammainc(const Operand& a, const Operand& x);
-Array gammaincc(const Operand& a, const Operand& x);
+Array gammaincc(const Operand& a, const Operand& x);  // 1 - gammainc(a, x)
 /// The regularised incomplete beta function of a, b >= 0 and x in [0, 1]: NaN outside.
 Array betainc(const Operand& a, const Operand& b, const Operand& x);
 
@@ -71,23 +71,23 @@ Array expn(const Operand& n, const Operand& x);
 Array spence(const Array& x);
 /// exp(-x^2) times the integral of exp(t^2) from 0 to x (Dawson). Source: Rybicki 1989.
 Array dawsn(const Array& x);
-/// Integrals from 0 to x of sin(pi t^2 / 2) and cos(pi t^2 / 2).
+// Integrals from 0 to x of sin(pi t^2 / 2) and cos(pi t^2 / 2).
 struct Fresnel {
   Array s, c;
 };
 Fresnel fresnel(const Array& x);
-/// The integral of sin(t) / t from 0 to x, and Euler's constant plus log(x) plus that of (cos(t) - 1) / t; of a
-/// negative x the second is that of |x|.
+// The integral of sin(t) / t from 0 to x, and Euler's constant plus log(x) plus that of (cos(t) - 1) / t; of a
+// negative x the second is that of |x|.
 struct SineCosine {
   Array si, ci;
 };
 SineCosine sici(const Array& x);
-/// The integral of exp(-h^2 (1 + t^2) / 2) / (1 + t^2) from 0 to a, over 2 pi (Owen 1956).
-/// Modified Bessel functions of the first kind of order 0 and 1; i0e and i1e are scaled by exp(-|x|).
+// Modified Bessel functions of the first kind of order 0 and 1; i0e and i1e are scaled by exp(-|x|).
 Array i0(const Array& x);
 Array i0e(const Array& x);
 Array i1(const Array& x);
 Array i1e(const Array& x);
+/// The integral of exp(-h^2 (1 + t^2) / 2) / (1 + t^2) from 0 to a, over 2 pi (Owen 1956).
 Array owens_t(const Operand& h, const Operand& a);
 /// Bessel functions of the first kind of orders 0 .. v: [v + 1, x's shape..]. Throws ValueError for v < 0.
 Array bessel_jn(const Array& x, std::int64_t v);
@@ -110,13 +110,13 @@ Array hyp2f1(const Operand& a, const Operand& b, const Operand& c, const Operand
 Array wofz(const Array& z);
 
 // ---- sums of exponentials -------------------------------------------------------------------------------------------
-struct LogSumExpOptions {
-  bool keepdims = false;
-  Array b = {};  // factors of the exponentials, broadcastable to x
+struct LogSumExpOptions {  // of logsumexp and signed_logsumexp
+  bool keepdims = false;   // reduced dimensions stay, with size 1
+  Array b = {};            // factors of the exponentials, broadcastable to x
 };
 /// log(sum(b exp(x))) over axes, without overflow; NaN where the sum is negative.
 Array logsumexp(const Array& x, const Dimensions& axes = none, const LogSumExpOptions& options = {});
-struct SignedLog {
+struct SignedLog {  // the logarithm of a sum without its sign, and the sign
   Array log, sign;
 };
 /// log |sum(b exp(x))| and the sum's sign: 1, 0 or -1.

@@ -66,6 +66,7 @@ Array logpdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1)
 Array pdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 Array cdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 }  // namespace bora::stats::laplace
+// The logistic distribution: its cdf is 1 / (1 + exp(-x)).
 namespace bora::stats::logistic {
 Array logpdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 Array pdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
@@ -74,6 +75,7 @@ Array sf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 Array ppf(const Operand& q, const Operand& loc = 0, const Operand& scale = 1);
 Array isf(const Operand& q, const Operand& loc = 0, const Operand& scale = 1);
 }  // namespace bora::stats::logistic
+// Cauchy's distribution: the density 1 / (pi (1 + x^2)).
 namespace bora::stats::cauchy {
 Array logpdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 Array pdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
@@ -109,6 +111,7 @@ namespace bora::stats::t {
 Array logpdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 Array pdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 }  // namespace bora::stats::t
+// The gamma distribution: the density x^(a - 1) exp(-x) / gamma(a), x >= 0.
 namespace bora::stats::gamma {
 Array logpdf(const Operand& x, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);
 Array pdf(const Operand& x, const Operand& a, const Operand& loc = 0, const Operand& scale = 1);
@@ -126,6 +129,7 @@ Array logcdf(const Operand& x, const Operand& df, const Operand& loc = 0, const 
 Array sf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 Array logsf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 }  // namespace bora::stats::chi2
+// The beta distribution on [0, 1]: a density proportional to x^(a - 1) (1 - x)^(b - 1).
 namespace bora::stats::beta {
 Array logpdf(const Operand& x, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 Array pdf(const Operand& x, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
@@ -189,6 +193,7 @@ namespace bora::stats::geom {
 Array logpmf(const Operand& k, const Operand& p, const Operand& loc = 0);
 Array pmf(const Operand& k, const Operand& p, const Operand& loc = 0);
 }  // namespace bora::stats::geom
+// Poisson's distribution: the number of independent events of which mu are expected.
 namespace bora::stats::poisson {
 Array logpmf(const Operand& k, const Operand& mu, const Operand& loc = 0);
 Array pmf(const Operand& k, const Operand& mu, const Operand& loc = 0);
@@ -202,11 +207,11 @@ Array pmf(const Array& x, const Array& n, const Array& p);
 
 // ---- statistics of samples ------------------------------------------------------------------------------------------
 namespace bora::stats {
-struct SampleOptions {
-  bool keepdims = false;
+struct SampleOptions {    // of mode and sem
+  bool keepdims = false;  // reduced dimensions stay, with size 1
   std::int64_t ddof = 1;  // of sem: divided by n - ddof
 };
-struct Mode {
+struct Mode {         // of mode: the value, and how often it occurs
   Array mode, count;  // x's dtype and i32
 };
 /// The value that occurs most often along axis, the smallest of several. NaN counts as the largest value.

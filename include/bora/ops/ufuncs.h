@@ -12,89 +12,90 @@
 
 namespace bora {
 // ---- one operand ----------------------------------------------------------------------------------------------------
-Array negative(const Array& x);
-Array exp(const Array& x);
-Array expm1(const Array& x);  // exp(x) - 1, exact near 0
-Array exp2(const Array& x);
-Array log(const Array& x);
-Array log1p(const Array& x);  // log(1 + x), exact near 0
-Array log2(const Array& x);
-Array log10(const Array& x);
-Array sqrt(const Array& x);   // derivative at 0: inf
-Array rsqrt(const Array& x);  // 1 / sqrt(x)
-Array cbrt(const Array& x);
-Array square(const Array& x);
-Array reciprocal(const Array& x);
-Array sin(const Array& x);
-Array cos(const Array& x);
-Array tan(const Array& x);
-Array sinh(const Array& x);
-Array cosh(const Array& x);
-Array tanh(const Array& x);
-Array arctanh(const Array& x);
+Array negative(const Array& x);    // -x
+Array exp(const Array& x);         // e^x
+Array expm1(const Array& x);       // exp(x) - 1, exact near 0
+Array exp2(const Array& x);        // 2^x
+Array log(const Array& x);         // the natural logarithm; derivative 1 / x
+Array log1p(const Array& x);       // log(1 + x), exact near 0
+Array log2(const Array& x);        // the logarithm to base 2
+Array log10(const Array& x);       // the logarithm to base 10
+Array sqrt(const Array& x);        // the square root; derivative at 0: inf
+Array rsqrt(const Array& x);       // 1 / sqrt(x)
+Array cbrt(const Array& x);        // the cube root, of negative x too
+Array square(const Array& x);      // x^2
+Array reciprocal(const Array& x);  // 1 / x
+Array sin(const Array& x);         // of x in radians
+Array cos(const Array& x);         // of x in radians
+Array tan(const Array& x);         // of x in radians
+Array sinh(const Array& x);        // (exp(x) - exp(-x)) / 2
+Array cosh(const Array& x);        // (exp(x) + exp(-x)) / 2
+Array tanh(const Array& x);        // sinh(x) / cosh(x)
+Array arctanh(const Array& x);     // the inverse of tanh; infinite at -1 and 1
 // Inverses of trigonometric and hyperbolic functions. Of real numbers, f32 and bf16 are computed in f64 and rounded
 // once, and NaN stands outside of the domain; of complex numbers they are the principal values.
-Array arcsin(const Array& x);  // in [-pi / 2, pi / 2]
-Array arccos(const Array& x);  // in [0, pi]
-Array arctan(const Array& x);  // in (-pi / 2, pi / 2)
-Array arcsinh(const Array& x);
-Array arccosh(const Array& x);  // >= 0
-Array asin(const Array& x);
-Array acos(const Array& x);
-Array atan(const Array& x);
-Array asinh(const Array& x);
-Array acosh(const Array& x);
-Array atanh(const Array& x);
-Array erf(const Array& x);
-Array erfc(const Array& x);  // 1 - erf(x), exact in the tail
-Array erf_inv(const Array& x);
-Array sinc(const Array& x);  // sin(pi x) / (pi x), 1 at 0
-Array deg2rad(const Array& x);
-Array rad2deg(const Array& x);
-Array radians(const Array& x);  // deg2rad
-Array degrees(const Array& x);  // rad2deg
-Array abs(const Array& x);      // derivative at 0: 1
-Array positive(const Array& x);
-Array fabs(const Array& x);   // abs, a fraction also of integers
-Array sign(const Array& x);   // -1, 0, 1; NaN stays
-Array floor(const Array& x);  // floor, ceil, round, trunc: integers do not change; derivative 0
-Array ceil(const Array& x);
-Array round(const Array& x);  // halves to even
-Array trunc(const Array& x);
-Array rint(const Array& x);  // round, a fraction also of integers
-Array fix(const Array& x);   // trunc
+Array arcsin(const Array& x);    // the inverse of sin, in [-pi / 2, pi / 2]
+Array arccos(const Array& x);    // the inverse of cos, in [0, pi]
+Array arctan(const Array& x);    // the inverse of tan, in (-pi / 2, pi / 2)
+Array arcsinh(const Array& x);   // the inverse of sinh
+Array arccosh(const Array& x);   // the inverse of cosh, >= 0
+Array asin(const Array& x);      // arcsin
+Array acos(const Array& x);      // arccos
+Array atan(const Array& x);      // arctan
+Array asinh(const Array& x);     // arcsinh
+Array acosh(const Array& x);     // arccosh
+Array atanh(const Array& x);     // arctanh
+Array erf(const Array& x);       // 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x
+Array erfc(const Array& x);      // 1 - erf(x), exact in the tail
+Array erf_inv(const Array& x);   // the inverse of erf
+Array sinc(const Array& x);      // sin(pi x) / (pi x), 1 at 0
+Array deg2rad(const Array& x);   // pi / 180 x
+Array rad2deg(const Array& x);   // 180 / pi x
+Array radians(const Array& x);   // deg2rad
+Array degrees(const Array& x);   // rad2deg
+Array abs(const Array& x);       // |x|; derivative at 0: 1
+Array positive(const Array& x);  // x itself
+Array fabs(const Array& x);      // abs, a fraction also of integers
+Array sign(const Array& x);      // -1, 0, 1; NaN stays
+/// The largest whole number <= x; of floor, ceil, round, trunc integers do not change; derivative 0.
+Array floor(const Array& x);
+Array ceil(const Array& x);   // the smallest whole number >= x
+Array round(const Array& x);  // to the nearest whole number, halves to even
+Array trunc(const Array& x);  // the whole number towards 0
+Array rint(const Array& x);   // round, a fraction also of integers
+Array fix(const Array& x);    // trunc
 /// x rounded to so many decimals (negative: to tens, hundreds, ..), halves to even.
 Array around(const Array& x, int decimals = 0);
-Array isnan(const Array& x);  // boolean, as isinf and isfinite
-Array isinf(const Array& x);
-Array isfinite(const Array& x);
-Array signbit(const Array& x);  // boolean: is the sign a minus, also of -0 and NaN?
-Array isposinf(const Array& x);
-Array isneginf(const Array& x);
-struct NanToNumOptions {
-  double nan = 0;
+Array isnan(const Array& x);                           // boolean: NaN
+Array isinf(const Array& x);                           // boolean: inf or -inf
+Array isfinite(const Array& x);                        // boolean: neither infinite nor NaN
+Array signbit(const Array& x);                         // boolean: is the sign a minus, also of -0 and NaN?
+Array isposinf(const Array& x);                        // boolean: inf
+Array isneginf(const Array& x);                        // boolean: -inf
+struct NanToNumOptions {                               // the numbers that nan_to_num puts in
+  double nan = 0;                                      // in place of NaN
   std::optional<double> posinf = none, neginf = none;  // default: the largest and smallest finite numbers of the dtype
 };
 /// x without NaN and infinities.
 Array nan_to_num(const Array& x, const NanToNumOptions& options = {});
-/// The whole part, towards 0, and the rest with x's sign.
+// The whole part, towards 0, and the rest with x's sign.
 struct WholeAndFraction {
   Array fraction, whole;
 };
 WholeAndFraction modf(const Array& x);
 Array logical_not(const Array& x);  // boolean: x == 0
-Array bitwise_not(const Array& x);  // integers and booleans
+Array bitwise_not(const Array& x);  // ~x of integers and booleans
 /// The same bits as another dtype of the same size. Throws DtypeError if sizes differ.
 Array bitcast(const Array& x, Dtype dtype);
 
 // ---- two operands ---------------------------------------------------------------------------------------------------
-Array add(const Array& a, const Array& b);
+Array add(const Array& a, const Array& b);  // a + b
 Array add(const Array& a, Scalar b);
 Array add(Scalar a, const Array& b);
-Array subtract(const Array& a, const Array& b);
+Array subtract(const Array& a, const Array& b);  // a - b
 Array subtract(const Array& a, Scalar b);
 Array subtract(Scalar a, const Array& b);
-Array multiply(const Array& a, const Array& b);
+Array multiply(const Array& a, const Array& b);  // a b
 Array multiply(const Array& a, Scalar b);
 Array multiply(Scalar a, const Array& b);
 /// a / b; of integers too it is a fraction (f32).
@@ -117,12 +118,12 @@ Array fmod(Scalar a, const Array& b);
 struct QuotientRemainder {
   Array quotient, remainder;
 };
-QuotientRemainder divmod(const Array& a, const Array& b);
+QuotientRemainder divmod(const Array& a, const Array& b);  // floor_divide and remainder
 /// a^b. A whole number b (not 2.0) multiplies repeatedly: any sign of a, exact derivatives also at 0.
 Array power(const Array& a, const Array& b);
 Array power(const Array& a, Scalar b);
 Array power(Scalar a, const Array& b);
-Array pow(const Array& a, const Array& b);
+Array pow(const Array& a, const Array& b);  // power
 Array pow(const Array& a, Scalar b);
 Array pow(Scalar a, const Array& b);
 /// The power of fractions: integers are taken as f32.
@@ -131,17 +132,17 @@ Array float_power(const Array& a, const Array& b);
 Array hypot(const Array& a, const Array& b);
 /// The angle of the point (x, y) in [-pi, pi], of real numbers. Its derivative at (0, 0) is NaN.
 Array arctan2(const special::Operand& y, const special::Operand& x);
-Array atan2(const special::Operand& y, const special::Operand& x);
+Array atan2(const special::Operand& y, const special::Operand& x);  // arctan2
 /// NaN if either is NaN; equal operands share the derivative, half each.
 Array maximum(const Array& a, const Array& b);
 Array maximum(const Array& a, Scalar b);
 Array maximum(Scalar a, const Array& b);
-Array minimum(const Array& a, const Array& b);
+Array minimum(const Array& a, const Array& b);  // the smaller one; NaN and derivatives as maximum
 Array minimum(const Array& a, Scalar b);
 Array minimum(Scalar a, const Array& b);
 /// The larger (smaller) one; of NaN and a number the number.
 Array fmax(const Array& a, const Array& b);
-Array fmin(const Array& a, const Array& b);
+Array fmin(const Array& a, const Array& b);  // the smaller one; of NaN and a number the number
 /// log(exp(a) + exp(b)) without overflow.
 Array logaddexp(const Array& a, const Array& b);
 Array logaddexp(const Array& a, Scalar b);
@@ -152,46 +153,46 @@ Array logaddexp2(const Array& a, const Array& b);
 Array heaviside(const Array& x, const Array& at_zero);
 Array copysign(const Array& a, const Array& b);  // |a| with the sign of b
 // Comparisons give booleans. Ordering booleans throws DtypeError: 0 < x < 6 is a mistake, 0 < x && x < 6 is not.
-Array equal(const Array& a, const Array& b);
+Array equal(const Array& a, const Array& b);  // a == b
 Array equal(const Array& a, Scalar b);
 Array equal(Scalar a, const Array& b);
-Array not_equal(const Array& a, const Array& b);
+Array not_equal(const Array& a, const Array& b);  // a != b
 Array not_equal(const Array& a, Scalar b);
 Array not_equal(Scalar a, const Array& b);
-Array less(const Array& a, const Array& b);
+Array less(const Array& a, const Array& b);  // a < b
 Array less(const Array& a, Scalar b);
 Array less(Scalar a, const Array& b);
-Array less_equal(const Array& a, const Array& b);
+Array less_equal(const Array& a, const Array& b);  // a <= b
 Array less_equal(const Array& a, Scalar b);
 Array less_equal(Scalar a, const Array& b);
-Array greater(const Array& a, const Array& b);
+Array greater(const Array& a, const Array& b);  // a > b
 Array greater(const Array& a, Scalar b);
 Array greater(Scalar a, const Array& b);
-Array greater_equal(const Array& a, const Array& b);
+Array greater_equal(const Array& a, const Array& b);  // a >= b
 Array greater_equal(const Array& a, Scalar b);
 Array greater_equal(Scalar a, const Array& b);
 // Logic takes any dtype as != 0 and gives booleans; bitwise operations take integers and booleans.
-Array logical_and(const Array& a, const Array& b);
+Array logical_and(const Array& a, const Array& b);  // boolean: both other than 0
 Array logical_and(const Array& a, Scalar b);
 Array logical_and(Scalar a, const Array& b);
-Array logical_or(const Array& a, const Array& b);
+Array logical_or(const Array& a, const Array& b);  // boolean: one other than 0
 Array logical_or(const Array& a, Scalar b);
 Array logical_or(Scalar a, const Array& b);
-Array logical_xor(const Array& a, const Array& b);
-Array bitwise_and(const Array& a, const Array& b);
+Array logical_xor(const Array& a, const Array& b);  // boolean: exactly one other than 0
+Array bitwise_and(const Array& a, const Array& b);  // a & b, bit by bit
 Array bitwise_and(const Array& a, Scalar b);
 Array bitwise_and(Scalar a, const Array& b);
-Array bitwise_or(const Array& a, const Array& b);
+Array bitwise_or(const Array& a, const Array& b);  // a | b, bit by bit
 Array bitwise_or(const Array& a, Scalar b);
 Array bitwise_or(Scalar a, const Array& b);
-Array bitwise_xor(const Array& a, const Array& b);
+Array bitwise_xor(const Array& a, const Array& b);  // a ^ b, bit by bit
 Array bitwise_xor(const Array& a, Scalar b);
 Array bitwise_xor(Scalar a, const Array& b);
 /// Integers. right_shift keeps the sign of signed dtypes and shifts zeros into unsigned ones.
 Array left_shift(const Array& a, const Array& b);
 Array left_shift(const Array& a, Scalar b);
 Array left_shift(Scalar a, const Array& b);
-Array right_shift(const Array& a, const Array& b);
+Array right_shift(const Array& a, const Array& b);  // a's bits moved to the right by b places
 Array right_shift(const Array& a, Scalar b);
 Array right_shift(Scalar a, const Array& b);
 
@@ -211,9 +212,9 @@ Array clip(const Array& x, Scalar lo, Scalar hi);
 Array clamp(const Array& lo, const Array& x, const Array& hi);
 
 // ---- comparisons of whole arrays, and with a tolerance --------------------------------------------------------------
-struct CloseOptions {
-  double rtol = 1e-5, atol = 1e-8;
-  bool equal_nan = false;
+struct CloseOptions {               // of isclose
+  double rtol = 1e-5, atol = 1e-8;  // relative to |b|, and absolute
+  bool equal_nan = false;           // NaN is close to NaN
 };
 /// |a - b| <= atol + rtol |b|, or equal infinities; boolean.
 Array isclose(const Array& a, const Array& b, const CloseOptions& options = {});
@@ -244,8 +245,8 @@ Array lcm(const Array& a, const Array& b);
 Array nextafter(const Array& x, const Array& y);
 /// The distance from x to its neighbour further from 0, with x's sign; NaN for infinities.
 Array spacing(const Array& x);
-/// x = mantissa * 2^exponent with |mantissa| in [1/2, 1), exponent i32; of 0, infinities and NaN x and 0. Derivatives
-/// take the exponent as constant.
+// x = mantissa * 2^exponent with |mantissa| in [1/2, 1), exponent i32; of 0, infinities and NaN x and 0. Derivatives
+// take the exponent as constant.
 struct Frexp {
   Array mantissa, exponent;
 };

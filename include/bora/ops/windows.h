@@ -10,26 +10,30 @@
 #include "bora/array/array.h"
 
 namespace bora::signal::windows {
-struct Options {
-  bool symmetric = true;
-  Dtype dtype = f32;
+struct Options {          // of all windows here
+  bool symmetric = true;  // false: periodic, for spectra
+  Dtype dtype = f32;      // of the result
 };
-Array boxcar(std::int64_t n, const Options& options = {});  // ones
-Array triang(std::int64_t n, const Options& options = {});  // a triangle whose ends are not 0
-Array bartlett(std::int64_t n, const Options& options = {});
-Array parzen(std::int64_t n, const Options& options = {});
-Array bohman(std::int64_t n, const Options& options = {});
-Array barthann(std::int64_t n, const Options& options = {});
-Array cosine(std::int64_t n, const Options& options = {});
-Array lanczos(std::int64_t n, const Options& options = {});
-Array hann(std::int64_t n, const Options& options = {});
-Array hamming(std::int64_t n, const Options& options = {});
-Array blackman(std::int64_t n, const Options& options = {});
+Array boxcar(std::int64_t n, const Options& options = {});    // ones
+Array triang(std::int64_t n, const Options& options = {});    // a triangle whose ends are not 0
+Array bartlett(std::int64_t n, const Options& options = {});  // a triangle whose ends are 0
+Array parzen(std::int64_t n, const Options& options = {});    // pieces of cubic polynomials
+Array bohman(std::int64_t n, const Options& options = {});    // (1 - |t|) cos(pi |t|) + sin(pi |t|) / pi
+Array barthann(std::int64_t n, const Options& options = {});  // 0.62 - 0.48 |t| + 0.38 cos(2 pi t), |t| <= 1/2
+Array cosine(std::int64_t n, const Options& options = {});    // sin(pi (i + 1/2) / n)
+Array lanczos(std::int64_t n, const Options& options = {});   // sinc(t), t from -1 to 1
+Array hann(std::int64_t n, const Options& options = {});      // 0.5 + 0.5 cos(t), t from -pi to pi
+Array hamming(std::int64_t n, const Options& options = {});   // 0.54 + 0.46 cos(t)
+Array blackman(std::int64_t n, const Options& options = {});  // cosines with weights 0.42, 0.5, 0.08
+/// Cosines with weights 0.3635819, 0.4891775, 0.1365995, 0.0106411.
 Array nuttall(std::int64_t n, const Options& options = {});
+/// Cosines with weights 0.35875, 0.48829, 0.14128, 0.01168.
 Array blackmanharris(std::int64_t n, const Options& options = {});
+/// Five cosines, with a peak that is nearly flat in frequency.
 Array flattop(std::int64_t n, const Options& options = {});
 /// sum over k of weights[k] cos(k t) with t from -pi to pi.
 Array general_cosine(std::int64_t n, const std::vector<double>& weights, const Options& options = {});
+/// Alpha + (1 - alpha) cos(t), t from -pi to pi.
 Array general_hamming(std::int64_t n, double alpha, const Options& options = {});
 /// A part alpha of it, half on each side, is a cosine; the rest is 1. 0: boxcar, 1: hann.
 Array tukey(std::int64_t n, double alpha = 0.5, const Options& options = {});

@@ -7,7 +7,7 @@
 #include "bora/optim/updates.h"
 
 namespace bora::optim {
-struct AdamWConfig {
+struct AdamWConfig {  // the settings of optimizer.type=adamw
   static constexpr std::string_view type = "adamw";
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1, clip = 1;
   ScheduleConfig schedule = {};
@@ -21,7 +21,7 @@ struct AdamWConfig {
   void check() const;
   Transform make(const Schedule& learning_rate, const Mask& decays = by_layer) const;
 };
-struct LionConfig {
+struct LionConfig {  // the settings of optimizer.type=lion
   static constexpr std::string_view type = "lion";
   double lr = 1e-4, beta1 = 0.9, beta2 = 0.99, weight_decay = 0.3, clip = 1;
   ScheduleConfig schedule = {};
@@ -35,7 +35,7 @@ struct LionConfig {
   void check() const;
   Transform make(const Schedule& learning_rate, const Mask& decays = by_layer) const;
 };
-struct AdafactorConfig {
+struct AdafactorConfig {  // the settings of optimizer.type=adafactor
   static constexpr std::string_view type = "adafactor";
   double lr = 1e-2, beta1 = 0, decay_rate = 0.8, clipping_threshold = 1, weight_decay = 0, clip = 0;
   std::int64_t step_offset = 0, min_dim_size_to_factor = 128;

@@ -46,7 +46,7 @@ struct CommonConfig {
   /// `inner` with all this around it. Its init throws ConfigError for a pattern that matches no parameter.
   Transform around(Transform inner) const;
 };
-struct Built {
+struct Built {  // what settings choose: a transformation, and its learning rate
   Transform transform;
   Schedule learning_rate;  // of a step
 };
@@ -57,6 +57,7 @@ struct Kind : config::Chosen {
   /// For a run of this many steps.
   virtual Built build(std::int64_t steps) const = 0;
 };
+/// The kind whose settings are T's fields.
 template <class T> struct KindOf final : config::Of<T, Kind> {
   using config::Of<T, Kind>::Of;
   Built build(std::int64_t steps) const override {

@@ -8,6 +8,7 @@
 #include "bora/optim/updates.h"
 
 namespace bora::optim {
+/// A struct whose gradient is its next value.
 template <class T> concept OverwriteWithGradient = requires {
   requires T::overwrite_with_gradient;
 };

@@ -21,7 +21,7 @@ class Schedule {
   std::function<Array(const Array&)> at_;
   std::optional<double> number_ = std::nullopt;
 };
-Schedule constant_schedule(double value);
+Schedule constant_schedule(double value);  // the value at every step
 /// From init to end in `steps` steps, then end; with 0 steps init, as in Optax.
 Schedule linear_schedule(double init, double end, std::int64_t steps);
 /// init * (alpha + (1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2), then init * alpha (Loshchilov & Hutter 2017).
@@ -32,44 +32,49 @@ Schedule warmup_cosine_decay_schedule(double init, double peak, std::int64_t war
                                       double end = 0, double exponent = 1);
 /// From step `begin` on in `steps` steps, along (1 - done)^power.
 Schedule polynomial_schedule(double init, double end, double power, std::int64_t steps, std::int64_t begin = 0);
-struct ExponentialDecayOptions {
-  std::int64_t begin = 0;
-  bool staircase = false;  // only at multiples of the steps
-  std::optional<double> end = none;
+struct ExponentialDecayOptions {     // of exponential_decay
+  std::int64_t begin = 0;            // the last step with init
+  bool staircase = false;            // only at multiples of the steps
+  std::optional<double> end = none;  // where it stops
 };
 /// init * decay_rate^(step / steps).
 Schedule exponential_decay(double init, std::int64_t steps, double decay_rate, ExponentialDecayOptions options = {});
-/// From each of these steps on times its scale.
+// From each of these steps on times its scale.
 using Scales = std::map<std::int64_t, double>;
 Schedule piecewise_constant_schedule(double init, Scales boundaries_and_scales);
-enum class Interpolation : std::uint8_t { linear, cosine };
+enum class Interpolation : std::uint8_t { linear, cosine };  // between two steps of a piecewise schedule
 /// At each of these steps times its scale, interpolated between them.
 Schedule piecewise_interpolate_schedule(Interpolation, double init, Scales boundaries_and_scales);
-struct OneCycleOptions {
+struct OneCycleOptions {             // of one-cycle schedules
   double start = 0.3, final = 0.85;  // shares of the steps: where the peak is, where linear comes back
+  /// Peak over the first rate; linear: first over the last rate, cosine: the same.
   double div_factor = 25, final_div_factor = 1e4;
 };
 /// Smith & Topin 2018.
 Schedule linear_onecycle_schedule(std::int64_t steps, double peak, OneCycleOptions options = {});
+/// From peak / div_factor to peak, and down to the last rate, along cosines.
 Schedule cosine_onecycle_schedule(std::int64_t steps, double peak, OneCycleOptions options = {});
+/// Linear from init to peak, then peak.
 Schedule warmup_constant_schedule(double init, double peak, std::int64_t warmup_steps);
+/// Linear from init to peak in warmup_steps, then exponential_decay from there.
 Schedule warmup_exponential_decay_schedule(double init, double peak, std::int64_t warmup_steps, std::int64_t steps,
                                            double decay_rate, ExponentialDecayOptions options = {});
 /// schedules[i + 1] begins, at its own step 0, at boundaries[i].
 Schedule join_schedules(std::vector<Schedule> schedules, std::vector<std::int64_t> boundaries);
-struct WarmupCosine {
+struct WarmupCosine {  // the arguments of warmup_cosine_decay_schedule
   double init = 0, peak = 1;
   std::int64_t warmup_steps = 0, decay_steps = 1;
   double end = 0, exponent = 1;
 };
 /// Warm restarts (Loshchilov & Hutter 2017): each cycle lasts decay_steps.
 Schedule sgdr_schedule(const std::vector<WarmupCosine>& cycles);
-struct FactorsOptions {
-  double base = 0.5;
-  std::int64_t warmup_steps = 1000;
-  double decay_factor = 0.5;
+struct FactorsOptions {              // of factors_schedule
+  double base = 0.5;                 // of the factors constant and linear_decay
+  std::int64_t warmup_steps = 1000;  // where the warmup ends, and a decay by the root begins
+  double decay_factor = 0.5;         // of linear_decay and decay_every
+  /// Of decay_every, of cosine_decay; the step that counts as 0.
   std::int64_t steps_per_decay = 20000, steps_per_cycle = 100000, step_offset = 0;
-  double min_learning_rate = 1e-8;
+  double min_learning_rate = 1e-8;  // the product is at least this
 };
 /// T5X's product of named factors, "constant * linear_warmup * rsqrt_decay", of constant, linear_warmup, linear_decay,
 /// rsqrt_decay, rsqrt_normalized_decay, decay_every, cosine_decay. Throws ValueError for another word.

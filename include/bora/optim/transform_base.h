@@ -24,7 +24,7 @@ struct Reduced {
 };
 /// Selects parameters by their layers' own words: biases and the weights of norms are not selected (tree::decays).
 struct ByLayer {};
-inline constexpr ByLayer by_layer = {};
+inline constexpr ByLayer by_layer = {};  // stands where a Mask is wanted
 /// Selects the parameters that a transformation applies to: all of them, those for which a function of path and value
 /// (or of all parameters and a number) says so, or by_layer.
 class Mask {
@@ -47,19 +47,22 @@ void check_shapes(std::string_view what, const Leaves& params, const Arrays& giv
 /// The names of each leaf's dimensions; none for a plain Array.
 std::vector<std::vector<std::string>> axis_names(tree::Node);
 
+/// A transformation without state: update(updates, params) gives the new updates.
 template <class T> concept Stateless = requires(const T& t, const Arrays& updates, const Leaves& params) {
   { t.update(updates, params) } -> std::same_as<Arrays>;
 };
+/// A transformation with state: init(params) gives the first one, update(updates, state, params) also the next.
 template <class T> concept Stateful =
     requires(const T& t, const typename T::State& s, const Arrays& updates, const Leaves& params) {
       { t.init(params) } -> std::same_as<typename T::State>;
       { t.update(updates, s, params) } -> std::same_as<std::pair<Arrays, typename T::State>>;
     };
+/// What a Transform is made of: a name, and one of these two forms.
 template <class T> concept Transformation = (Stateless<T> || Stateful<T>) && requires {
   { T::name } -> std::convertible_to<std::string_view>;
 };
 
-template <class P> struct Updated {
+template <class P> struct Updated {  // updates like the parameters, and the next state
   P updates;
   State state;
 };
@@ -96,15 +99,16 @@ class Transform {
 };
 /// One after the other. A chain inside a chain is the same as its members in its place.
 Transform chain_of(const std::vector<Transform>& parts);
+/// One after the other.
 template <std::same_as<Transform>... T> Transform chain(const T&... parts) { return chain_of({parts...}); }
-Transform identity();
+Transform identity();  // updates stay as they are
 
 /// All transformations linked into this program, for tests/optim. They register themselves.
 struct RegistryEntry {
   std::string_view name;
   std::vector<Transform> (*samples)();
 };
-std::vector<RegistryEntry>& registry();
+std::vector<RegistryEntry>& registry();  // all transformations of this program
 
 namespace detail {
 void store(State&, const std::string& name, const Array&, const Leaves& params);

@@ -4,10 +4,12 @@
 #include "bora/optim/transforms.h"
 
 namespace bora::optim {
-/// sqrt of the sum of squares of all numbers, f32.
+// sqrt of the sum of squares of all numbers, f32.
 Array global_norm_of(const Arrays& arrays);
 template <class T> Array global_norm(const T& t) { return global_norm_of(tree::leaves(t)); }
-/// params + updates, in the parameters' dtypes.
+/// The same of each array: f32 [arrays].
+Array norms_of(const Arrays& arrays);
+// params + updates, in the parameters' dtypes.
 Arrays apply_updates_flat(const Arrays& params, const Arrays& updates);
 template <class P> P apply_updates(P params, const P& updates) {
   Leaves before{tree::paths(params), tree::leaves(params)};

@@ -33,11 +33,11 @@ struct GaussianKde {
 };
 /// Rules for the width of the kernels: Scott's neff^(-1 / (d + 4)) and Silverman's (neff (d + 2) / 4)^(-1 / (d + 4)).
 enum class Bandwidth : std::uint8_t { scott, silverman };
-struct GaussianKdeOptions {
-  Bandwidth bw_method = Bandwidth::scott;
-  Array factor = {};                                         // a number: instead of the rule's
-  std::function<Array(const GaussianKde&)> rule = nullptr;   // or a function of neff, dataset and weights
-  Array weights = {};                                        // [n]; default: equal ones
+struct GaussianKdeOptions {                                 // of gaussian_kde
+  Bandwidth bw_method = Bandwidth::scott;                   // the rule for the kernels' width
+  Array factor = {};                                        // a number: instead of the rule's
+  std::function<Array(const GaussianKde&)> rule = nullptr;  // or a function of neff, dataset and weights
+  Array weights = {};                                       // [n]; default: equal ones
 };
 /// From points dataset [d, n] or [n], f32 or f64 (whole numbers: f32): kernels of the points' covariance times the
 /// square of the bandwidth's factor. Throws ShapeError for fewer than two numbers or weights of another length,

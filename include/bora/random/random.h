@@ -17,8 +17,8 @@
 #include "bora/ops/arguments.h"
 
 namespace bora::random {
-struct DrawOptions {
-  Spec spec = {};  // the layout: with it each rank draws only its own block, the numbers are the same
+struct DrawOptions {  // of all draws
+  Spec spec = {};     // the layout: with it each rank draws only its own block, the numbers are the same
   /// Draws whose tails are those of the distribution, with any parameters: from 64 random bits a number (a key, for
   /// gamma's), in f64, rounded once to the dtype. Other numbers than JAX's, whose tails end at 2^-23 or so (f32;
   /// docs/random.md has a table), in 1 to 5 times the time (truncated_normal: 1 us); the same on every mesh.
@@ -59,7 +59,7 @@ Array fold_in(const Array& k, const Array& data);
 Array clone(const Array& keys);
 /// The two words of each key: u32 [.., 2]; and back.
 Array key_data(const Array& keys);
-Array wrap_key_data(const Array& words);
+Array wrap_key_data(const Array& words);  // keys with these words
 
 // ---- samplers: shape and dtype of the result, f32 unless said otherwise ---------------------------------------------
 /// Random bits: u8, u32, or i64 for 64 bits.
@@ -95,19 +95,23 @@ Array randint(const Array& k, const Shape& shape, const Parameter& minval, const
 /// i32 position along `axis`, with probability softmax(logits). shape: of the result, must end in the batch dimensions.
 Array categorical(const Array& k, const Array& logits, std::int64_t axis = -1, const std::optional<Shape>& shape = none,
                   const DrawOptions& draw = {});
-struct CategoricalOptions {
-  std::int64_t axis = -1;
+struct CategoricalOptions {           // of categorical
+  std::int64_t axis = -1;             // of the categories
   std::optional<Shape> shape = none;  // the shape of the result, which must end in the batch dimensions
   bool replace = true;                // false: the draws of one row differ (Kool et al. 2019)
-  Mode mode = Mode::low;
+  Mode mode = Mode::low;              // the resolution of its Gumbel draws
 };
 /// i32 position along an axis of logits, with probability softmax(logits). Without replacement, throws ValueError for
 /// more draws than there are categories.
 Array categorical(const Array& k, const Array& logits, const CategoricalOptions& options, const DrawOptions& draw = {});
+/// -log(-log(u)) for uniform u: Gumbel's distribution of largest values.
 Array gumbel(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
 Array gumbel(const Array& k, Mode mode, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
+/// Density exp(-x) for x >= 0.
 Array exponential(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
+/// Density exp(-|x|) / 2.
 Array laplace(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
+/// Distribution function 1 / (1 + exp(-x)).
 Array logistic(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
 /// -1 or 1, i32 unless said otherwise.
 Array rademacher(const Array& k, const Shape& shape = {}, Dtype dtype = i32, const DrawOptions& draw = {});
@@ -122,6 +126,7 @@ Array dirichlet(const Array& k, const Array& alpha, const std::optional<Shape>& 
                 const DrawOptions& draw = {});
 
 // ---- one draw of uniform or normal numbers an element ---------------------------------------------------------------
+/// Density 1 / (pi (1 + x^2)).
 Array cauchy(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
 /// exp(sigma * normal).
 Array lognormal(const Array& k, const Parameter& sigma = 1, const std::optional<Shape>& shape = none, Dtype dtype = f32,
@@ -135,8 +140,10 @@ Array double_sided_maxwell(const Array& k, const Parameter& loc, const Parameter
 /// Density b / x^(b + 1) for x > 1.
 Array pareto(const Array& k, const Parameter& b, const std::optional<Shape>& shape = none, Dtype dtype = f32,
              const DrawOptions& draw = {});
+/// The length of a vector of two normal numbers with deviation `scale`.
 Array rayleigh(const Array& k, const Parameter& scale, const std::optional<Shape>& shape = none, Dtype dtype = f32,
                const DrawOptions& draw = {});
+/// In [left, right], with a density that is a triangle with its peak at `mode`.
 Array triangular(const Array& k, const Parameter& left, const Parameter& mode, const Parameter& right,
                  const std::optional<Shape>& shape = none, Dtype dtype = f32, const DrawOptions& draw = {});
 /// Inverse Gaussian with this mean and scale 1.
@@ -150,8 +157,10 @@ Array geometric(const Array& k, const Parameter& p, const std::optional<Shape>& 
                 const DrawOptions& draw = {});
 
 // ---- made of gamma draws: f32 or f64 --------------------------------------------------------------------------------
+/// In [0, 1], with a density proportional to x^(a - 1) (1 - x)^(b - 1).
 Array beta(const Array& k, const Parameter& a, const Parameter& b, const std::optional<Shape>& shape = none,
            Dtype dtype = f32, const DrawOptions& draw = {});
+/// The sum of the squares of df standard normal numbers.
 Array chisquare(const Array& k, const Parameter& df, const std::optional<Shape>& shape = none, Dtype dtype = f32,
                 const DrawOptions& draw = {});
 /// The quotient of two chi-square draws, each divided by its degrees of freedom.
@@ -198,17 +207,17 @@ Array orthogonal(const Array& k, std::int64_t n, const Shape& shape = {}, Dtype 
 // ---- orders and choices ---------------------------------------------------------------------------------------------
 /// 0, 1, .., n - 1 in random order, i32 [n].
 Array permutation(const Array& k, std::int64_t n);
-struct PermutationOptions {
-  std::int64_t axis = 0;
+struct PermutationOptions {  // of permutation
+  std::int64_t axis = 0;     // whose slices change places
   bool independent = false;  // permutes each line along the axis on its own
 };
 /// x with its slices along an axis in random order.
 Array permutation(const Array& k, const Array& x, const PermutationOptions& options = {});
-struct ChoiceOptions {
-  bool replace = true;
-  Array p = {};  // probabilities [n]; empty: uniform
-  std::int64_t axis = 0;
-  bool exact = false;  // with p: as DrawOptions
+struct ChoiceOptions {    // of choice
+  bool replace = true;    // an element may be drawn again
+  Array p = {};           // probabilities [n]; empty: uniform
+  std::int64_t axis = 0;  // of x
+  bool exact = false;     // with p: as DrawOptions
 };
 /// Random elements of x along an axis (or of 0, 1, .., n - 1); `shape` replaces that axis.
 Array choice(const Array& k, std::int64_t n, const Shape& shape = {}, const ChoiceOptions& options = {});

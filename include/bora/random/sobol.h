@@ -4,12 +4,12 @@
 #include "bora/random/random.h"
 
 namespace bora::random {
-inline constexpr std::int64_t kSobolDimensions = 64;
-struct SobolOptions {
-  std::int64_t skip = 0;  // points left out at the start of the sequence
+inline constexpr std::int64_t kSobolDimensions = 64;  // the most dimensions of a point
+struct SobolOptions {                                 // of sobol
+  std::int64_t skip = 0;                              // points left out at the start of the sequence
   Array key = {};         // shifts all points by random bits (Owen's digital shift); empty: the sequence itself
   Dtype dtype = f32;      // or f64
-  DrawOptions draw = {};
+  DrawOptions draw = {};  // how the points are split over a mesh
 };
 /// Points skip, skip + 1, .. of the Sobol sequence in [0, 1)^d, [n, d] (Sobol 1967, in Antonov and Saleev's order; the
 /// direction numbers of Joe and Kuo 2008): multiples of 2^-32, in f32 cut to 2^-24. A power of 2 as n, and a multiple

@@ -10,14 +10,14 @@
 #include "bora/shard/shard.h"
 
 namespace bora::linalg::sharded {
-struct Options {
+struct Options {             // of these factorisations
   std::int64_t panel = 128;  // columns of a panel
 };
 /// The lower triangular L with L L^H = (a + a^H) / 2, of a [n, n], of which the lower half is read; NaN where that is
 /// not positive definite. Throws ShapeError, DtypeError, ShardError.
 Array cholesky(const Array& a, const Mesh& mesh, const MeshAxes& axes, const Options& options = {});
-/// a[permutation] = l u by Gaussian elimination with partial pivoting, a [m, n]. lu [m, n] is split as a; permutation
-/// (i32 [m]) is on every rank.
+// a[permutation] = l u by Gaussian elimination with partial pivoting, a [m, n]. lu [m, n] is split as a; permutation
+// (i32 [m]) is on every rank.
 struct LuFactor {
   Array lu, permutation;
 };
@@ -27,9 +27,11 @@ LuFactor lu_factor(const Array& a, const Mesh& mesh, const MeshAxes& axes, const
 Qr qr(const Array& a, const Mesh& mesh, const MeshAxes& axes, const Options& options = {});
 /// x [n, k] with a x = b for b [n, k] on every rank, as x is: from L as cholesky gives it, from lu_factor's result.
 Array cho_solve(const Array& l, const Array& b, const Mesh& mesh, const MeshAxes& axes, const Options& options = {});
+/// From lu_factor's result; b [n, k] on every rank, as x is.
 Array lu_solve(const LuFactor& f, const Array& b, const Mesh& mesh, const MeshAxes& axes,
                const Options& options = {});
 /// x with a x = b (by lu_factor); the x of least squares |a x - b| of a [m, n] with independent columns, m >= n.
 Array solve(const Array& a, const Array& b, const Mesh& mesh, const MeshAxes& axes, const Options& options = {});
+/// The x [n, k] of least squares |a x - b|, a [m, n] with independent columns, m >= n.
 Array lstsq(const Array& a, const Array& b, const Mesh& mesh, const MeshAxes& axes, const Options& options = {});
 }  // namespace bora::linalg::sharded

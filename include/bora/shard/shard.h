@@ -5,7 +5,7 @@
 #include "bora/shard/mesh.h"
 
 namespace bora {
-struct ShardOptions {
+struct ShardOptions {                           // of shard
   std::int64_t compare_up_to = kComparedBytes;  // bytes of an array whose numbers are compared; 0: never
 };
 /// x, whose numbers every rank has, placed as `spec` says: each rank keeps its block. Every rank must call this:
@@ -21,7 +21,7 @@ Array gather(const Array& x);
 /// How x is split over the mesh in force: none of its dimensions if it is not. TraceError inside jit, where it is not
 /// known yet.
 Spec spec_of(const Array& x);
-/// This rank's block of x, pending sums completed, and its place: begin of each dimension in the global array.
+// This rank's block of x, pending sums completed, and its place: begin of each dimension in the global array.
 struct LocalBlock {
   Array block;
   Shape global_shape;
@@ -32,8 +32,8 @@ LocalBlock local_block(const Array& x);
 /// Text: the ranks that hold each part of a 1- or 2-dimensional array.
 std::string visualize_sharding(const Array& x);
 
-struct ShardMapOptions {
-  bool check = true;  // that results are the same on the ranks of the axes that their out Spec does not name
+struct ShardMapOptions {  // of shard_map
+  bool check = true;      // that results are the same on the ranks of the axes that their out Spec does not name
 };
 namespace fx {
 struct OutSpec {

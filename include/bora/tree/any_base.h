@@ -6,7 +6,7 @@
 namespace bora::tree {
 /// For an Any whose static values save_tree and load_tree refuse: the library's own, which are written without them.
 struct Unsaved {};
-inline constexpr Unsaved unsaved;
+inline constexpr Unsaved unsaved;  // Any(value, unsaved)
 /// Owns a tree of any type, or nothing. It is a tree itself: its leaves, their paths and the answers of `decays` are
 /// those of what it holds, whose type is a static value, and so a part of jit's key. A copy copies what it holds, also
 /// behind a unique_ptr. Transforms of positions (vmap without an Axis, scan over it) do not take it: it may hold

@@ -12,11 +12,13 @@ namespace bora::tree {
 /// The parts of a container: each(x, f) calls f(name, part) in order. length(x): the number of parts, where it varies;
 /// chosen(x): which alternative x holds.
 template <class T> struct Children { static constexpr bool known = false; };
-template <class T> concept Container = Children<T>::known;
+template <class T> concept Container = Children<T>::known;  // a type whose Children are known
+/// A struct whose fields make a tree: an aggregate, or a class that lists its members.
 template <class T> concept Module = std::is_class_v<T> && (std::is_aggregate_v<T> || fields::Listed<T>) &&
     !Container<T> && !IsLeaf<T> && !is_static<T>;
 /// A container of another library, a tree to transforms alone.
 template <class T> concept Foreign = bora::detail::becomes_array<T>;
+/// What transforms take: a leaf, a container, a struct, a static value, or a container of another library.
 template <class T> concept Tree = IsLeaf<T> || Container<T> || Module<T> || is_static<T> || Foreign<T>;
 
 namespace detail {
@@ -89,7 +91,7 @@ template <class... T> struct Children<std::variant<T...>> {
     if (!x.valueless_by_exception()) std::visit([&](auto& e) { f(Name{}, e); }, x);
   }
 };
-struct NoChildren {
+struct NoChildren {  // of types that hold nothing
   static constexpr bool known = true;
   template <class T, class F> static void each(T&, F&&) {}
 };

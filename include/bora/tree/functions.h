@@ -18,6 +18,7 @@ template <class F, class T, class... U> auto map_leaves(const F& f, const T& t, 
 }
 /// pred(leaf) of all leaves, or of at least one.
 template <class F, class T> bool all(const F& pred, const T& t) { return std::ranges::all_of(leaves(t), pred); }
+/// Does pred hold for at least one leaf?
 template <class F, class T> bool any(const F& pred, const T& t) { return std::ranges::any_of(leaves(t), pred); }
 
 /// A tree without the numbers of its leaves: paths, lengths, statics, which leaves are empty; it compares and prints.
@@ -33,7 +34,7 @@ class Structure {
   std::vector<Part> parts_;
   std::size_t leaves_;
 };
-Structure structure(Node, Same what);
+Structure structure(Node, Same what);  // of a tree without its type
 template <class T> Structure structure(const T& t, Same what = Same::structure) { return structure(node(t), what); }
 std::ostream& operator<<(std::ostream&, const Structure&);
 
@@ -134,12 +135,13 @@ template <class T, class... Steps> class At {
   const T& tree_;
   std::tuple<Steps...> steps_;
 };
+/// The place that the steps lead to: see At.
 template <class T, class... Steps> requires(sizeof...(Steps) > 0) At<T, Steps...> at(const T& tree, Steps... steps) {
   return {tree, std::move(steps)...};
 }
+void set_leaf(Node, std::string_view path, const Array&);  // puts another leaf at a path
 /// A copy of the tree with another leaf at a path: with_leaf(model, "blocks.0.up.weight", x). Throws ValueError naming
 /// the nearest path.
-void set_leaf(Node, std::string_view path, const Array&);
 template <class T> std::remove_cvref_t<T> with_leaf(T&& like, std::string_view path, const Array& leaf) {
   auto t = own(std::forward<T>(like));
   set_leaf(node(t), path, leaf);

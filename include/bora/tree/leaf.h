@@ -58,8 +58,8 @@ template <> struct Leaf<Array> {
 };
 /// Bytes of a static value whose parts cannot be seen: write(const T&), read(T&, const std::string&). See io/cereal.h.
 template <class T> struct StaticBytes;
-template <class T> concept KeptAsBytes = requires { sizeof(StaticBytes<T>); };
-template <class T> concept IsLeaf = requires(const T& x) {
+template <class T> concept KeptAsBytes = requires { sizeof(StaticBytes<T>); };  // its StaticBytes are known
+template <class T> concept IsLeaf = requires(const T& x) {  // a type whose data is one Array: it has a Leaf
   { Leaf<T>::array(x) } -> std::convertible_to<const Array&>;
 };
 }  // namespace bora::tree

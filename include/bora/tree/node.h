@@ -18,7 +18,7 @@ struct Name {
   std::size_t index = 0;
   std::optional<bool> decays = {};  // the answer of the struct that owns the field, if it gives one
 };
-struct LeafType {
+struct LeafType {  // how leaves of one type are read and written
   const Array& (*get)(const void*);
   void (*set)(void*, Array);
   void (*key)(const void*, Key&);
@@ -36,7 +36,7 @@ struct LeafRef {
   /// The leaf itself if it is a T, else null.
   template <class T> T* as() const { return *type->type == typeid(T) ? static_cast<T*>(at) : nullptr; }
 };
-struct StaticRef {
+struct StaticRef {  // a reference to a static value inside its tree
   const void* at;
   void (*key)(const void*, Key&);
   void (*print)(const void*, std::ostream&);
@@ -52,9 +52,9 @@ class Visitor {
   virtual void leave() {}
   virtual void sized(std::size_t) {}  // length of a vector or map; 0 or 1 for an optional
 };
-using Walk = void (*)(void*, Visitor&, const Name&);
-class ValueVisitor;  // value.h
-using ValueWalk = void (*)(void*, ValueVisitor&, const Name&);
+using Walk = void (*)(void*, Visitor&, const Name&);            // visits the tree that lies at an address
+class ValueVisitor;                                             // value.h
+using ValueWalk = void (*)(void*, ValueVisitor&, const Name&);  // the same for static values alone
 /// A type-erased tree. On a const tree only visitors that read may be used.
 struct Node {
   void* at;
@@ -66,10 +66,10 @@ struct Slot {
   std::string path;
   LeafRef leaf;
 };
-std::vector<Slot> slots(Node);  // empty leaves included
-void append_leaves(Node, Arrays&);
-void append_paths(Node, std::vector<std::string>&);
-std::size_t count_leaves(Node);
+std::vector<Slot> slots(Node);                       // all leaves and their paths, empty leaves included
+void append_leaves(Node, Arrays&);                   // adds its leaves, without empty ones
+void append_paths(Node, std::vector<std::string>&);  // adds a path for each of these leaves
+std::size_t count_leaves(Node);                      // the number of leaves, without empty ones
 /// Whether weight decay shrinks each leaf: the answer of the innermost struct around it that gives one; true without.
 std::vector<bool> decays(Node);
 /// Puts arrays into the leaves in order; returns the number used.
@@ -83,7 +83,7 @@ struct Part {
 };
 /// How much of two trees is compared or described: the structure alone, or the leaves' shapes and dtypes too.
 enum class Same : std::uint8_t { structure, types };
-std::vector<Part> describe(Node, Same what = Same::types);
+std::vector<Part> describe(Node, Same what = Same::types);  // a Part for each leaf, static value and length
 /// The first difference of two trees of one C++ type, such as "'layers': 2 elements and 3 elements"; empty if there is
 /// none. structure: lengths, entries, which leaves are empty; types: their shapes and dtypes too.
 std::string first_difference(Node a, Node b, Same what);

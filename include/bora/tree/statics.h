@@ -5,6 +5,7 @@
 #include "bora/tree/leaf.h"
 
 namespace bora::tree {
+/// Adds a static value to jit's key, part by part.
 template <class T> void add_static(Key& k, const T& x) {
   if constexpr (std::is_same_v<T, Scalar>) {
     add_static(k, x.value);
@@ -30,6 +31,7 @@ template <class T> void add_static(Key& k, const T& x) {
   else if constexpr (KeptAsBytes<T>) k.add_text(StaticBytes<T>::write(x));
   else fields::for_each(x, [&](std::string_view, const auto& m) { add_static(k, m); });
 }
+/// Prints a static value; one that cannot be printed as "another value".
 template <class T> void print_static(std::ostream& o, const T& x) {
   if constexpr (requires { o << x; }) {
     if constexpr (std::is_arithmetic_v<T>) param_rules::print(o, x);

@@ -20,7 +20,9 @@ template <class T> T read_new(const Value& v, const std::string& path) {
   } else not_stored(typeid(T));
 }
 template <class T> concept Other = !Plain<T> && !KeptAsBytes<T>;
-template <class T> concept Integer = Other<T> && (std::is_integral_v<T> || std::is_enum_v<T>);
+/// An enum with a type, which can hold every number of that type; of another enum some numbers are undefined.
+template <class T> concept FixedEnum = std::is_enum_v<T> && requires { T{0}; };
+template <class T> concept Integer = Other<T> && (std::is_integral_v<T> || FixedEnum<T>);
 template <class T> struct Underlying { using type = T; };
 template <class T> requires std::is_enum_v<T> struct Underlying<T> : std::underlying_type<T> {};
 template <class T> concept Number = Other<T> && (std::is_floating_point_v<T> || is_float_class<T>);
@@ -135,6 +137,7 @@ template <detail::List T> struct Stored<T> {  // vector, set, Shape, Spec
     x = std::move(all);
   }
 };
+/// Structs and empty types; other types have specializations.
 template <class T> struct Stored {
   static constexpr bool empty = std::is_same_v<T, std::monostate> || std::is_same_v<T, std::nullopt_t>;
   static Value write(const T& x) {
@@ -146,7 +149,7 @@ template <class T> struct Stored {
         all.parts.push_back(to_value(m));
       });
       return all;
-    } else detail::not_stored(typeid(T));
+    } else detail::not_stored(typeid(T), std::is_enum_v<T>);
   }
   static void read(T& x, const Value& v, const std::string& path) {
     if constexpr (empty) {
@@ -157,7 +160,7 @@ template <class T> struct Stored {
       auto values = detail::fields_of(v, path, names);
       auto part = values.begin();
       fields::for_each(x, [&](std::string_view name, auto& m) { read_value(m, **part++, detail::below(path, name)); });
-    } else detail::not_stored(typeid(T));
+    } else detail::not_stored(typeid(T), std::is_enum_v<T>);
   }
 };
 
@@ -171,6 +174,7 @@ template <class V> void check_alternative(void* p, const Value& v, const std::st
   if (integer_of(v, path, 0, ~std::uint64_t{0}) != chosen) wrong_value(v, path, std::to_string(chosen));
 }
 }  // namespace detail
+/// Visits the static values of the tree of type T at p.
 template <class T> void walk_values(void* p, ValueVisitor& v, const Name& name) {
   auto& x = *static_cast<T*>(p);
   if constexpr (detail::WalksItself<T>) x.walk_values(v, name);

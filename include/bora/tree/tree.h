@@ -13,6 +13,7 @@
 #include "bora/tree/node.h"
 
 namespace bora::tree {
+/// How leaves of type T are read and written.
 template <class T> inline constexpr LeafType leaf_type = {
     [](const void* p) -> const Array& { return Leaf<T>::array(*static_cast<const T*>(p)); },
     [](void* p, Array a) {
@@ -64,6 +65,7 @@ template <class Struct, FixedString Field, class Type> struct check_field {
   static constexpr bool ok = Tree<Type>;
 };
 }  // namespace detail
+/// Visits the tree of type T at p. Does not compile where T is no tree.
 template <class T> void walk(void* p, Visitor& v, const Name& name) {
   if constexpr (IsLeaf<T>) v.leaf(name, LeafRef{p, &leaf_type<T>});
   else if constexpr (is_static<T>)
@@ -99,6 +101,7 @@ template <class T> void walk(void* p, Visitor& v, const Name& name) {
     static_assert(
         Tree<T>, "tree: this type is not an Array, a tree or a static value (specialize bora::is_static for the last)");
 }
+/// x without its type, for functions that are compiled once.
 template <class T> Node node(const T& x) { return {const_cast<void*>(static_cast<const void*>(&x)), &walk<T>}; }
 // ---- public functions -----------------------------------------------------------------------------------------------
 /// The Arrays of a tree, in order of declaration. Empty Arrays are no leaves.
@@ -113,17 +116,18 @@ template <class T> std::vector<std::string> paths(const T& t) {
   append_paths(node(t), r);
   return r;
 }
-struct Flat {
+struct Flat {  // a tree in parts
   Arrays leaves;
   std::vector<std::string> paths;
   Key key;
 };
+/// The leaves, their paths and jit's key: structure, static values and types.
 template <class T> Flat flatten(const T& t) {
   Flat f{leaves(t), paths(t), {}};
   append_key(node(t), f.key);
   return f;
 }
-[[noreturn]] void wrong_leaf_count(std::size_t want, std::size_t got);
+[[noreturn]] void wrong_leaf_count(std::size_t want, std::size_t got);  // unflatten's ValueError
 /// `like` with other leaves. Throws ValueError unless there is one Array for each leaf of `like`.
 template <class T> std::remove_cvref_t<T> unflatten(T&& like, const Arrays& leaves) {
   if (auto n = count_leaves(node(like)); n != leaves.size()) wrong_leaf_count(n, leaves.size());
@@ -177,7 +181,7 @@ template <class T>
 std::pair<T, T> partition(const T& t, const std::function<bool(const std::string&, const Array&)>& pred) {
   return {filter(t, pred), filter(t, [&](const std::string& path, const Array& x) { return !pred(path, x); })};
 }
-[[noreturn]] void cannot_combine(const std::vector<Slot>& a, const std::vector<Slot>& b);
+[[noreturn]] void cannot_combine(const std::vector<Slot>& a, const std::vector<Slot>& b);  // combine's ValueError
 /// Leaf by leaf that of the first tree in which it is not empty. Throws ValueError naming the first path that one tree
 /// has and another lacks.
 template <class T, std::same_as<T>... More> T combine(T first, const More&... more) {

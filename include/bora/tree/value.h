@@ -6,6 +6,7 @@
 #include "bora/tree/node.h"
 
 namespace bora::tree {
+/// A static value, or a list or struct of such.
 struct Value {
   enum class Kind : std::uint8_t { none, some, boolean, integer, natural, number, text, bytes, list, fields };
   Kind kind = Kind::none;               // natural: an integer above those of std::int64_t
@@ -17,7 +18,7 @@ struct Value {
 };
 std::ostream& operator<<(std::ostream&, const Value&);
 
-struct ValueRef {
+struct ValueRef {  // a static value inside its tree, read and written as a Value
   void* at;
   Value (*write)(const void*);
   void (*read)(void*, const Value&, const std::string& path);
@@ -30,10 +31,11 @@ class ValueVisitor {
   virtual void enter(const Name&) = 0;
   virtual void leave() = 0;
 };
-struct ValueSlot {
+struct ValueSlot {  // a static value and its path
   std::string path;
   ValueRef value;
 };
+/// The static values of the tree at this address, and their paths.
 std::vector<ValueSlot> value_slots(void* at, ValueWalk);
 /// They are a Value of the kind `fields`, with the paths as names. Throws ValueError naming the path of one that cannot
 /// be written.
@@ -57,7 +59,7 @@ const std::vector<Value>& list_of(const Value&, const std::string& path, std::si
 /// The value of each of these fields. CheckpointError: they are not all there, or others are.
 std::vector<const Value*> fields_of(const Value&, const std::string& path, const std::vector<std::string_view>& names);
 [[noreturn]] void wrong_value(const Value&, const std::string& path, std::string_view wanted);
-[[noreturn]] void not_stored(const std::type_info&);
+[[noreturn]] void not_stored(const std::type_info&, bool is_enum = false);  // an enum without a type of its own
 [[noreturn]] void not_read(const std::string& path, const std::exception& why);
 std::string below(const std::string& path, std::string_view name);
 inline std::string below(const std::string& path, std::size_t i) { return below(path, std::to_string(i)); }

@@ -24,7 +24,10 @@ inline const char* file_kind(::mode_t mode) {
 inline int open_file(const std::string& path, std::string& problem) {
   struct ::stat s {};
   // O_NONBLOCK: opening a FIFO would wait for a writer.
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  auto open = [&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); };
+  int fd = open();
+  // Somebody has a lease of it, and has been told to give it back; Linux takes it away after a while.
+  for (; fd < 0 && errno == EWOULDBLOCK; fd = open()) ::usleep(1000);
   bool known = fd >= 0 && ::fstat(fd, &s) == 0;
   if (known && S_ISREG(s.st_mode)) return fd;
   problem = known ? std::string("it is ") + file_kind(s.st_mode) + ", a file is expected" : std::strerror(errno);
@@ -49,6 +52,10 @@ template <class E = IoError> std::string read_file(const std::string& path) {
   return bytes;
 }
 
+/// The disk is full, or the user's quota of it.
+struct NoRoom : IoError {
+  using IoError::IoError;
+};
 /// An open file. Every failure is an IoError that names the file and the system's reason.
 class File {
  public:
@@ -73,6 +80,7 @@ class File {
   /// Whether this name leads to it.
   bool has(const std::string& path) const;
   void sync() const;
+  int descriptor() const { return fd_; }
   void cut(std::int64_t size);  // as far as that is possible
   void drop_pages() const;  // drops its pages in the page cache, which were synced; a hint, which cannot fail
   void close();  // reports errors, which the destructor cannot do
@@ -86,15 +94,18 @@ class File {
 struct WriteOptions {
   bool keep_pages = true;  // in the page cache, for readers to come
 };
-/// Replaces a file atomically: writes a new file beside it, syncs and renames it.
+/// Replaces a file atomically: writes a new file beside it, syncs and renames it, and syncs its folder. What fails
+/// leaves the file that was there, or none; only where the folder cannot be synced the new one may be there.
 void write_file(const std::string& path, const std::string& text, WriteOptions = {});
 /// The same of a file that `contents` writes in pieces.
 void write_file(const std::string& path, const std::function<void(File&, const std::string& beside)>& contents);
 void sync_folder(const std::string& path);
+/// Bytes that this user may still write into the file system of this path; -1 where it does not say.
+std::int64_t free_bytes(const std::string& path);
 /// Makes a folder and those above it; what was made stays after a crash of the machine. True: it was missing.
 /// std::filesystem::filesystem_error.
 bool make_folders(const std::string& path);
 void rename_folder(const std::string& from, const std::string& to);
-/// Swaps the names of two folders, atomically if the file system can.
+/// Swaps the names of two folders, atomically if the file system can; else b is called `a`.old for a moment.
 void exchange_folders(const std::string& a, const std::string& b);
 }  // namespace bora

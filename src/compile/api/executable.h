@@ -39,6 +39,13 @@ class Executable {
   virtual Work work() const = 0;  // work.h
 };
 using ExecutablePtr = std::shared_ptr<const Executable>;
+namespace exec {
+/// Whether this input is a result as well: its memory is then never overwritten, donated or not.
+bool passes_through(const Program&, std::size_t input);
+/// Has a slab of so many bytes ready: a Program that needs a larger one than those before gives the pool's free blocks
+/// back to the system.
+void reserve_slab(std::size_t bytes);
+}
 /// Compiles for these donated inputs. Kept on the Program (per rank where it is local).
 ExecutablePtr executable(const ProgramPtr&, const Mask& donated = {});
 /// The results of p, compiled for these donated inputs. Where NaNs are errors (debug::nans): operation by operation, if

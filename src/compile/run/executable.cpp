@@ -2,6 +2,7 @@
 #include "compile/api/executable.h"
 #include <algorithm>
 #include "bora/array/communicator.h"
+#include "array/api/given_up.h"
 #include "array/api/nans.h"
 #include "bora/base/denormals.h"
 #include <mutex>
@@ -38,6 +39,9 @@ class Planned final : public Executable {
     auto& b = *block_;
     Slab slab(b.bytes);
     auto state = lease();
+    auto halts = dynamic_cast<MayGiveUp*>(here().communicator);
+    state->halts = halts;
+    state->given_up = halts ? halts->given_up() : nullptr;
     state->base[0] = const_cast<char*>(reinterpret_cast<const char*>(table_.pool.data()));
     state->base[static_cast<std::size_t>(b.slab)] = slab.data();
     for (std::size_t i = 0; i < in.size(); ++i) {
@@ -97,7 +101,20 @@ class Planned final : public Executable {
 }  // namespace
 }  // namespace exec
 
-ExecutablePtr executable(const ProgramPtr& p, const Mask& donated) {
+bool exec::passes_through(const Program& p, std::size_t input) {
+  return std::find(p.out.begin(), p.out.end(), p.in[input]) != p.out.end();
+}
+namespace {
+/// An input that is a result too is never overwritten: it counts as not donated, so that whoever else holds it makes no
+/// other Executable.
+Mask taken(const Program& p, Mask donated) {
+  for (std::size_t i = 0; i < donated.size() && i < p.in.size(); ++i)
+    if (donated[i] && exec::passes_through(p, i)) donated[i] = false;
+  return donated;
+}
+}  // namespace
+ExecutablePtr executable(const ProgramPtr& p, const Mask& given) {
+  auto donated = taken(*p, given);
   std::string key;
   for (bool d : donated) key += d ? '1' : '0';
   if (p->local && here().mesh) key += " " + to_string(*here().mesh) + " rank " + std::to_string(here().rank);

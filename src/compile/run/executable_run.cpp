@@ -280,6 +280,7 @@ void run_phases(const Block& b, State& s, Phases phases) {
   try {
     for (; step != end; ++step) {
       if (when && !phases.has(when[step - b.steps.data()])) continue;
+      if (s.given_up && s.given_up->load(std::memory_order_relaxed)) s.halts->halt_if_given_up();
       if (tracing::on()) run_traced(r, *step, b.nodes[static_cast<std::size_t>(step - b.steps.data())]);
       else if (auto* loop = std::get_if<LoopStep>(step)) r(*loop);
       else if (auto* eval = std::get_if<EvalStep>(step)) r(*eval);

@@ -1,6 +1,8 @@
 // executable_run.h -- the state of a running Executable, and running steps on it.
 #pragma once
+#include <atomic>
 #include <unordered_map>
+#include "array/api/given_up.h"
 #include "bora/base/trace.h"
 #include "ops/api/collective_primitives.h"
 #include "compile/run/plan.h"
@@ -15,6 +17,8 @@ struct State {
   std::vector<kernels::LoopArgs> loops;
   std::vector<ops::StartedCollective> under_way;
   std::unordered_map<const Node*, std::shared_ptr<const tracing::Label>> labels;  // of nodes that have been traced
+  const std::atomic<bool>* given_up = nullptr;  // of the run: null, or a word of `halts`
+  MayGiveUp* halts = nullptr;
   State(const Block&, const Table&);
   /// Waits for collectives still in flight and ignores their errors: memory must not be reused while other ranks write
   /// to it.

@@ -202,7 +202,8 @@ Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!given_up[i]) continue;
     donated[i] = in[i].sole();
-    if (donated[i] || !lasts(in[i]) || !missed(*t.program, in[i].type())) continue;
+    if (donated[i] || !lasts(in[i]) || !missed(*t.program, in[i].type()) || exec::passes_through(*t.program, i))
+      continue;
     auto here = std::count_if(in.begin(), in.end(), [&](auto& a) { return a.value() == in[i].value(); });
     // equal results of one call share a buffer: held by this call only
     if (in[i].value().use_count() == here) continue;

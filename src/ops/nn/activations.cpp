@@ -12,10 +12,6 @@
 namespace bora {
 using namespace ops;
 
-Array relu(const Array& x) {
-  takes_reals("relu", x.dtype());
-  return where(x <= 0, 0, x * sign(x));  // derivative 0 at 0, NaN at NaN
-}
 Array silu(const Array& x) {
   return in_f32(x, [](const Array& v) { return v * sigmoid(v); });
 }

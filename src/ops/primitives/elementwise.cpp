@@ -1,5 +1,6 @@
 // Shared code of elementwise primitives, and the primitives of one operand: one block each.
 #include "bora/ops/indexing.h"
+#include "bora/ops/nn.h"
 #include "bora/ops/ufuncs.h"
 #include <mutex>
 #include <numbers>
@@ -249,6 +250,12 @@ struct Abs : Defaults {
     return is_float(x.dtype()) ? ct * select(x == 0, ones_like(x), apply<Sign>(x)) : select(x >= 0, ct, -ct);
   }
 };
+struct Relu : Defaults {
+  static constexpr std::string_view name = "relu";
+  static Array dx(A x, A, A ct) {  // 0 at 0, NaN at NaN
+    return select(x <= 0, zeros_like(ct), ct * select(x > 0, ones_like(x), x));
+  }
+};
 // More steps.
 struct Floor : Defaults {
   static constexpr std::string_view name = "floor";
@@ -313,6 +320,10 @@ Array sign(const Array& x) {
   if (!is_complex(x.dtype())) return apply<Sign>(x);
   auto zero = x == 0;
   return where(zero, x, x / where(zero, 1, abs(x)));
+}
+Array relu(const Array& x) {
+  takes_reals("relu", x.dtype());
+  return apply<Relu>(x);
 }
 Array floor(const Array& x) { return is_inexact(x.dtype()) ? apply<Floor>(x) : x; }
 Array ceil(const Array& x) { return is_inexact(x.dtype()) ? apply<Ceil>(x) : x; }

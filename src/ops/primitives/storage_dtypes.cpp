@@ -39,7 +39,7 @@ Way way_of(kernels::OpId op) {
                        "shr_arithmetic", "fma", "select"})
       m[kernels::find_op(name)] = Way::bits;
     for (auto* name : {"max", "min", "lt", "le", "gt", "ge", "clamp"}) m[kernels::find_op(name)] = Way::order;
-    m[kernels::find_op("abs")] = Way::abs;
+    m[kernels::find_op("abs")] = m[kernels::find_op("relu")] = Way::abs;
     m[kernels::find_op("sign")] = Way::sign;
     m[kernels::find_op("div")] = Way::div;
     m[kernels::find_op("rem")] = Way::rem;

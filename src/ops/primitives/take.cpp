@@ -2,6 +2,7 @@
 #include <cstring>
 #include "bora/base/parallel.h"
 #include "kernels/api/index.h"
+#include "bora/ops/sharding.h"
 #include "bora/ops/indexing.h"
 #include "bora/ops/manipulation.h"
 #include "bora/ops/ufuncs.h"

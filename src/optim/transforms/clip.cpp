@@ -1,4 +1,5 @@
 #include "bora/ops/creation.h"
+#include "bora/ops/manipulation.h"
 #include "bora/ops/reductions.h"
 #include "bora/ops/ufuncs.h"
 #include "bora/optim/transforms.h"
@@ -21,6 +22,11 @@ Array global_norm_of(const Arrays& arrays) {
   Array total = constant(0.0, f32);
   for (auto& a : arrays) total = total + sum_of_squares(a);
   return sqrt(total);
+}
+Array norms_of(const Arrays& arrays) {
+  Arrays squares;
+  for (auto& a : arrays) squares.push_back(sum_of_squares(a));
+  return sqrt(stack(squares));
 }
 namespace {
 struct Clip {
