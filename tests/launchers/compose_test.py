@@ -27,7 +27,7 @@ def services():
         text = f.read()
     assert text.count("${RUN:-compose}") == 1
     all_of_them = yaml.safe_load(text.replace("${RUN:-compose}", "compose"))["services"]
-    return all_of_them.pop("secret"), all_of_them
+    return all_of_them.pop("volumes"), all_of_them
 
 
 def its_parts_fit_together():
@@ -39,17 +39,24 @@ def its_parts_fit_together():
         assert host["hostname"] == name and env["JOB_COMPLETION_INDEX"] == str(rank)
         assert env["BORA_SIZE"] == str(size) and "BORA_RANK" not in env  # which would look rank 0's name up once
         assert env["BORA_ROOT"].split(":")[0] in hosts and f"data={size}" in host["command"]
-        assert host["depends_on"] == {"secret": {"condition": "service_completed_successfully"}}
+        assert host["depends_on"] == {"volumes": {"condition": "service_completed_successfully"}}
+        assert host["user"] == "1000:1000" and host["read_only"] and "chown 1000:1000" in secret["command"][0]
         assert host["image"] == secret["image"] and host["build"] == secret["build"]
         mounts = [v.split(":") for v in host["volumes"]]
         folders = {m[1]: m[0] for m in mounts}
-        assert folders[os.path.dirname(env["BORA_SECRET_FILE"])] == "secret" == secret["volumes"][0].split(":")[0]
+        assert folders[os.path.dirname(env["BORA_SECRET_FILE"])] == "secret"
+        assert [v.split(":")[0] for v in secret["volumes"]] == [m[0] for m in mounts] == ["secret", "runs"]
         (out,) = [w[4:] for w in host["command"] if w.startswith("out=")]
-        assert folders["/" + out.split("/")[1]] == "../runs"
-        assert os.path.exists(f"{top}/{[w for w in host['command'] if w.endswith('.yaml')][0]}")
+        assert folders["/" + out.split("/")[1]] == "runs"
+        assert os.path.exists(here([w for w in host["command"] if w.endswith(".yaml")][0]))
     with open(f"{top}/docker/Dockerfile") as f:
         text = f.read()
-    assert f"WORKDIR {hosts['host-0']['working_dir']}\n" in text and "RUN ./run build bora_cli" in text
+    assert 'ENTRYPOINT ["bora"]\n' in text and "USER 1000:1000\n" in text
+
+
+def here(word):
+    """A path of the image, in these sources."""
+    return word.replace("/usr/share/bora/examples/", f"{top}/examples/")
 
 
 def run_hosts(command, seconds=120, meanwhile=None):
@@ -74,14 +81,16 @@ def run_hosts(command, seconds=120, meanwhile=None):
 
 
 def make_secret():
-    """What the service `secret` does, with its folder here."""
+    """What the service `volumes` does, with its folders here; as the one who started this."""
     secret = services()[0]
-    assert secret["entrypoint"] == ["sh", "-c"]
-    subprocess.run(["sh", "-c", secret["command"][0].replace("/secret/", f"{folder}/secret/")], check=True)
+    assert secret["entrypoint"] == ["sh", "-c"] and secret["user"] == "0:0"
+    words = secret["command"][0].replace("/secret/", f"{folder}/secret/").replace(" /runs", f" {folder}/runs")
+    subprocess.run(["sh", "-c", words.replace("chown 1000:1000", f"chown {os.getuid()}:{os.getgid()}")], check=True)
 
 
 def the_secret_is_made_once_for_its_owner():
     os.mkdir(f"{folder}/secret")
+    os.mkdir(f"{folder}/runs")
     make_secret()
     first = open(f"{folder}/secret/job").read()
     assert len(first) == 44 and stat.S_IMODE(os.stat(f"{folder}/secret/job").st_mode) == 0o400
@@ -92,7 +101,7 @@ def the_secret_is_made_once_for_its_owner():
 def the_hosts_train():
     """The command of the file, for a few steps and in a folder of our own."""
     command = [w if not w.startswith("out=") else f"out={folder}/runs" for w in services()[1]["host-0"]["command"]]
-    command = [w.replace("examples/", f"{top}/examples/") for w in command]
+    command = [here(w) for w in command]
     codes, said = run_hosts([bora, *command, "steps=2", "eval_every=2", f"data={top}/README.md"])
     assert codes == [0] * 4 and "4 ranks, rank 0 at host-0" in said[0], (codes, said)
     assert os.listdir(f"{folder}/runs/checkpoints"), os.listdir(f"{folder}/runs")

@@ -92,19 +92,34 @@ def its_parts_fit_together():
     assert job["completionMode"] == "Indexed" and job["completions"] == job["parallelism"] == int(env["BORA_SIZE"])
     # podFailurePolicy wants Never
     assert job["backoffLimit"] % job["completions"] == 0 and pod["restartPolicy"] == "Never"
-    assert job["podFailurePolicy"]["rules"][0]["onExitCodes"] == {"containerName": container["name"], "operator": "In",
-                                                                  "values": [2]}
+    drained, bad_input = job["podFailurePolicy"]["rules"]  # the first that fits counts
+    assert drained == {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
+    assert bad_input["onExitCodes"] == {"containerName": container["name"], "operator": "In", "values": [2]}
     assert service["spec"]["clusterIP"] == "None" and service["spec"]["publishNotReadyAddresses"]
     assert service["metadata"]["name"] == pod["subdomain"] == env["BORA_SERVICE"]
     assert service["spec"]["selector"] == {"batch.kubernetes.io/job-name": m["Job"]["metadata"]["name"]}
     assert [p["port"] for p in service["spec"]["ports"]] == [29650]
-    volumes, mounts = ({v["name"]: v for v in where} for where in (pod["volumes"], container["volumeMounts"]))
-    assert set(volumes) == set(mounts)
-    secret = volumes["secret"]["secret"]
-    assert secret["secretName"] == m["Secret"]["metadata"]["name"] and secret["defaultMode"] == 0o400
+    (copies,) = pod["initContainers"]
+    volumes, mounts, theirs = ({v["name"]: v for v in where} for where in (
+        pod["volumes"], container["volumeMounts"], copies["volumeMounts"]))
+    assert set(volumes) == set(mounts) | set(theirs)
+    given = volumes["given"]["secret"]
+    assert given["secretName"] == m["Secret"]["metadata"]["name"] and given["defaultMode"] == 0o440
+    assert pod["securityContext"]["fsGroup"] == pod["securityContext"]["runAsGroup"] == 1000
     (key,) = m["Secret"]["stringData"]
-    assert env["BORA_SECRET_FILE"] == mounts["secret"]["mountPath"] + "/" + key
     assert len(m["Secret"]["stringData"][key]) < 16  # bora refuses it until it is replaced
+    assert volumes["secret"]["emptyDir"]["medium"] == "Memory" and theirs["secret"] == {
+        name: mounts["secret"][name] for name in ("name", "mountPath")}
+    # What the step copies is what the ranks read, and only they may.
+    with tempfile.TemporaryDirectory() as place:
+        os.mkdir(f"{place}/given")
+        os.mkdir(f"{place}/secret")
+        with open(place + theirs["given"]["mountPath"] + "/" + key, "w") as f:
+            f.write("x" * 44)
+        command = [w.replace(" /", f" {place}/") for w in copies["command"]]
+        subprocess.run(command, check=True)
+        copy = place + env["BORA_SECRET_FILE"]
+        assert open(copy).read() == "x" * 44 and os.stat(copy).st_mode & 0o777 == 0o600
 
 
 class Pods:

@@ -49,7 +49,7 @@ def start_cluster():
         f.write(f"""ClusterName=test
 SlurmctldHost=n1
 SlurmUser=root
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool.%n
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -172,7 +172,61 @@ def without_its_launcher_nothing_runs_on():
     elastic.same_numbers("cut", r)
 
 
+def slurm(*words):
+    r = subprocess.run(machines.on("n1", *words), capture_output=True, text=True, env=clean_environment())
+    return r.stdout.strip()
+
+
+def script_for(out, *words):
+    """The script that `bora launch --slurm-script` prints, and its log."""
+    elastic.begin(bora)
+    r = run([bora, "launch", "--slurm-script", "-n", "4", "train", *elastic.WORDS, f"out={out}", *words],
+            env=clean_environment())
+    expect(r.code == 0, r)
+    with open(f"{out}.sh", "w") as f:
+        f.write(r.out)
+    return f"{out}.sh"
+
+
+def log_of(out):
+    text = ""
+    for name in os.listdir("."):
+        if name.startswith(f"{out}-") and name.endswith(".log"):
+            text += open(name).read()
+    return text
+
+
+def a_job_is_requeued_until_its_run_is_done():
+    """With its limit of a minute in sight; in the second start with SIGUSR1, which saves."""
+    def look_on(_):
+        elastic.reach("queue", 40)
+        (job,) = slurm("squeue", "-h", "-o", "%i", "-t", "R").split()
+        slurm("scancel", "--signal=TERM", job)  # to its steps: the job runs on
+        wait_until("the job is requeued", lambda: "continuing from step " in log_of("queue"), 90)
+        made = len(elastic.losses("queue"))
+        elastic.reach("queue", made + 20)
+        saves = log_of("queue").count("checkpoint: ")
+        slurm("scancel", "--signal=USR1", job)
+        wait_until("it has saved", lambda: log_of("queue").count("checkpoint: ") > saves)
+    r = srun(script_for("queue", "checkpoint_every=0", "steps=800"), meanwhile=look_on,
+             command=("sbatch", "--wait", "--time=60"), secret=False)
+    said = log_of("queue")
+    expect(r.code == 0 and f"is requeued\n" in said and "deadline: " in said, f"{r}\n{said}")
+    elastic.same_numbers("queue", r)
+
+
+def a_job_that_is_cancelled_is_not_requeued():
+    def cancel(_):
+        elastic.reach("gone", 40)
+        slurm("scancel", *slurm("squeue", "-h", "-o", "%i", "-t", "R").split())
+    r = srun(script_for("gone"), meanwhile=cancel, command=("sbatch", "--wait"), secret=False)
+    said = log_of("gone")
+    expect(r.code != 0 and "is requeued" not in said and "stopped after step " in said, f"{r}\n{said}")
+    expect(slurm("squeue", "-h") == "", r)
+
+
 start_cluster()
 run_all([collectives_between_nodes, a_second_step_is_another_job, without_a_secret_nothing_starts,
          a_killed_rank_ends_the_job, ranks_that_were_not_lost_go_on_in_their_processes,
-         a_node_that_comes_back_gets_its_places_again, without_its_launcher_nothing_runs_on])
+         a_node_that_comes_back_gets_its_places_again, without_its_launcher_nothing_runs_on,
+         a_job_is_requeued_until_its_run_is_done, a_job_that_is_cancelled_is_not_requeued])

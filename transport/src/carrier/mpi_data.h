@@ -1,5 +1,5 @@
-// mpi_data.h -- data over MPI (BORA_CARRIER=mpi), for clusters with a fast fabric. Builds without BORA_MPI have
-// mpi/none.cpp.
+// mpi_data.h -- data over MPI (BORA_CARRIER=mpi), for clusters with a fast fabric. A library of its own (mpi/), loaded
+// when it is asked for, does the work.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace bora::transport {
 inline constexpr std::string_view kMpi = "transport.carrier=mpi (BORA_CARRIER): ";  // before errors
-/// ConfigError if this build has no MPI, or if this process was not started as a rank of an MPI job.
+/// ConfigError if that library cannot be loaded, or if this process was not started as a rank of an MPI job.
 void check_mpi();
 
 struct MpiOptions {
@@ -20,4 +20,10 @@ struct MpiOptions {
 /// ranks of the MPI job call it, and they must be the ranks of this job. ConfigError if they are not, or if MPI may not
 /// be used from several threads; JoinTimeout.
 std::unique_ptr<DataPath> make_mpi_data(const MpiOptions&, Up);
+
+/// The library's one symbol, bora_mpi_carrier: what these functions call.
+struct MpiCarrier {
+  void (*check)() = nullptr;
+  std::unique_ptr<DataPath> (*make)(const MpiOptions&, Up) = nullptr;
+};
 }  // namespace bora::transport

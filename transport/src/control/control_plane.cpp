@@ -56,7 +56,7 @@ void ControlPlane::send(int r, const std::string& message) {
 void ControlPlane::from_coordinator(int r, std::string message) {
   if (r != 0) return send(r, message);
   self_.push_back(std::move(message));
-  wake_();
+  if (!receiving_) wake_();
 }
 void ControlPlane::gone(int r, const std::string& how, Sink& sink) {
   if (coordinator_) coordinator_->lost(r, how);
@@ -67,6 +67,11 @@ bool ControlPlane::receive(Sink& sink) {
   dirty_ = epoll_.wait(e, 2, 0) > 0 || dirty_;
   if (!dirty_ && self_.empty()) return false;
   bool any = false;
+  receiving_ = true;
+  struct Received {
+    bool& receiving;
+    ~Received() { receiving = false; }
+  } received{receiving_};
   // Reads events, then messages, and then acts on the events: a rank's last messages are read before it counts as lost.
   std::vector<int> closed;
   if (std::exchange(s_.closed, false)) closed.push_back(-1);

@@ -58,6 +58,7 @@ class ControlPlane {
   bool dirty_ = true;
   std::optional<Coordinator> coordinator_;
   std::vector<std::string> self_;  // from the coordinator to rank 0
+  bool receiving_ = false;         // inside of receive(), which hands these over at its end
   std::vector<Clock::time_point> heard_;
   std::vector<bool> suspected_;
   Clock::time_point last_tick_ = Clock::now(), last_ping_ = {};

@@ -1,5 +1,6 @@
 #include "control/coordinator.h"
 #include <algorithm>
+#include "bora/transport/transport.h"
 
 namespace bora::transport {
 using namespace std::chrono_literals;
@@ -23,8 +24,7 @@ Coordinator::Coordinator(std::vector<std::string> who, std::function<void(int, s
 void Coordinator::abort(int rank, const std::string& text) {
   if (over_) return;
   over_ = true;
-  auto message = ByteWriter().num(Control::abort).num(static_cast<std::int32_t>(rank)).text(text).take();
-  for (int r = 0; r < static_cast<int>(ranks_.size()); ++r) send_(r, message);
+  tell_all(ByteWriter().num(Control::abort).num(static_cast<std::int32_t>(rank)).text(text).take());
 }
 void Coordinator::lost(int rank, const std::string& how) {
   if (!at(rank).leaving) abort(rank, who_[static_cast<std::size_t>(rank)] + " lost: " + how);
@@ -54,23 +54,21 @@ void Coordinator::handle(int from, std::string_view message) {
       if (all.size() > kMostControl)
         return abort(from, "exchange of " + what + ": the texts of all ranks have " + std::to_string(all.size()) +
                                " bytes, and at most " + std::to_string(kMostControl) + " can be exchanged");
-      for (int k = 0; k < size; ++k) send_(k, all);
-      return;
+      return tell_all(all);
     }
     case Control::leave: {
       at(from).started = read_started(r);
       at(from).leaving = true;
+      if (halting_ && !halts_) no_halt();
       for (int k = 0; k < size; ++k)
         if (at(k).reports > 0) look_for_deadlock(k);
       if (over_ || !std::all_of(ranks_.begin(), ranks_.end(), [](auto& k) { return k.leaving; })) return;
       over_ = true;
-      for (int k = 0; k < size; ++k) send_(k, ByteWriter().num(Control::left).take());
-      return;
+      return tell_all(ByteWriter().num(Control::left).take());
     }
     case Control::close: {
       over_ = true;
-      for (int k = 0; k < size; ++k) send_(k, ByteWriter().num(Control::left).take());
-      return;
+      return tell_all(ByteWriter().num(Control::left).take());
     }
     case Control::aborted: {
       auto rank = r.num<std::int32_t>();
@@ -108,8 +106,46 @@ void Coordinator::handle(int from, std::string_view message) {
       return abort(a, "the ranks disagree: rank " + std::to_string(a) + ": " + text + "; rank " + std::to_string(b) +
                           ": " + other + "; every rank must start the same collectives in the same order");
     }
+    case Control::halt:
+    case Control::standing:
+    case Control::arrived: return halt(static_cast<Control>(message[0]), from, r);
+    case Control::status: {
+      auto text = r.text();
+      check<TransportError>(text.size() <= Context::kMostStatus, "rank ", from, " told a status of ", text.size(),
+                            " bytes");
+      return send_(0, ByteWriter().num(Control::status).num(static_cast<std::int32_t>(from)).text(text).take());
+    }
     default: fail<TransportError>("rank ", from, " sent a control message that is not for the coordinator");
   }
+}
+void Coordinator::tell_all(const std::string& message) {
+  for (int r = 0; r < static_cast<int>(ranks_.size()); ++r) send_(r, message);
+}
+void Coordinator::no_halt() {
+  auto number = halting_->number();
+  halting_.reset();
+  tell_all(ByteWriter().num(Control::halt_at).num(number).num(std::int64_t{-1}).take());
+}
+void Coordinator::halt(Control what, int from, ByteReader& r) {
+  auto rank = static_cast<std::size_t>(from);
+  if (what == Control::halt) {
+    if (halting_ || std::any_of(ranks_.begin(), ranks_.end(), [](auto& k) { return k.leaving; })) return;
+    halting_.emplace(++haltings_, ranks_.size());
+    return tell_all(ByteWriter().num(Control::stand).num(haltings_).take());
+  }
+  auto number = r.num<std::uint64_t>();
+  if (!halting_ || number != halting_->number()) return;
+  if (what == Control::arrived) {
+    if (halts_ && halting_->arrives(rank)) tell_all(ByteWriter().num(Control::halted).num(number).take());
+    return;
+  }
+  Standing s;
+  s.done = r.num<std::int64_t>(), s.inside = r.num<bool>(), s.returns = r.num<bool>();
+  if (halts_ || !halting_->stands(rank, s)) return;
+  auto place = halting_->place();
+  if (!place) return no_halt();
+  halts_ = true;
+  tell_all(ByteWriter().num(Control::halt_at).num(number).num(*place).take());
 }
 /// Asks all ranks for their activity. One inquiry at a time; ranks that ask for the same share one answer.
 void Coordinator::ask(Ask why, int rank, const std::string& text) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 #include "base/api/bytes.h"
+#include "control/halting.h"
 #include "control/inquiry.h"
 
 namespace bora::transport {
@@ -24,6 +25,9 @@ enum class Control : std::uint8_t {
   ask,          // Ask, i32 rank, text: why all ranks are asked for their activity
   activity,     // u64 number, Activity
   mismatch,     // i32 peer, u32 group, u64 seq, text mine
+  halt,         // nothing: all ranks are to halt
+  standing,     // u64 number, i64 done, bool inside, bool returns (Standing)
+  arrived,      // u64 number: at the place where all halt
   description,  // text
   // from the coordinator
   abort,      // i32 rank, text
@@ -33,7 +37,11 @@ enum class Control : std::uint8_t {
   report,     // u64 number, Ask, text why: asks for an Activity
   say,        // text: a line for rank 0's stderr
   compare,    // u32 group, u64 seq, u64 fingerprint, text, i32 waiting rank
+  stand,      // u64 number: asks for a standing, from which the rank makes one step at most
+  halt_at,    // u64 number, i64 done; -1: the work goes on
+  halted,     // u64 number: all have arrived
   ping,       // nothing; between links
+  status,     // to the coordinator: text; from it to rank 0: i32 rank, text
 };
 /// How many collectives a rank has started in each group.
 using Started = std::map<std::uint32_t, std::uint64_t>;
@@ -81,6 +89,9 @@ class Coordinator {
   void look_for_deadlock(int from);
   void ask(Ask why, int rank, const std::string& text);
   void conclude();
+  void halt(Control what, int from, ByteReader& r);
+  void no_halt();
+  void tell_all(const std::string& message);
   bool has_not_started(int rank, std::uint32_t group, std::uint64_t seq);
 
   std::vector<std::string> who_;
@@ -95,6 +106,9 @@ class Coordinator {
   std::optional<Mismatch> mismatch_;
   std::optional<Inquiry> inquiry_;
   std::uint64_t inquiries_ = 0;
+  std::optional<Halting> halting_;
+  bool halts_ = false;  // it has been decided where
+  std::uint64_t haltings_ = 0;
   std::map<Ask, Clock::time_point> concluded_;  // of each kind, the last one
   bool over_ = false;
 };

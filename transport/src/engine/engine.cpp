@@ -16,8 +16,7 @@ namespace {
 constexpr auto kTick = 100ms;
 constexpr auto kSpin = 50us;          // a wait yields this long before it parks
 constexpr auto kGone = 200us;         // without a core for so long: other programs want it
-// After that, waits park at once for so long: a thread that yields would wait for the other programs' time slices.
-constexpr auto kCrowded = 100ms;
+constexpr auto kCrowded = 100ms;       // then waits park at once for so long, and do not yield to others' time slices
 constexpr auto kFirstReport = 300ms;    // a wait this long is reported to the coordinator
 constexpr std::size_t kPlans = 64;      // kept for each group
 constexpr std::size_t kMaxActive = 64;  // collectives under way; bounds the messages an unready peer must keep
@@ -37,8 +36,7 @@ class Handle final : public Work {
 }  // namespace
 
 [[noreturn]] void end_process(const std::string& why) {
-  std::fprintf(stderr, "bora: %s\n", why.c_str());
-  std::_Exit(86);
+  std::fprintf(stderr, "bora: %s\n", why.c_str()), std::_Exit(86);
 }
 std::shared_ptr<void> private_memory(std::size_t bytes) {
   auto p = std::aligned_alloc(64, std::max<std::size_t>(64, (bytes + 63) / 64 * 64));
@@ -50,8 +48,7 @@ Engine::Engine(EngineOptions o, std::unique_ptr<Link> link)
     : options_(std::move(o)),
       link_(std::move(link)),
       spins_(options_.ranks_on_host <= static_cast<int>(std::thread::hardware_concurrency()) ? 256 : 0),
-      exceptions_(std::uncaught_exceptions()),
-      forks_(forks()) {
+      exceptions_(std::uncaught_exceptions()), forks_(forks()) {
   thread_ = start_thread("progress of its collectives", [this] { run(); });
 }
 Engine::~Engine() {
@@ -143,6 +140,7 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
                     g.name.empty() ? "" : " ", g.name);
   plan_for(m, c);  // throws if the collective cannot be
   check_thread();
+  if (halt_.over) throw Halted(*halt_.at);
   auto enqueued = Clock::now(), started = enqueued;
   if (state_ != State::running) {
     Waiting w{.text = Summary{.kind = c.kind, .seq = m.next, .members = m.group}.short_text()};
@@ -216,7 +214,7 @@ void Engine::end(Operation& o, Clock::time_point now) {
   o.complete();
 }
 bool Engine::sweep(Clock::time_point now) {
-  if (state_ == State::lost) return false;  // waits have thrown: results have nowhere to go
+  if (state_ == State::lost || halt_.over) return false;  // waits have thrown: results have nowhere to go
   bool ended = false;
   for (auto it = active_.begin(); it != active_.end();) {
     if (!it->second->finished()) {
@@ -241,8 +239,11 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
   w.generation = ++generation_;
   if (w.since == Clock::time_point{}) w.since = Clock::now();
   w.next_report = w.since + kFirstReport;
+  if (waiting_.empty()) blocked_since_ = w.since;
   waiting_.push_back(&w);
-  auto over = [&] { return state_ == State::lost || state_ == State::left || done(); };
+  auto over = [&] {
+    return state_ == State::lost || state_ == State::left || (halt_.over && w.operation) || done();
+  };
   while (!over()) {
     if (leading_) {  // another thread makes progress and notifies
       cv_.wait_until(lock, WaitClock::now() + kTick);
@@ -283,6 +284,8 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
     if (waiting_.size() > 1) cv_.notify_all();
   }
   waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &w));
+  // The time of the last poll, which led to this end: no further reading of the clock.
+  if (waiting_.empty()) waited_ += std::max(now_ - blocked_since_, Clock::duration::zero());
   if (tracing::on()) {
     auto about = w.operation ? w.operation->summary.short_text() : w.text;
     tracing::add(tracing::Kind::wait, options_.rank, tracing::label(about), tracing::nanoseconds(w.since),
@@ -293,21 +296,24 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
   if (w.operation)
     for (auto end = Clock::now() + 10s; w.operation->pins() > 0;) {
       if (Clock::now() > end)
-        end_process(std::string(during(w).what()) + "; buffers are still being sent, so the process ends");
+        end_process((lost_ ? std::string(during(w).what()) : "halting") +
+                    "; buffers are still being sent, so the process ends");
       lock.unlock();
       std::this_thread::sleep_for(1ms);
       lock.lock();
       link_->receive(*this);
     }
+  if (halt_.over && !lost_) throw Halted(*halt_.at);
   check<TransportError>(lost_.has_value(), "this rank has left the job");
   throw during(w);
 }
+void Engine::await_that(Lock& lock, Waiting& w, const std::function<bool()>& done) { await(lock, w, done); }
 bool Engine::test(Operation& op) {
   check_process();
   Lock lock(m_);
   if (state_ == State::running && !leading_)
     while (pump()) {}
-  if (state_ == State::running || op.done) return op.done;
+  if ((state_ == State::running && !halt_.over) || op.done) return op.done;
   Waiting w{.operation = &op};
   await(lock, w, [&] { return op.done.load(); });
   return true;
@@ -384,7 +390,11 @@ void Engine::depart(Lock& lock, bool meet) {
 Traffic Engine::traffic() const {
   check_process();
   Lock lock(m_);
-  return traffic_;
+  auto r = traffic_;
+  auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
+  if (!waiting_.empty()) r.waiting_s = seconds(Clock::now() - blocked_since_);
+  r.waited_s = seconds(waited_) + r.waiting_s;
+  return r;
 }
 
 }  // namespace bora::transport

@@ -1,10 +1,12 @@
 // engine.h -- the Context over any Link: matches messages with collectives, waits, and ends every wait on a failure.
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include "bora/transport/halting.h"
 #include "control/coordinator.h"
 #include "engine/recorder.h"
 #include "wire/link.h"
@@ -20,7 +22,7 @@ struct EngineOptions {
 
 /// One lock guards all state. Progress is made by the thread in start(), by a thread in a wait (the leader), or by the
 /// progress thread while no thread waits.
-class Engine final : public Context, public std::enable_shared_from_this<Engine>, private Sink {
+class Engine final : public Context, public Halts, public std::enable_shared_from_this<Engine>, private Sink {
  public:
   Engine(EngineOptions, std::unique_ptr<Link>);
   ~Engine() override;
@@ -34,10 +36,17 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void dump(const std::string& why) override;
   void leave() override;
   Traffic traffic() const override;
+  void tell(const std::string& status) override;
+  std::vector<Told> told() const override;
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     check_process();
     return link_->allocate(bytes);
   }
+  void ask_to_halt() override;
+  void begin_work(std::int64_t done, bool returns) override;
+  void end_work(std::int64_t done) override;
+  const std::atomic<bool>& given_up() const override { return given_up_; }
+  void halt_if_given_up() override;
   void on_lost(std::function<void(const RankLost&)>, double grace_s) override;
   const EngineOptions& options() const { return options_; }
   void tune(const Tuning&);  // before any use but that of measure_links; the same on all ranks
@@ -87,6 +96,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   bool sweep(Clock::time_point now);
   void end(Operation&, Clock::time_point now);
   template <class Done> void await(Lock&, Waiting&, Done done);
+  void await_that(Lock&, Waiting&, const std::function<bool()>& done);  // the same, from other sources
   void run();
   void check_waits(Clock::time_point now);
   void report(Waiting&);
@@ -102,6 +112,10 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   RankLost during(const Waiting&) const;
   void disagree(const Summary&, const Operation*, int peer);
   void depart(Lock&, bool meet);
+  void agreed(Lock&);
+  [[noreturn]] void halt_here(Lock&);
+  void arrive();
+  void halting(Control, ByteReader&);
   void notify();
   void check_thread();
   void check_here() const;
@@ -134,6 +148,9 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   std::uint64_t exchanges_ = 0;
   bool all_left_ = false;
   Traffic traffic_;
+  Clock::duration waited_ = {};                                        // all waits but the present one
+  Clock::time_point blocked_since_ = {};                               // of the present one
+  std::vector<std::pair<std::string, Clock::time_point>> told_ = {};  // on rank 0, by rank
   std::optional<RankLost> lost_;
   bool says_during_ = false;
   std::function<void(const RankLost&)> callback_;
@@ -141,6 +158,13 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   Clock::time_point now_ = {};  // when pump last ran
   Clock::time_point grace_end_ = {}, next_tick_ = {};
   int exceptions_ = 0;
+  struct Halt {
+    Standing standing = {};
+    std::uint64_t asked = 0, number = 0;   // the agreement under way; the last one
+    std::optional<std::int64_t> at = {};   // where all halt
+    bool arrived = false, over = false;    // over: all have, and collectives have ended
+  } halt_ = {};
+  std::atomic<bool> given_up_{false};      // this rank is in a piece of work behind the place where all halt
   bool stop_ = false;
   unsigned forks_;  // of this process when it joined
   std::thread thread_;

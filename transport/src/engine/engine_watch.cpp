@@ -93,6 +93,25 @@ void Engine::dump(const std::string& why) {
   Lock lock(m_);
   if (state_ == State::running) ask(Ask::dump, -1, why);
 }
+void Engine::tell(const std::string& status) {
+  check_process();
+  check<ValueError>(status.size() <= kMostStatus, "tell: a status of ", status.size(), " bytes; one has at most ",
+                    kMostStatus);
+  Lock lock(m_);
+  if (state_ != State::running || all_left_) return;
+  if (options_.rank != 0) return link_->to_coordinator(ByteWriter().num(Control::status).text(status).take());
+  told_.resize(static_cast<std::size_t>(options_.size));
+  told_[0] = {status, Clock::now()};
+}
+std::vector<Told> Engine::told() const {
+  check_process();
+  Lock lock(m_);
+  std::vector<Told> r(static_cast<std::size_t>(options_.size));
+  for (std::size_t k = 0; k < told_.size(); ++k)
+    if (auto& [status, at] = told_[k]; !status.empty())
+      r[k] = {status, std::chrono::duration<double>(Clock::now() - at).count()};
+  return r;
+}
 Activity Engine::activity() const {
   Activity a;
   if (auto* last = recorder_.last_ended())
@@ -135,7 +154,10 @@ void Engine::write_recorder(const std::string& why) {
 // ---- control ----
 void Engine::control(std::string_view message) {
   ByteReader r(message);
-  switch (r.num<Control>()) {
+  switch (auto what = r.num<Control>()) {
+    case Control::stand:
+    case Control::halt_at:
+    case Control::halted: halting(what, r); break;
     case Control::abort: {
       auto rank = r.num<std::int32_t>();
       return fail(rank, r.text());
@@ -156,6 +178,12 @@ void Engine::control(std::string_view message) {
       write(w, activity());
       link_->to_coordinator(w.take());
       break;
+    }
+    case Control::status: {
+      auto rank = static_cast<std::size_t>(r.num<std::int32_t>());
+      told_.resize(static_cast<std::size_t>(options_.size));
+      if (rank < told_.size()) told_[rank] = {r.text(), Clock::now()};
+      return;  // no wait is about it
     }
     case Control::say: std::fprintf(stderr, "%s\n", r.text().c_str()); break;
     case Control::describe: {

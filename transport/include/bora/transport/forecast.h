@@ -16,7 +16,7 @@ struct Wiring {
   std::string algorithms = {};  // forced ones, as Config::algorithms
   int sharing = 1;              // equal groups that send over the wire of a host at the same time
 };
-struct Forecast {
+struct Forecast {  // what a collective costs
   std::string algorithm = {};
   std::int64_t sent = 0;   // bytes that this rank sends, as Traffic::bytes_sent counts them
   std::int64_t wired = 0;  // those of them that go to other hosts

@@ -30,12 +30,13 @@ struct JoinTimeout : TransportError {
   int rank;
 };
 
-struct Config {
-  int rank = 0, size = 1;
+struct Config {                          // how this rank joins its job
+  int rank = 0, size = 1;                // of this rank; of the job
   std::string root = "127.0.0.1:29650";  // host:port or [IPv6]:port that rank 0 listens on; the only fixed port
   // Rank 0: a socket bound to that address, which reserves it; the library takes it over. -1: none.
   int root_socket = -1;
-  double join_timeout_s = 120;
+  double join_timeout_s = 120;  // until ranks that have not arrived are an error
+  /// Between signs of life; silence until a rank is asked; until it is lost.
   double heartbeat_s = 1, suspect_s = 3, dead_s = 10;
   double stuck_warn_s = 30, stuck_abort_s = 300;  // a rank lives but does not enter a collective that others wait in
   std::string job = {};                           // ranks with another job name are refused
@@ -48,9 +49,9 @@ struct Config {
   /// Empty: neither, and only the loopback interface is used, unless `insecure_private_network` says that no stranger
   /// reaches this network.
   std::string secret = {};
-  bool insecure_private_network = false;
-  bool root_may_lag = false;            // the root's name may resolve only after a while (Kubernetes)
-  std::string launcher = "the caller";  // the source of these settings, for messages
+  bool insecure_private_network = false;  // a job of several hosts may go without a secret
+  bool root_may_lag = false;              // the root's name may resolve only after a while (Kubernetes)
+  std::string launcher = "the caller";    // the source of these settings, for messages
   // Folder for rank-<r>.jsonl, this rank's last 4096 collectives, written when the job is lost or on request.
   std::string flight_dir = {};
   // Ranks of one machine with different ids count as on different hosts (containers; tests).
@@ -96,13 +97,20 @@ class Work {
   virtual bool test() = 0;  // done? throws as wait does
   virtual void wait() = 0;
 };
-using WorkPtr = std::shared_ptr<Work>;
+using WorkPtr = std::shared_ptr<Work>;  // of a collective that was started
 
 /// Totals of this rank, for plans and reports.
 struct Traffic {
   std::uint64_t collectives = 0, bytes_sent = 0, bytes_received = 0;
   /// Dropped data messages: `stale` ones of an earlier epoch of the job; `refused` ones, malformed or from strangers.
   std::uint64_t stale = 0, refused = 0;
+  /// Seconds in which the program, or a thread of it, waited for other ranks; of them those of the present wait.
+  double waited_s = 0, waiting_s = 0;
+};
+/// What a rank has told last (Context::tell), and how long ago.
+struct Told {
+  std::string status = {};
+  double seconds_ago = 0;
 };
 
 /// One rank of a job. Collectives of one group must be started in the same order on every member, by one thread at a
@@ -133,12 +141,19 @@ class Context {
   /// Meets the others at a barrier (at most 10 s) and leaves. Called by the destructor if nothing failed.
   virtual void leave() = 0;
   virtual Traffic traffic() const = 0;
+  /// Tells rank 0 the status of this rank, at most kMostStatus bytes, in place of the one before. Returns at once; a
+  /// status that does not arrive is no error. From any thread.
+  static constexpr std::size_t kMostStatus = 1024;
+  virtual void tell(const std::string& status) = 0;
+  /// On rank 0: what every rank told last, by rank; empty texts of those that have told nothing. On other ranks all are
+  /// empty. From any thread.
+  virtual std::vector<Told> told() const = 0;
   /// Sets a callback for the loss of the job: it runs on the progress thread, once, before any wait throws, with the
   /// message and the first rank. Default: none. grace_s > 0: a process that still runs that long afterwards (inside a
   /// long kernel) is ended with the message and exit code 86.
   virtual void on_lost(std::function<void(const RankLost&)>, double grace_s) = 0;
 };
-using ContextPtr = std::shared_ptr<Context>;
+using ContextPtr = std::shared_ptr<Context>;  // of the job that a rank joined
 
 /// From now on SIGUSR2 makes every Context of this process dump(); without this call the library leaves signals alone.
 void dump_on_sigusr2();

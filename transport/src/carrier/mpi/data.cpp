@@ -1,4 +1,5 @@
-// data.cpp -- data over MPI, point to point: a message is the 64 bytes of its header and the payload.
+// data.cpp -- data over MPI, point to point: a message is the 64 bytes of its header and the payload. Compiled into a
+// library of its own.
 #define OMPI_SKIP_MPICXX
 #define MPICH_SKIP_MPICXX
 #include <mpi.h>
@@ -291,15 +292,17 @@ class MpiData final : public DataPath {
   std::map<int, std::deque<Message>> arriving_;  // by MPI's rank
   bool stopped_ = false;
 };
-}  // namespace
-
-void check_mpi() {
+void check_rank() {
   auto started = [](const char* name) { return std::getenv(name) != nullptr; };
   check<ConfigError>(
       started("PMIX_RANK") || started("PMI_RANK") || started("OMPI_COMM_WORLD_RANK"),
       kMpi, "nobody started this process as a rank of an MPI job; use mpirun, or srun --mpi=pmix");
 }
-std::unique_ptr<DataPath> make_mpi_data(const MpiOptions& o, Up up) {
-  return std::make_unique<MpiData>(o, std::move(up));
-}
+}  // namespace
 }  // namespace bora::transport
+
+extern "C" __attribute__((visibility("default"))) const bora::transport::MpiCarrier bora_mpi_carrier = {
+    bora::transport::check_rank,
+    [](const bora::transport::MpiOptions& o, bora::transport::Up up) -> std::unique_ptr<bora::transport::DataPath> {
+      return std::make_unique<bora::transport::MpiData>(o, std::move(up));
+    }};
