@@ -1,4 +1,5 @@
 # cmake --install, then find_package(bora) or pkg-config from a program outside the tree. The prefix may be moved later.
+# Components: lib, dev, command, doc, reader, mpi, debug. package.cmake makes packages of them.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -9,62 +10,42 @@ function(bora_component name)
   set_target_properties(bora_${name} PROPERTIES EXPORT_NAME ${name})
   target_link_libraries(bora_${name} INTERFACE bora ${ARGN})
   install(TARGETS bora_${name} EXPORT bora_${name}_targets)
-  install(EXPORT bora_${name}_targets NAMESPACE bora:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/bora)
+  install(EXPORT bora_${name}_targets NAMESPACE bora:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/bora COMPONENT dev)
 endfunction()
 
-function(bora_install)
-  set(package ${CMAKE_INSTALL_LIBDIR}/cmake/bora)
-  install(TARGETS bora EXPORT bora_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  # Strips the library and the command. What BORA_DEBUG_LINES adds to the library goes to .debug beside it, where
-  # debuggers look for it.
-  install(CODE "
-    set(folder \"${CMAKE_INSTALL_LIBDIR}\")
+# Strips an installed target. Its symbols, and what BORA_DEBUG_LINES adds, go to .debug beside it, where debuggers look
+# for them. In packages CPack does it, into packages of their own.
+function(bora_strip target folder component)
+  if(BORA_PACKAGES)
+    return()
+  endif()
+  set(file $<TARGET_FILE_NAME:${target}>)
+  set(begin "
+    set(folder \"${folder}\")
     cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
-    set(folder \"\$ENV{DESTDIR}\${folder}\")
-    set(debug \"\${folder}/.debug/$<TARGET_FILE_NAME:bora>.debug\")
-    file(MAKE_DIRECTORY \"\${folder}/.debug\")
-    execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --only-keep-debug \"$<TARGET_FILE:bora>\" \"\${debug}\"
+    set(installed \"\$ENV{DESTDIR}\${folder}/${file}\")")
+  # The name and checksum of the debug file stand in what is stripped, so it is made for both components.
+  set(split "
+    file(MAKE_DIRECTORY \"\${debug}\")
+    set(debug \"\${debug}/${file}.debug\")
+    execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --only-keep-debug \"$<TARGET_FILE:${target}>\" \"\${debug}\"
       COMMAND_ERROR_IS_FATAL ANY)
+    file(CHMOD \"\${debug}\" PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)")
+  install(CODE "${begin}
+    set(debug \"${PROJECT_BINARY_DIR}/debug\")${split}
     execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --strip-unneeded --remove-section=.gnu_debuglink
-      \"--add-gnu-debuglink=\${debug}\"
-      \"\${folder}/$<TARGET_FILE_NAME:bora>\" COMMAND_ERROR_IS_FATAL ANY)
-    file(CHMOD \"\${debug}\" PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
-    message(STATUS \"Installing: \${debug}\")")
-  if(TARGET bora_cli)
-    install(TARGETS bora_cli DESTINATION ${CMAKE_INSTALL_BINDIR})
-    install(CODE "
-      set(folder \"${CMAKE_INSTALL_BINDIR}\")
-      cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
-      execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --strip-unneeded
-        \"\$ENV{DESTDIR}\${folder}/$<TARGET_FILE_NAME:bora_cli>\" COMMAND_ERROR_IS_FATAL ANY)")
-  endif()
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/bora ${PROJECT_SOURCE_DIR}/transport/include/bora
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
-    DESTINATION ${CMAKE_INSTALL_DOCDIR})
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
-    PATTERN CMakeLists.txt EXCLUDE)
-  find_package(Python3 COMPONENTS Interpreter)
-  if(Python3_Interpreter_FOUND)
-    install(CODE "
-      set(folder \"${CMAKE_INSTALL_DOCDIR}\")
-      cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
-      execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${PROJECT_SOURCE_DIR}/tools/api_index\"
-        OUTPUT_FILE \"\$ENV{DESTDIR}\${folder}/docs/api_index.md\" COMMAND_ERROR_IS_FATAL ANY)")
-  endif()
+      \"--add-gnu-debuglink=\${debug}\" \"\${installed}\" COMMAND_ERROR_IS_FATAL ANY)" COMPONENT ${component})
+  install(CODE "${begin}
+    set(debug \"\$ENV{DESTDIR}\${folder}/.debug\")${split}
+    message(STATUS \"Installing: \${debug}\")" COMPONENT debug)
+endfunction()
 
-  install(EXPORT bora_targets NAMESPACE bora:: DESTINATION ${package})
-  configure_package_config_file(
-    ${PROJECT_SOURCE_DIR}/cmake/bora-config.cmake.in ${PROJECT_BINARY_DIR}/bora-config.cmake
-    INSTALL_DESTINATION ${package} NO_CHECK_REQUIRED_COMPONENTS_MACRO)
-  write_basic_package_version_file(${PROJECT_BINARY_DIR}/bora-config-version.cmake COMPATIBILITY SameMinorVersion)
-  install(FILES ${PROJECT_BINARY_DIR}/bora-config.cmake ${PROJECT_BINARY_DIR}/bora-config-version.cmake
-    DESTINATION ${package})
+# Programs find the library by their rpath, which packages of a distribution, for the loader's own folders, may not
+# have. The prefix is known when `cmake --install` runs.
+function(bora_install_pkg_config)
   file(RELATIVE_PATH BORA_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/bora.pc.in ${PROJECT_BINARY_DIR}/bora.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/bora.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-  # Programs find the library by their rpath, which packages of a distribution, for the loader's own folders, may not
-  # have. The prefix is known when `cmake --install` runs.
+  install(FILES ${PROJECT_BINARY_DIR}/bora.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
   install(CODE "
     set(folder \"${CMAKE_INSTALL_LIBDIR}\")
     cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
@@ -73,5 +54,64 @@ function(bora_install)
       file(READ \"\${package}\" text)
       string(REPLACE \" -Wl,-rpath,\\\${libdir}\" \"\" text \"\${text}\")
       file(WRITE \"\${package}\" \"\${text}\")
-    endif()")
+    endif()" COMPONENT dev)
+endfunction()
+
+# bora_made(COMPONENT FOLDER COMMAND...): what a command makes when it is installed; FOLDER, below DESTDIR, is its last
+# word. In packages the built command has no rpath.
+function(bora_made component folder)
+  list(JOIN ARGN "\" \"" words)
+  install(CODE "
+    set(folder \"${folder}\")
+    cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
+    file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${folder}\")
+    execute_process(COMMAND \"${CMAKE_COMMAND}\" -E env \"LD_LIBRARY_PATH=$<TARGET_FILE_DIR:bora>\" \"${words}\"
+      \"\$ENV{DESTDIR}\${folder}\" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)"
+    COMPONENT ${component})
+endfunction()
+
+function(bora_install)
+  set(package ${CMAKE_INSTALL_LIBDIR}/cmake/bora)
+  install(TARGETS bora EXPORT bora_targets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT lib NAMELINK_COMPONENT dev)
+  bora_strip(bora ${CMAKE_INSTALL_LIBDIR} lib)
+  if(BORA_MPI)
+    install(TARGETS bora_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/bora-${BORA_ABI} COMPONENT mpi)
+    bora_strip(bora_mpi ${CMAKE_INSTALL_LIBDIR}/bora-${BORA_ABI} mpi)
+  endif()
+  find_package(Python3 COMPONENTS Interpreter)
+  find_program(BORA_CMARK cmark-gfm)
+  if(TARGET bora_cli)
+    install(TARGETS bora_cli DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
+    bora_strip(bora_cli ${CMAKE_INSTALL_BINDIR} command)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/bora COMPONENT command
+      FILES_MATCHING PATTERN *.yaml)
+    if(Python3_Interpreter_FOUND)
+      bora_made(command ${CMAKE_INSTALL_DATADIR} ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/man
+        $<TARGET_FILE:bora_cli>)
+    endif()
+  endif()
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/bora ${PROJECT_SOURCE_DIR}/transport/include/bora
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+    DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+    COMPONENT doc PATTERN CMakeLists.txt EXCLUDE)
+  if(Python3_Interpreter_FOUND)
+    bora_made(doc ${CMAKE_INSTALL_DOCDIR}/docs ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/api_index --into)
+    if(BORA_CMARK AND TARGET bora_cli)
+      bora_made(doc ${CMAKE_INSTALL_DOCDIR}/html ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/site
+        --command $<TARGET_FILE:bora_cli>)
+    endif()
+  endif()
+  install(FILES ${PROJECT_SOURCE_DIR}/tools/python/bora_reader.py DESTINATION lib/python3/dist-packages
+    COMPONENT reader)
+  install(EXPORT bora_targets NAMESPACE bora:: DESTINATION ${package} COMPONENT dev)
+  configure_package_config_file(
+    ${PROJECT_SOURCE_DIR}/cmake/bora-config.cmake.in ${PROJECT_BINARY_DIR}/bora-config.cmake
+    INSTALL_DESTINATION ${package} NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/bora-config-version.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/bora-config.cmake ${PROJECT_BINARY_DIR}/bora-config-version.cmake
+    DESTINATION ${package} COMPONENT dev)
+  bora_install_pkg_config()
 endfunction()

@@ -90,6 +90,17 @@ function(bora_layer name)
   target_link_libraries(bora_${name} PRIVATE ${L_LINK})
 endfunction()
 
+# bora_embed(LAYER FILE): a file of the sources as the text of a string: the layer's sources include NAME_EXTENSION.inc.
+function(bora_embed layer file)
+  set(path ${PROJECT_SOURCE_DIR}/${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+  file(READ ${path} text)
+  get_filename_component(name ${file} NAME)
+  string(REPLACE "." "_" name ${name})
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/${name}.inc CONTENT "R\"page(@text@)page\"" @ONLY)
+  target_include_directories(bora_${layer} PRIVATE ${PROJECT_BINARY_DIR}/generated)
+endfunction()
+
 # The kernels: always optimised, a unit for each file. Those in a folder isa are built once for each instruction set,
 # each time in a namespace of its name.
 function(bora_kernels)
@@ -130,8 +141,8 @@ function(bora_finish_library)
   add_library(bora_needs INTERFACE)
   target_link_libraries(bora_needs INTERFACE
     bora_flags OpenMP::OpenMP_CXX Threads::Threads ${DNNL_LIBRARY} Eigen3::Eigen TBB::tbb yaml-cpp PkgConfig::HWY
-    OpenSSL::Crypto ZLIB::ZLIB PkgConfig::ZMQ PkgConfig::ZSTD PkgConfig::PCRE2 PkgConfig::UTF8PROC
-    PkgConfig::SENTENCEPIECE $<$<BOOL:${BORA_MPI}>:MPI::MPI_CXX> backtrace ${CMAKE_DL_LIBS})
+    OpenSSL::Crypto ZLIB::ZLIB PkgConfig::ZMQ PkgConfig::ZSTD PkgConfig::SNAPPY PkgConfig::PCRE2 PkgConfig::UTF8PROC
+    PkgConfig::SENTENCEPIECE backtrace ${CMAKE_DL_LIBS})
   add_library(bora SHARED ${objects})
   add_library(bora::bora ALIAS bora)
   add_library(bora_whole SHARED ${objects})
@@ -148,16 +159,18 @@ function(bora_finish_library)
   endforeach()
   bora_export_map(${PROJECT_BINARY_DIR}/exports.map)
   target_link_options(bora PRIVATE -Wl,--version-script,${PROJECT_BINARY_DIR}/exports.map)
-  set_target_properties(bora PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0
+  set_target_properties(bora PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${BORA_ABI}
     LINK_DEPENDS ${PROJECT_BINARY_DIR}/exports.map)
 endfunction()
 
-# The command: the layers launch and app, with libbora.so.
+# The command: the layers launch, http and app, with libbora.so.
 function(bora_app)
   set_source_files_properties(src/app/main.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)   # tests have their own
   bora_layer(app LINK yaml-cpp)
+  bora_embed(app src/app/demo.sh)
+  bora_embed(app examples/gpt_fortunes.yaml)
   target_compile_definitions(bora_app PRIVATE BORA_VERSION="${PROJECT_VERSION}")
-  add_executable(bora_cli $<TARGET_OBJECTS:bora_app> $<TARGET_OBJECTS:bora_launch>)
+  add_executable(bora_cli $<TARGET_OBJECTS:bora_app> $<TARGET_OBJECTS:bora_launch> $<TARGET_OBJECTS:bora_http>)
   target_link_libraries(bora_cli PRIVATE bora bora_flags yaml-cpp OpenSSL::SSL Threads::Threads)
   # It finds the library beside itself (built) or in lib (installed), so that both may be moved together. An RPATH goes
   # before LD_LIBRARY_PATH, which may name another installation for programs that the command starts.
