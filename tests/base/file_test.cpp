@@ -1,6 +1,10 @@
 // Files that are replaced, and what must not be.
 #include "base/api/file.h"
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -63,5 +67,26 @@ TEST(WriteFile, StandardOutputIsWrittenWhereItIs) {
   EXPECT_EQ(problem, "no error");
   EXPECT_EQ(read_file(f / "out"), "before new after");
   EXPECT_TRUE(fs::is_symlink(f / "stdout"));
+}
+/// A run that goes on cuts its metrics under a lease; who reads them then waits, as for any other file.
+TEST(ReadFile, WaitsForALease) {
+  test::TempFolder f;
+  write_file(f / "a", "whole");
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  auto holder = ::fork();
+  if (holder == 0) {
+    int fd = ::open((f / "a").c_str(), O_RDWR);
+    bool held = ::fcntl(fd, F_SETSIG, SIGURG) == 0 && ::fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
+    (void)!::write(told[1], held ? "y" : "n", 1);
+    ::usleep(300000);
+    ::_exit(0);
+  }
+  char held = 0;
+  EXPECT_EQ(::read(told[0], &held, 1), 1);
+  EXPECT_EQ(read_file(f / "a"), "whole");
+  ::waitpid(holder, nullptr, 0);
+  ::close(told[0]), ::close(told[1]);
+  if (held != 'y') GTEST_SKIP() << "this Linux gives no lease of a file here";
 }
 }  // namespace file_test

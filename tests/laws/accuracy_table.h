@@ -123,7 +123,7 @@ inline const std::vector<Accuracy>& accuracies() {
        {-3e38, 3e38}, {-1e308, 1e308}, {}},
       {"negative", BORA_F(negative(x)), "neg", BORA_REAL(-x), BORA_REAL(0 * x - 1), BORA_REAL(0 * x), {-3e38, 3e38},
        {-1e308, 1e308}, {}},
-      {"relu", BORA_F(relu(x)), nullptr, BORA_REAL(x > 0 ? x : 0), BORA_REAL(x > 0 ? 1 : 0), BORA_REAL(0 * x),
+      {"relu", BORA_F(relu(x)), "relu", BORA_REAL(x > 0 ? x : 0), BORA_REAL(x > 0 ? 1 : 0), BORA_REAL(0 * x),
        {-3e38, 3e38}, {-1e308, 1e308}, {}},
       {"sign", BORA_F(sign(x)), "sign", BORA_REAL(x < 0 ? -1 : x > 0 ? 1 : x), nullptr, nullptr, {-3e38, 3e38},
        {-1e308, 1e308}, {}},

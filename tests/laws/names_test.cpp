@@ -32,12 +32,13 @@ TEST(Names, EveryFunctionHasACase) {
       "linalg::hessenberg linalg::householder_product linalg::logm linalg::pascal linalg::qr linalg::qr_multiply "
       "linalg::qr_raw linalg::reflected linalg::solve linalg::svd linalg::triangular_solve log log10 log1p log2 "
       "log_softmax logaddexp logical_and logical_not logical_or logsumexp make_literal matmul maximum mean meshgrid "
-      "minimum multiply ndimage::map_coordinates negative not_equal one_hot ones ones_like outer pow power prod "
+      "minimum multiply ndimage::map_coordinates negative not_equal one_hot ones ones_like outer paged_attention pow "
+      "power prod "
       "ragged_dot ravel reciprocal relu remainder reshape reverse_cumsum right_shift rms_norm round rsqrt "
       "scatter_add scatter_max scatter_min scatter_multiply scatter_set segment_max segment_min segment_prod "
       "segment_sum sigmoid sign silu sin sinh slice slice_in_dim softmax softplus sort split sqrt square squeeze "
       "stack stddev subtract sum swapaxes take take_along_axis tan tanh tile top_k transpose tri tril triu trunc var "
-      "view_of where zeros zeros_like");
+      "view_of where write_key_pages write_value_pages zeros zeros_like");
   EXPECT_GE(found, 470);
 }
 TEST(Names, NumbersAreNumPys) {

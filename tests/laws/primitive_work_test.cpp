@@ -142,10 +142,21 @@ const std::vector<Reason>& reasons() {
           {"temporaries", "own", {"arg_reduce", "take"}},
       }},
       {"keys, the sizes of heads and queries whose numbers count are needed whole", {
-          {"flops", "out", {"attention", "attention_grad"}},
+          {"flops", "out", {"attention", "attention_grad", "paged_attention"}},
           {"flops", "own", {"attention", "attention_grad"}},
-          {"temporaries", "out", {"attention", "attention_grad"}},
+          {"temporaries", "out", {"attention", "attention_grad", "write_pages"}},
           {"temporaries", "own", {"attention", "attention_grad"}},
+      }},
+      {"integers share scales and stand in tiles: blocks are whole tiles and groups, or the whole", {
+          {"bytes", "mapped", {"quantized_take"}},
+          {"bytes", "out", {"quantize", "quantized_dot", "quantized_take"}},
+          {"bytes", "own", {"quantize"}},
+          {"flops", "mapped", {"quantized_take"}},
+          {"flops", "out", {"dequantize", "quantize", "quantized_dot", "quantized_take"}},
+          {"flops", "own", {"quantize", "quantized_dot", "quantized_take"}},
+          {"temporaries", "mapped", {"quantized_take"}},
+          {"temporaries", "out", {"dequantize", "quantize", "quantized_dot", "quantized_take"}},
+          {"temporaries", "own", {"quantize", "quantized_dot", "quantized_take"}},
       }},
       {"which rows belong together is data", {
           {"flops", "out", {"ragged_dot", "ragged_outer"}},

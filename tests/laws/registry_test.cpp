@@ -24,9 +24,11 @@ bool may_refuse(const PrimitiveSample& s) {
       "gamma_slope",       "counts",        "expn",         "zeta_by_s",
       "riemann_zeta_by_s", "gammainc_by_a", "betainc_by_a", "betainc_by_b", "schur",
       "qr_raw",            "hessenberg",    "ldexp",        "bessel_j",  "spherical_harmonic",
+      "quantized_dot",
       "hyp1f1_by_a",       "hyp1f1_by_b",   "hyp2f1_by_a",  "hyp2f1_by_c",
       "polygamma",         "log_gammainc_by_a", "log_gammaincc_by_a", "log_betainc_by_a", "log_betainc_by_b",
-      "log_betaincc_by_a", "log_betaincc_by_b", "gennorm_cdf_by_beta"};
+      "log_betaincc_by_a", "log_betaincc_by_b", "gennorm_cdf_by_beta",
+      "paged_attention",   "write_pages"};
   return names.count(s.primitive->name()) > 0;
 }
 /// Vectors are given up to phases, which differences see: complex_linalg_test.cpp tests what does not depend on them.

@@ -21,7 +21,8 @@ def names(variable):
 def symbols(file):
     lines = subprocess.run(["nm", "-D", "--defined-only", "--demangle", file], text=True, capture_output=True,
                            check=True).stdout.splitlines()
-    return [line.split(" ", 2)[2] for line in lines]
+    # Each has the library's version behind it; the version itself is a symbol.
+    return [re.sub(r"@@BORA_[\d.]+$", "", line.split(" ", 2)[2]) for line in lines if " A BORA_" not in line]
 
 
 def by_gnu_ld(ninja):

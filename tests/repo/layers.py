@@ -15,15 +15,18 @@ ALLOWED["ops"] = {"base", "kernels", "array", "tree"}
 ALLOWED["random"] = {"base", "kernels", "array", "tree", "ops"}
 ALLOWED["shard"] |= {"transport"}
 ALLOWED["transport"] = {"base"}
-ALLOWED["json"] = ALLOWED["config"] = {"base"}
+ALLOWED["json"] = ALLOWED["config"] = ALLOWED["http"] = ALLOWED["gguf"] = {"base"}
 for sibling in ("nn", "optim", "io"):
     ALLOWED[sibling] = set(ORDER) | {"config"}
 ALLOWED["io"] |= {"json"}
-ALLOWED["text"] = ALLOWED["track"] = {"base", "config", "json"}
+ALLOWED["track"] = {"base", "config", "json"}
+ALLOWED["text"] = ALLOWED["track"] | {"gguf"}
 ALLOWED["data"] = ALLOWED["io"] | {"text"}
 ALLOWED["train"] = set(ORDER) | {"config", "nn", "optim", "data", "io", "text", "track", "transport"}
-ALLOWED["models"] = ALLOWED["train"] | {"json", "train"}
-ALLOWED["job"] = ALLOWED["models"] | {"models"}
+ALLOWED["models"] = ALLOWED["train"] | {"json", "train", "gguf"}
+ALLOWED["generate"] = ALLOWED["models"] | {"models"}
+ALLOWED["job"] = ALLOWED["generate"] | {"generate"}
+ALLOWED["serve"] = ALLOWED["job"] | {"job"}
 ALLOWED["launch"] = {"base", "transport"}
 ALLOWED["app"] = set(ALLOWED) | {"models", "train"}
 # The same inside large layers: folder by folder, from the bottom up.
@@ -38,7 +41,7 @@ INNER = {"transport": ["wire", "schedule", "control", "carrier", "engine", "join
          "models": ["lm", "hf", "families"],
          "launch": ["ranks", "hosts", "membership"]}
 CORE_HEAVY = re.compile(r'#include [<"](xtensor|xtl|Eigen|dnnl|oneapi|zmq|tbb|yaml-cpp|cereal|openssl|gtest|xsimd|xbyak'
-                        r'|hwy|zlib|zstd|nlohmann|pcre2|utf8proc|sentencepiece_\w+)[/.>"]')
+                        r'|hwy|boost|zlib|zstd|snappy-c|nlohmann|pcre2|utf8proc|sentencepiece_\w+)[/.>"]')
 INTEROP = {"xtensor.h", "eigen.h", "eigen_sparse.h", "cereal.h", "bora.h"}
 LIMIT = 400
 TEST_LIMIT = 600
@@ -174,10 +177,11 @@ USES = {  # package -> what shows that it is used
     "libyaml-cpp-dev": r"#include <yaml-cpp/", "libcli11-dev": r"#include <CLI/", "libssl-dev": r"#include <openssl/",
     "libpcre2-dev": r"#include <pcre2\.h>", "libutf8proc-dev": r"#include <utf8proc\.h>",
     "libsentencepiece-dev": r"#include <sentencepiece_",
-    "nlohmann-json3-dev": r"#include <nlohmann/",
+    "nlohmann-json3-dev": r"#include <nlohmann/", "libboost-dev": r"#include <boost/",
     "zlib1g-dev": r"#include <zlib\.h>", "libzstd-dev": r"#include <zstd\.h>",
+    "libsnappy-dev": r"#include <snappy-c\.h>",
     "libgtest-dev": r"#include <gtest/", "libbenchmark-dev": r"#include <benchmark/", "python3": r"Python3",
-    "fortunes": r"fortunes",
+    "fortunes": r"fortunes", "curl": r"curl -sS", "cmark-gfm": r"repo_site",
 }
 build_files = [ROOT / "CMakeLists.txt", ROOT / "CMakePresets.json", ROOT / "run", *sorted((ROOT / "cmake").glob("*")),
                *sorted(ROOT.rglob("CMakeLists.txt"))]

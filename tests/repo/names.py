@@ -6,19 +6,15 @@ in a header that the row's section names. Prints what is wrong, and how many row
 
 A section `## module` holds lines "The same in `bora::space`: name, .." and tables whose first column lists names and
 whose second says what Bora has: names of Bora in `..`, "none: reason", or "?"."""
-import ast
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 OPEN = 0  # rows that may be open; the number may fall
-# The parser of declarations of tools/api_index, which is a program: its functions and constants.
-SOURCE = ast.parse((ROOT / "tools/api_index").read_text())
-SOURCE.body = [n for n in SOURCE.body if isinstance(n, (ast.Import, ast.FunctionDef)) or
-               isinstance(n, ast.Assign) and isinstance(n.value, (ast.Constant, ast.Set))]
-api = {"ROOT": ROOT}
-exec(compile(SOURCE, "api_index", "exec"), api)
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "tools"))
+from declarations import declarations, name_of, reach  # noqa: E402
 
 
 def declared():
@@ -28,9 +24,9 @@ def declared():
     for header in sorted((ROOT / "include/bora").rglob("*.h")):
         text = header.read_text()
         words |= set(re.findall(r"[A-Za-z_]\w*", text))
-        for spaces, code, _, _ in api["statements"](text):
+        for spaces, code, *_ in declarations(text):
             path = "::".join(spaces).split("::")
-            found = api["name_of"](code)
+            found = name_of(code)
             inside = [found[1]] if found else []
             inside += re.findall(r"(\w+)\s*=", code) if "inline constexpr" in code else []
             inside += re.findall(r"^using [\w:]*?(\w+);", code)
@@ -63,13 +59,13 @@ def main():
     names, positional, words = declared()
     problems, seen, open_rows = [], {}, 0
     page = (ROOT / "docs/from_jax.md").read_text()
-    bora = api["reach"]("bora/bora.h", set())
+    bora = reach("bora/bora.h", set())
     sections = {s.partition("\n")[0]: s for s in page.split("\n## ")}
 
     def unseen(module, headers):
         """Does neither bora.h nor a header that the section names bring any of these headers?"""
         named = re.findall(r"`(bora/[\w/]+\.h)`", sections[module])
-        return not headers & bora.union(*(api["reach"](h, set()) for h in named))
+        return not headers & bora.union(*(reach(h, set()) for h in named))
 
     for module, rows, text, space in read_page(page):
         for name in rows:

@@ -81,7 +81,7 @@ expect("bora.pc below /usr: ${libs}" libs STREQUAL "Libs: -L\${libdir} -lbora")
 file(REMOVE_RECURSE ${WORK}/package)
 
 # The command uses its own library, whichever LD_LIBRARY_PATH names.
-file(WRITE ${WORK}/other/libbora.so.0 "")
+file(WRITE ${WORK}/other/libbora.so.0.1 "")
 must(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/other ${installed}/bin/bora help)
 
 # Licence and docs
@@ -93,7 +93,7 @@ endforeach()
 file(STRINGS ${BUILD}/CMakeCache.txt debug_lines REGEX "^BORA_DEBUG_LINES:BOOL=ON|^CMAKE_BUILD_TYPE:STRING=Debug")
 find_program(readelf readelf REQUIRED)
 find_program(addr2line addr2line REQUIRED)
-file(GLOB library ${installed}/${LIBDIR}/libbora.so.*.*)
+file(GLOB library ${installed}/${LIBDIR}/libbora.so.*.*.*)
 must(${readelf} -SW ${library})
 expect("the library is not stripped" NOT out MATCHES "debug_info" AND NOT out MATCHES "[.]symtab")
 must(${readelf} -sW --dyn-syms ${library})

@@ -11,7 +11,7 @@ def arguments(text, at):
     parts, depth, begin, quoted = [], 1, at, False
     while depth > 0 and at < len(text):
         c = text[at]
-        if c == '"' and text[at - 1] != "\\":
+        if c == '"' and text[at - 1] != "\\" and text[at - 1:at + 2] != "'\"'":
             quoted = not quoted
         elif not quoted and c in "([{":
             depth += 1

@@ -33,6 +33,7 @@ OTHERS = {
                                   "stream": "the thread's own stream of oneDNN"},
     "src/kernels/gemm/gemm.cpp": {"memory": "scratch memory of products", "s": "its layout"},
     "src/kernels/jit/run.cpp": {"scratch": "scratch memory of generated loops"},
+    "src/kernels/lowbit/lowbit.cpp": {"memory": "scratch memory of rounded inputs", "size": "bytes of that memory"},
     "src/kernels/loop/recording_lanes.h": {"graph": "the loop that this thread records"},
     "src/named/mapping.cpp": {"record_in_force": "records which axes auto_sharded saw, for plans (RecordSharded)"},
     "src/ops/primitives/elementwise.cpp": {"args": "scratch memory: a loop's arguments"},

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """All overloads of a public function over one type of array stand in exactly one public header, so that a call means
-the same whatever headers a file has seen. Array and NamedArray count apart. Usage: declarations.py ROOT"""
-import ast
+the same whatever headers a file has seen. Array and NamedArray count apart. Usage: one_header.py ROOT"""
 import collections
 import pathlib
 import re
@@ -10,20 +9,17 @@ import sys
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 # call(f, arrays) of a primitive: its template needs the primitives' header, which array.h does not read.
 EXEMPT = {"call"}
-# The parser of declarations of tools/api_index, which is a program: its functions and constants.
-SOURCE = ast.parse((ROOT / "tools/api_index").read_text())
-SOURCE.body = [n for n in SOURCE.body if isinstance(n, (ast.Import, ast.FunctionDef)) or
-               isinstance(n, ast.Assign) and isinstance(n.value, (ast.Constant, ast.Set))]
-api = {}
-exec(compile(SOURCE, "api_index", "exec"), api)
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "tools"))
+from declarations import HIDDEN_SPACES, declarations, name_of  # noqa: E402
 
 homes = collections.defaultdict(set)
 for layer in sorted(folder.name for folder in (ROOT / "include/bora").iterdir() if folder.is_dir()):
     for header in sorted((ROOT / "include/bora" / layer).glob("*.h")):
-        for spaces, code, _, _ in api["statements"](header.read_text()):
+        for spaces, code, *_ in declarations(header.read_text()):
             path = [p for s in spaces for p in s.split("::") if p != "bora"]
-            named = api["name_of"](code)
-            if not named or named[0] != "function" or api["HIDDEN_SPACES"] & set(path) or "unavailable" in code:
+            named = name_of(code)
+            if not named or named[0] != "function" or HIDDEN_SPACES & set(path) or "unavailable" in code:
                 continue
             of = re.search(r"\b(NamedArray)\b", code) or re.search(r"\b(Array)s?\b", code)
             if of and named[1] not in EXEMPT:   # not a transform of functions, nor an overload for another type
