@@ -18,19 +18,24 @@ set(BORA_HIDDEN exec:: json:: kernels:: ops:: transport:: registered_primitive r
   io::where_others_are training::find_stores training::stores_ training::settle_checkpoints training::newest_step
   training::find_on_hosts training::remove_old_signs training::host_name
   io::blocks_of io::summed_blocks io::saving:: job::check_group job::common_settings job::ground_of
-  job::mappings_of job::placement_rules job::transport_of job::kept_below linalg::Reflection models::expect_window
-  models::T5 models::FolderTensors models::Quantised
+  job::mappings_of job::placement_rules job::transport_of job::kept_below linalg::Reflection mcmc::core::
+  models::expect_window
+  models::T5 models::Bert models::EncoderHead models::FolderTensors models::Quantised
   models::initial models::PackedLeaf models::write_packed models::write_all_packed models::weights_of
   models::packed_sources models::write_quantization text::jinja:: text::Jinja text::AddedTokens
-  text::Charsmap text::Merges text::PreTokenizer text::UnigramModel text::WordCache text::in_valid training::Run::
+  text::Charsmap text::WordPiece text::Merges text::PreTokenizer text::UnigramModel text::WordCache text::in_valid
+  training::Run::
   training::first_not_finite training::write_ training::Saves training::Background training::HeldState
   training::hold training::state_now training::commit_all training::look_after_folder training::Room
   training::plan_kept_step training::checkpoint_bytes StreamedFile free_bytes training::Monitor training::Alarms
   training::SlowRanks
-  training::RankNumbers training::AlertCommand training::message_of training::status_of training::median
+  training::RankNumbers training::Predictions training::AlertCommand training::message_of training::status_of
+  training::median
   training::name_of training::computed_since_last
   training::leaf_histograms training::monitor_hook product_rate process_counters track::RunLog track::LossPlot
-  track::Sketch track::each_point Memo:: detail::listed_cache fx::is_ random::Fine
+  track::Sketch track::each_point Memo:: detail::listed_cache fx::is_
+  fx::Equation fx::Ivp:: fx::RungeKutta fx::adjoint fx::all_steps fx::flags fx::polynomial_at fx::repeated fx::tableau
+  random::Fine
   random::bounded_loggamma random::contracted random::draw_bits random::draw_shape random::exact_truncated_normal
   random::floating random::neighbour random::next_after random::one_key random::rounded random::tiny random::value_of
   serve:: gguf:: models::Gguf models::gguf fx::flat_fn fx::scan_slices fx::Checkpointed fx::Jitted

@@ -86,6 +86,10 @@ function(bora_install)
     bora_strip(bora_cli ${CMAKE_INSTALL_BINDIR} command)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/bora COMPONENT command
       FILES_MATCHING PATTERN *.yaml)
+    if(BORA_PACKAGES)
+      install(FILES ${PROJECT_SOURCE_DIR}/tools/packaging/debian/bora-agent@.service
+        DESTINATION lib/systemd/system COMPONENT command)
+    endif()
     if(Python3_Interpreter_FOUND)
       bora_made(command ${CMAKE_INSTALL_DATADIR} ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/man
         $<TARGET_FILE:bora_cli>)

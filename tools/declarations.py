@@ -5,8 +5,8 @@ import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The order of the page. Headers in no folder come last.
-LAYERS = """array base ops tree fx compile random shard named nn optim io config text track data models train job
-transport""".split()
+LAYERS = """array base ops tree fx compile random shard named nn optim science io config text track data models train
+job transport""".split()
 # Namespaces of the library itself, in headers whose templates a program needs.
 HIDDEN_SPACES = {"detail", "named_detail", "fx", "ops", "params", "param_rules", "kernels", "fields"}
 NAME = r"[A-Za-z_]\w*"

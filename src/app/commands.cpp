@@ -26,7 +26,16 @@ void add_flags(CLI::App& app, const Flags& flags) {
             return app.add_flag_callback(flag.name(), target, flag.help());
           else if constexpr (!std::is_pointer_v<T>)
             return app.add_option_function<std::string>(flag.name(), target, flag.help());
-          else if constexpr (std::is_same_v<T, bool*>) return app.add_flag(flag.name(), *target, flag.help());
+          else if constexpr (std::is_same_v<T, config::Duration*>) {
+            auto parse = [name = flag.name(), target](const std::string& text) {
+              try {
+                *target = config::Duration::parse(text);
+              } catch (const ConfigError& e) { fail<ConfigError>(name, ": ", e.text()); }
+            };
+            return app.add_option_function<std::string>(flag.name(), parse, flag.help())
+                ->type_name("TIME")
+                ->default_str(to_string(*target));
+          } else if constexpr (std::is_same_v<T, bool*>) return app.add_flag(flag.name(), *target, flag.help());
           else {
             auto named = app.add_option(flag.name(), *target, flag.help());
             return is_number<std::remove_pointer_t<T>> ? named->check(some_number()) : named;
@@ -57,7 +66,6 @@ struct CommandLine {
     for (auto& row : commands()) {
       auto command = row.make();
       auto words = app.add_subcommand(std::string(command->name()), std::string(command->help()));
-      if (row.hidden) words->group("");
       Flags flags;
       command->declare(flags);
       add_flags(*words, flags);
@@ -78,8 +86,7 @@ std::unique_ptr<Command> parse_command(int argc, const char* const* argv) {
   std::vector<const char*> words(argv, argv + argc);
   if (argc > 1 && argv[1][0] != '-') {
     std::string names;
-    for (auto& row : commands())
-      if (!row.hidden) names += (names.empty() ? "" : ", ") + std::string(row.name);
+    for (auto& row : commands()) names += (names.empty() ? "" : ", ") + std::string(row.name);
     auto named = std::find_if(line.all.begin(), line.all.end(), [&](auto& c) { return c.second->name() == argv[1]; });
     check<ConfigError>(named != line.all.end(), "unknown command '", argv[1], "'; there are ", names);
     named->second->before(words);

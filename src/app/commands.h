@@ -21,7 +21,6 @@ class Command;
 struct Row {
   int place;              // in `bora --help`, which lists commands by their places
   bool launched = false;  // whether `launch --` takes its word: every rank runs it
-  bool hidden = false;    // from help: started by Bora itself
   bool prints = false;    // does nothing else, so a reader that goes has read enough
   bool own_check = false;  // run() calls check_places, and tells other pods the reason
   std::string_view name = {};

@@ -15,8 +15,15 @@ set -- $out.yaml log_every=100 "$@"
 
 say() { printf '\033[1m%s\033[0m\n' "$*"; }
 # What runs ends with this script: a shell would wait for it first.
-run() { "$bora" "$@" & child=$!; wait $child; }
+run() { "$bora" "$@" & child=$!; wait $child; child=; }
 trap 'kill $child 2>/dev/null; wait; exit 130' INT TERM HUP
+# One that ends before it trains leaves no folder of a run.
+leave() {
+  [ -z "$child" ] || kill $child 2>/dev/null || :
+  rm -rf $out/init $out/init.log
+  if rmdir $out 2>/dev/null; then rm -f $out.yaml; fi
+}
+trap leave EXIT
 digest() {   # digest RANKS LAYOUT settings..
   ranks=$1 layout=$2
   shift 2
@@ -40,7 +47,6 @@ run generate $out --prompt "The " --length 300 --temperature 0.8 --top-k 40 --sh
 say "4. The model served: the same text alone and beside eight others"
 "$bora" serve $out --port 0 >$out/serve.log 2>&1 &
 child=$!
-trap 'kill $child 2>/dev/null' EXIT
 until url=$(grep -o 'http://[^ ]*' $out/serve.log); do
   kill -0 $child 2>/dev/null || { cat $out/serve.log >&2; exit 2; }
   sleep 0.1
@@ -55,7 +61,7 @@ printf '%s: %s\n' "$url" "${text%,\"logprobs\"}"
 [ "$alone" = "$beside" ] || { printf 'bora: demo: beside others it was %s\n' "$beside" >&2; exit 1; }
 kill $child
 wait $child
-trap - EXIT
+child=
 say "5. What it left"
 [ "$(command -v bora)" -ef "$bora" ] && bora=bora
 cat <<END

@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 #include <vector>
+#include "bora/config/duration.h"
 
 namespace bora::app {
 /// What a text of a flag names, as a place of job::Places.
@@ -18,7 +19,7 @@ class Flag {
  public:
   /// The place that takes the values. A function without an argument belongs to a flag that has none.
   using Target = std::variant<std::string*, int*, std::int64_t*, double*, bool*, std::optional<int>*,
-                              std::optional<std::string>*, std::vector<std::string>*,
+                              std::optional<std::string>*, std::vector<std::string>*, config::Duration*,
                               std::function<void(const std::string&)>, std::function<void()>>;
   struct Form {
     std::optional<Names> names = {};  // of a flag with a text

@@ -47,6 +47,10 @@ void declare_run(Flags& flags, TrainedRun& words) {
   declare_resume(flags, words.resume, {"latest", "good", "best"},
                  "which checkpoint: latest (default), good: the newest that is whole, best: of the lowest validation "
                  "loss (checkpoint.best)");
+  declare_ema(flags, words);
+}
+void declare_ema(Flags& flags, TrainedRun& words) {
+  flags.add("--ema", words.ema, "the mean of the run's parameters (optimizer.ema) in place of the parameters");
 }
 void declare_weights(Flags& flags, TrainedRun& words) {
   words.weights = kWeightsOfFiles;
@@ -55,6 +59,13 @@ void declare_weights(Flags& flags, TrainedRun& words) {
            "numbers of the model: f32, bf16, or integers with shared scales, int8, int4, int4:128; files: as a folder "
            "of Hugging Face's keeps them (f16 as f32), and as a run's settings say")
       .one_of({"files", "f32", "bf16", "int8", "int4", "int4:128"});
+}
+void declare_cache(Flags& flags, TrainedRun& words, std::int64_t& bytes) {
+  flags
+      .add("--cache", words.cache, "keys and values: int8, with a scale for each head of a token; else in the dtype of "
+                                   "the computation, which takes two to four times the memory")
+      .one_of({"int8"});
+  flags.add("--cache-bytes", bytes, "of keys and values on each rank; 0: half of the memory that is left");
 }
 
 void declare_resume(Flags& flags, std::string& resume, const std::vector<std::string>& words, const std::string& help) {

@@ -34,8 +34,12 @@ bool is_setting(const std::string& word);
 /// RUN [key=value ...], --resume: a run that was trained, and which of its checkpoints is read; or a folder of Hugging
 /// Face's.
 void declare_run(Flags&, TrainedRun&);
+/// --ema.
+void declare_ema(Flags&, TrainedRun&);
 /// --weights, of a command that computes with the model.
 void declare_weights(Flags&, TrainedRun&);
+/// --cache and --cache-bytes, of a command that generates.
+void declare_cache(Flags&, TrainedRun&, std::int64_t& bytes);
 /// declare_run, --ids, --decoder-ids and --mask.
 void declare_files(Flags&, ScoreFiles&);
 

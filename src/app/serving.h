@@ -5,12 +5,13 @@
 #include <memory>
 #include <string>
 #include <vector>
+#include "bora/config/duration.h"
 #include "http/api/server.h"
 #include "serve/api/service.h"
 
 namespace bora::app {
-inline std::chrono::milliseconds milliseconds(double seconds) {
-  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+inline std::chrono::milliseconds milliseconds(config::Duration d) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(d.seconds * 1000));
 }
 /// The flags of a server that are about HTTP.
 struct HttpFlags {
@@ -18,7 +19,7 @@ struct HttpFlags {
   std::int64_t port = 8000;
   std::vector<std::string> origins = {}, names = {};
   std::int64_t body = 4 << 20, header = 16 << 10, connections = 256;
-  double header_seconds = 10, reader_seconds = 30;
+  config::Duration header_time{10}, reader_time{30};
   /// Throws ConfigError, naming the flag.
   void check() const;
   bool loopback() const;

@@ -116,7 +116,15 @@ struct Eval final : Interpreter {
   }
 };
 thread_local Interpreter* current_interpreter = nullptr;
+thread_local Dtype float_in_force = f32;
 }  // namespace
+Dtype default_float() { return float_in_force; }
+UseDtype::UseDtype(Dtype dtype) : saved_(float_in_force) {
+  check<DtypeError>(dtype == f32 || dtype == f64, "UseDtype: fractions are f32 or f64 by default, not ", dtype,
+                    "; give another dtype where an array is made");
+  float_in_force = dtype;
+}
+UseDtype::~UseDtype() { float_in_force = saved_; }
 Interpreter::Interpreter(Interpreter* p) : parent(p), id(p ? next_id() : 0) {}
 Interpreter* eval_interpreter() {
   static Eval e;

@@ -1,17 +1,9 @@
 #include "base/api/npy_header.h"
 #include <charconv>
-#include <cstring>
 #include <sstream>
-#include "bora/base/error.h"
 
 namespace bora {
 namespace {
-template <class T> T number_at(std::string_view s, std::size_t at, const std::string& where) {
-  check<IoError>(at <= s.size() && sizeof(T) <= s.size() - at, where, " ends in the middle of a header");
-  T x;
-  std::memcpy(&x, s.data() + at, sizeof x);
-  return x;
-}
 /// The text after 'name': in the header's dictionary.
 std::string_view entry(std::string_view header, std::string_view name, const std::string& where) {
   auto key = "'" + std::string(name) + "':";

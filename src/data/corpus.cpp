@@ -60,8 +60,8 @@ struct Corpus {
   double hold_out = 0.05;
   OnError on_error = OnError::stop;
   static constexpr config::Meaning meanings[] = {
-      {"sources", "a list of {type: text, jsonl, csv, parquet, arrow or tokens, path, field, weight, weights_at, tags, "
-                  "train}"},
+      {"sources", "a list of {type: text, jsonl, csv, parquet, arrow or tokens, path, field, weight, weights_at, name, "
+                  "tags, train}"},
       {"task", "what is learnt from a document"},
       {"pack", "how documents share rows"},
       {"cache", "a folder that keeps the tokens for later runs; empty: they are made anew, and kept in memory"},
@@ -81,6 +81,13 @@ struct Corpus {
         bora::check<ConfigError>(w > 0 && std::isfinite(w), "sources: weight must be above 0, got ", w, of);
       };
       weight(s->weight());
+      auto& name = s->name();
+      auto same = std::count_if(sources.begin(), sources.end(), [&](auto& other) { return other->name() == name; });
+      auto odd = [](unsigned char c) { return c <= 0x20 || c == 0x7f; };
+      bora::check<ConfigError>(name.empty() || same == 1, "sources: the name '", name, "' is given twice", of);
+      bora::check<ConfigError>(std::none_of(name.begin(), name.end(), odd) && !name.starts_with("tag/"),
+                               "sources: the name '", name, "' has a blank or begins with tag/; it stands in "
+                               "eval/NAME/loss", of);
       std::int64_t before = 0;
       for (auto& w : s->weights_at()) {
         weight(w.weight);
@@ -165,6 +172,7 @@ struct Corpus {
     made.identity = std::string(s.type()) + (s.wide_ids() ? " u32" : "") + "\n" + s.field() + "\n" +
                     task->encoding() + "\n" + m.tokenizer->identity() + "\n" + config::print_value(on_error) +
                     "\nrows " + std::string(rows_form);
+    for (auto& label : m.labels) made.identity += "\nlabel " + label;
     return made;
   }
   bool holds_out() const {
@@ -222,19 +230,19 @@ struct Corpus {
   std::vector<std::string> prints(const Opening& o) const {
     std::vector<std::string> lines;
     for (auto& s : sources) {
-      auto made = making(*s, {o.tokenizer, o.positions, pack});
+      auto made = making(*s, {o.tokenizer, o.positions, pack, o.labels});
       lines.push_back(print_line(made.recipe.files, made.identity));
     }
     return lines;
   }
   Datasets open(const Opening& o) const {
-    Materials materials{o.tokenizer, o.positions, pack};
+    Materials materials{o.tokenizer, o.positions, pack, o.labels};
     std::vector<Part> parts;
     std::vector<std::shared_ptr<const Dataset>> held_out;
     std::vector<HeldOut> sets;
     std::vector<std::string> unseen;
     std::string names;
-    bool recut = false;
+    bool recut = false, named = false;
     for (auto& s : sources) {
       Making made;
       agree(o.crew, "data: the files", [&] { made = making(*s, materials); });
@@ -243,7 +251,10 @@ struct Corpus {
         return std::count_if(sources.begin(), sources.end(),
                              [&](auto& other) { return name_of(other->path()) == name_of(s->path()); }) == 1;
       };
-      auto name = alone(word_of) ? word_of(s->path()) : alone(start_of) ? start_of(s->path()) : s->path();
+      auto name = !s->name().empty() ? s->name()
+                  : alone(word_of)   ? word_of(s->path())
+                  : alone(start_of) ? start_of(s->path())
+                                    : s->path();
       if (store->skipped() > 0)
         o.crew.say("data: " + s->path() + ": " + std::to_string(store->skipped()) + " malformed records were left out");
       auto files = static_cast<std::int64_t>(made.recipe.files.size());
@@ -255,6 +266,7 @@ struct Corpus {
       for (std::int64_t i = 0; i < train.size(); ++i)
         for (std::size_t f = 0; f < task->token_fields(); ++f) part.facts.tokens += train.length(i, f);
       auto rest = task->rows(held, materials);
+      named = named || !s->name().empty();
       if (rest->size() > 0) held_out.push_back(rest), sets.push_back({rest, name, s->tags()});
       else if (hold_out > 0) unseen.push_back(not_evaluated(*s, store->size(), held.size(), o.positions));
       names += (names.empty() ? "" : ", ") + s->path();
@@ -279,7 +291,7 @@ struct Corpus {
     auto held = held_out.empty()       ? nullptr
                 : held_out.size() == 1 ? held_out[0]
                                        : std::make_shared<Concatenated>(std::move(held_out));
-    if (std::all_of(sets.begin(), sets.end(), [](auto& set) { return set.tags.empty(); })) sets.clear();
+    if (!named && std::all_of(sets.begin(), sets.end(), [](auto& set) { return set.tags.empty(); })) sets.clear();
     using RowsBefore = std::function<std::int64_t(std::int64_t step)>;
     auto mix = [by_step = stages()](const RowsBefore& rows_before) {
       auto stages = by_step;

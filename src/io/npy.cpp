@@ -5,6 +5,7 @@
 #include <cstring>
 #include "base/api/file.h"
 #include "io/api/jobs.h"
+#include "io/api/npy.h"
 #include "bora/array/communicator.h"
 #include "bora/base/text.h"
 #include "bora/ops/manipulation.h"
@@ -52,7 +53,8 @@ std::string_view descr_of(Dtype d) {
   check<DtypeError>(!info(d).npy.empty(), "save_npy: NumPy has no dtype for random keys; save their bits");
   return info(d).npy;
 }
-std::string npy_bytes(const Array& x) {
+}  // namespace
+std::string io::npy_bytes(const Array& x) {
   Array c = x.concrete();
   auto header = "{'descr': '" + std::string(descr_of(c.dtype())) + "', 'fortran_order': False, 'shape': (";
   for (std::int64_t d = 0; d < c.ndim(); ++d) header += (d ? ", " : "") + std::to_string(c.shape(d));
@@ -65,6 +67,7 @@ std::string npy_bytes(const Array& x) {
   if (c.nbytes()) out.append(static_cast<const char*>(c.bytes()), c.nbytes());
   return out;
 }
+namespace {
 template <class From, class To, class F> Array converted(const Shape& shape, const char* data, F f) {
   auto b = new_buffer({shape, dtype_of<To>});
   auto n = static_cast<std::size_t>(volume(shape));
@@ -136,7 +139,7 @@ void save_npy(const Path& file, const Array& x) {
   (void)descr_of(x.dtype());
   Arrays all{x};
   bool split = gather_split(all);
-  written_once(split, "save_npy", [&] { write_all(file, npy_bytes(all[0])); });
+  written_once(split, "save_npy", [&] { write_all(file, io::npy_bytes(all[0])); });
 }
 Array load_npy(const Path& file, const LoadNpyOptions& options) {
   return parse_npy(read_file(file.string()), options.dtype, file.string()).done(options.dtype);
@@ -194,7 +197,7 @@ namespace {
 std::string npz_bytes(const Path& file, const std::map<std::string, Array>& arrays) {
   std::string out, contents;
   for (auto& [name, x] : arrays) {
-    auto bytes = npy_bytes(x);
+    auto bytes = io::npy_bytes(x);
     auto entry_name = name + ".npy";
     check<IoError>(bytes.size() <= kZipLimit && out.size() <= kZipLimit, "save_npz: ", file.string(),
                    " would be larger than 4 GiB; use save_npy for each array");

@@ -3,17 +3,10 @@
 #include <zlib.h>
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include "base/api/npy_header.h"
 
 namespace bora::io {
 namespace {
-template <class T> T number_at(std::string_view s, std::size_t at, const std::string& where) {
-  check<IoError>(at <= s.size() && sizeof(T) <= s.size() - at, where, " ends in the middle of a header");
-  T x;
-  std::memcpy(&x, s.data() + at, sizeof x);
-  return x;
-}
 struct ZipEntry {
   std::string name;
   std::uint16_t method;

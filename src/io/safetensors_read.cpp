@@ -122,11 +122,13 @@ class RunReader {
 }  // namespace
 
 namespace {
-/// The dimension of `block` of which each dimension of `split` is a part, in order; empty: they are not its parts.
+/// The dimension of `block` of which each dimension of `split` is a part, in order; empty: they are not its parts. A
+/// last dimension of 1 may have none.
 std::vector<std::size_t> parts_of_dims(const Shape& block, const Shape& split) {
   std::vector<std::size_t> of;
   std::size_t i = 0;
   for (std::size_t d = 0; d < block.size(); ++d) {
+    if (block[d] == 1 && i > 0 && i == split.size()) continue;
     std::int64_t size = 1;
     do {
       if (i == split.size() || split[i] < 1) return {};
@@ -201,7 +203,7 @@ void read_part(const File& file, const StoredTensor& t, const ResolvedPart& part
   // The last dimensions are one run as long as they are whole in the file and evenly spaced in the block.
   std::size_t inner = n;
   std::int64_t run = 1, step = 1;
-  while (inner > 0) {
+  while (inner > 0 && from[n - 1] == 1) {  // else numbers of several leaves take turns
     auto d = inner - 1;
     if (run == 1) step = to[d];
     else if (to[d] != run * step) break;

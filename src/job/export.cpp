@@ -12,12 +12,13 @@
 #include "bora/job/trained_run.h"
 #include "bora/models/peft.h"
 #include "bora/models/pretrained.h"
-#include "bora/ops/reductions.h"
 #include "bora/text/chat.h"
 #include "bora/text/tokenizer_files.h"
 #include "bora/train/loop.h"
 #include "bora/train/trainable.h"
+#include "bora/optim/kind.h"
 #include "gguf/api/companions.h"
+#include "job/averages.h"
 #include "shard/api/agree.h"
 #include "text/api/chat_layout.h"
 
@@ -62,12 +63,12 @@ struct Export : ExportOptions {
       if (format == "peft") {
         auto trained = trainable_of(s, *tokenizer, mesh.shape(), {.init = true});
         io::restore_leaves(trained->parameters(), folder, place_of(mesh), "params");
+        if (words.ema) take_averages(trained->parameters(), folder, s.optimizer->common.ema, place_of(mesh));
         models::save_adapters(to, trained->parameters(), *s.model, s.lora, s.init_from.path);
         if (mesh.rank() == 0) std::printf("checkpoint: %s\nwritten: %s\n", folder.c_str(), to.c_str());
         return 0;
       }
-      auto pick = [](const Array& scores, const Array&) { return argmax(scores, -1); };
-      auto model = generator_of(s, *tokenizer, mesh.shape(), pick);
+      auto model = scorer_of(s, *tokenizer, mesh.shape());
       read_parameters(model->parameters(), folder, s, words, mesh);
       auto source = is_pretrained(words) ? s.out : companions_of(s.out);
       auto [config, generation] = special_tokens(source, *tokenizer);

@@ -24,6 +24,11 @@ void check_groups(const Facts& facts) {
 MeshShape checked_mesh(const Settings& s, const text::Tokenizer& tokenizer, int ranks, std::string_view purpose) {
   Facts facts(s, tokenizer, ranks, purpose);
   check_groups(facts);
+  for (auto& at : s.batch_at) {
+    auto later = s;
+    later.batch = at.batch;
+    check_groups(Facts(later, tokenizer, ranks, purpose));
+  }
   return *facts.mesh;
 }
 }  // namespace bora::job

@@ -20,6 +20,7 @@ LoopSettings loop_settings(const Settings& s, const MeshShape& mesh,
   LoopSettings loop{.seed = s.seed,
                     .steps = s.steps,
                     .batch = s.batch,
+                    .batch_at = s.batch_at,
                     .out = s.out,
                     .layout = placement_name(s.mesh),
                     .policy = s.precision.policy,
@@ -39,7 +40,7 @@ LoopSettings loop_settings(const Settings& s, const MeshShape& mesh,
     mine.out = folder;
     return write_config(folder, mine);
   };
-  if (tokenizer)
+  if (tokenizer && !has_pairs(s))
     loop.text_bytes = [tokenizer](std::span<const std::int32_t> ids) {
       return static_cast<std::int64_t>(tokenizer->decode(ids, {.special = false}).size());
     };
@@ -71,7 +72,9 @@ models::ModelOptions model_options(const Settings& s, const text::Tokenizer& tok
       {s.freeze, s.lora},
       s.mesh.microbatches,
       nn::parse_schedule(s.mesh.schedule)};
+  if (has_pairs(s)) all.preference = s.preference;
   if (!s.precision.weights.empty()) all.weights = nn::WeightFormat::parse(s.precision.weights);
+  all.int8_pages = s.precision.cache == "int8";
   return all;
 }
 
@@ -90,6 +93,8 @@ std::unique_ptr<Trainable> trainable_of(const Settings& s, const text::Tokenizer
                                         const TrainableOptions& how) {
   check<ConfigError>(how.reads || s.precision.weights.empty(), "precision.weights: ", s.precision.weights,
                      " is for generate, eval, score and serve: integers are not trained; leave it empty");
+  check<ConfigError>(how.reads || s.precision.cache.empty(), "precision.cache: ", s.precision.cache,
+                     " is for generate and serve: training keeps no keys and values; leave it empty");
   auto options = model_options(s, tokenizer, mesh);
   if (how.reads) {
     options = filled_options(s, tokenizer, mesh);

@@ -53,7 +53,8 @@ class Reading {
 
 data::Datasets open_data(const Settings& s, const std::shared_ptr<const text::Tokenizer>& tokenizer, const Mesh& mesh) {
   Reading reading;
-  data::Opening opening{.tokenizer = tokenizer, .positions = s.model->positions(), .batch = s.batch};
+  data::Opening opening{
+      .tokenizer = tokenizer, .positions = s.model->positions(), .batch = s.batch, .labels = s.model->labels()};
   auto& crew = opening.crew;
   crew.rank = mesh.rank();
   crew.size = mesh.size();

@@ -30,8 +30,10 @@ HostModel host_of(const Settings& s) {
   host.calibrated = given(s.transport.calibrate, "BORA_CALIBRATE") != "off";
   return host;
 }
-PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& shape,
+PlannedRun plan_run(const Settings& settings, const text::Tokenizer& tokenizer, const MeshShape& shape,
                     const MeshLinks& links, bool pipeline, const std::function<ProcessBytes()>& process) {
+  auto s = settings;  // with the largest batch
+  for (auto& at : s.batch_at) s.batch = std::max(s.batch, at.batch);
   PlannedRun r{.mesh = Mesh::abstract(shape, links), .model = nullptr, .classes = {}, .text = {}};
   GlobalBatch batch;
   auto loop_on = [&](const MeshShape& mesh) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include "base/api/sha256.h"
+#include "bora/data/dataset.h"
 #include "bora/io/npy.h"
 #include "bora/job/job.h"
 #include "bora/job/model.h"
@@ -124,14 +125,17 @@ training::Example read_example(const ScoreFiles& words, const std::string& label
   auto ids = read_ids("--ids", words.ids, vocabulary, start ? none : std::optional(model.positions()));
   std::optional<Table> mask, wanted;
   if (!words.mask.empty()) mask = read_mask(words.mask, ids);
-  if (!labels.empty()) wanted = read_labels(labels, vocabulary);
+  check<ConfigError>(labels.empty() || model.prediction() != data::Prediction::numbers, "--labels: the model ",
+                     model.type(), " predicts numbers, no labels; evaluate it (bora eval)");
+  auto classes = std::ssize(model.labels());
+  if (!labels.empty()) wanted = read_labels(labels, classes > 0 ? classes : vocabulary);
   training::Example e;
   if (!start) {
     e.tokens = ids.array();
     if (mask) e.mask = mask->array();
     if (wanted) {
       wanted->same_shape(ids);
-      set_targets(e, next_labels(*wanted));
+      set_targets(e, model.generates() ? next_labels(*wanted) : *wanted);
     }
     return e;
   }

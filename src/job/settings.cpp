@@ -110,7 +110,8 @@ void settle_init_from(config::Document& all, bool ids) {
   if (!vocabulary.find("size")) vocabulary.at("size") = config::scalar(std::to_string(pretrained.vocabulary));
   if (all.find("tokenizer")) return;
   try {
-    all.at("tokenizer") = text::tokenizer_kind_at(folder, false).write();
+    bool special = !pretrained.model->generates();  // an encoder sees [CLS] and [SEP] around each text
+    all.at("tokenizer") = text::tokenizer_kind_at(folder, special).write();
   } catch (const IoError& e) {
     check<ConfigError>(ids, "init_from: ", e.text(), "; choose a tokenizer; with tokenizer.type=ids tokenizer.size=",
                        pretrained.vocabulary, " texts are ids");

@@ -31,6 +31,15 @@ void Settings::check() const {
   domain(accumulate >= 1, "accumulate", accumulate, "1 or more parts");
   bora::check<ConfigError>(batch % accumulate == 0, "accumulate: batch ", batch, " cannot be cut into ", accumulate,
                            " equal parts");
+  std::int64_t before = 0;
+  for (auto& at : batch_at) {
+    bora::check<ConfigError>(at.step > before && at.step <= 1 << 30, "batch_at: steps must ascend from 1 on, got ",
+                             at.step, " after ", before);
+    before = at.step;
+    bora::check<ConfigError>(at.batch >= 1 && at.batch <= 1 << 30 && at.batch % accumulate == 0, "batch_at: a batch "
+                             "must be 1 or more rows in ", accumulate, " equal parts (accumulate), got ", at.batch,
+                             " from step ", at.step, " on");
+  }
   for (auto& t : trackers) {
     auto same = [&](auto& other) { return other->type() == t->type(); };
     bora::check<ConfigError>(std::count_if(trackers.begin(), trackers.end(), same) == 1, "trackers: ", t->type(),

@@ -115,9 +115,15 @@ Evaluation evaluate(const TrainedRun& run) {
   Evaluation e;
   on_mesh(job, [&](const Mesh& mesh) {
     e.checkpoint = find_checkpoint(run, mesh);
-    // Adapters are read into the weights.
-    auto model = trainable_of(s, *job.tokenizer, mesh.shape(), {.tuned = false, .init = true, .reads = true});
-    read_parameters(model->parameters(), e.checkpoint, s, run, mesh);
+    e.pairs = has_pairs(s);
+    std::unique_ptr<Trainable> model;
+    if (e.pairs) {
+      model = trainable_of(s, *job.tokenizer, mesh.shape(), {.init = true});
+      read_with_base(*model, e.checkpoint, s, run, mesh);
+    } else {  // adapters are read into the weights
+      model = trainable_of(s, *job.tokenizer, mesh.shape(), {.tuned = false, .init = true, .reads = true});
+      read_parameters(model->parameters(), e.checkpoint, s, run, mesh);
+    }
     auto loop = loop_settings(s, mesh.shape(), job.tokenizer);
     e.values = evaluation(*model, open_data(s, job.tokenizer, mesh), loop, mesh);
     for (auto& [name, value] : e.values)

@@ -21,7 +21,10 @@
 #include "bora/text/tokenizer.h"
 #include "bora/train/local_settings.h"
 #include "bora/train/loop.h"
+#include "bora/train/trainable.h"
 #include "bora/transport/transport.h"
+#include "bora/optim/kind.h"
+#include "job/averages.h"
 #include "job/config_file.h"
 #include "job/initial.h"
 #include "job/kept.h"
@@ -46,8 +49,15 @@ std::int64_t tokens_of(tree::Node parameters) {
 std::string checkpoints_of(const TrainedRun& words) {
   return words.resume == "best" ? kept_below(words.run) + "/best" : checkpoints_of(words.run);
 }
+/// Fills some of the checkpoint's parameters, or all of them.
+void read_stored(tree::Node parameters, const std::string& folder, const Settings& s, const TrainedRun& words,
+                 const Mesh& mesh, bool all) {
+  (all ? io::restore_leaves : io::restore_some_leaves)(parameters, folder, place_of(mesh), "params");
+  if (words.ema) take_averages(parameters, folder, s.optimizer->common.ema, place_of(mesh));
+}
 /// Adds the checkpoint's adapters to the weights of their base, which is made again as the run's was.
-void read_adapters(tree::Node parameters, const std::string& folder, const Settings& s, const Mesh& mesh) {
+void read_adapters(tree::Node parameters, const std::string& folder, const Settings& s, const TrainedRun& words,
+                   const Mesh& mesh) {
   if (!s.init_from.path.empty()) (void)read_init_from(parameters, s, tokens_of(parameters));
   training::check_base(mesh, folder, training::base_digest(parameters, mesh));
   // Of the settings and the base, not of the file: whatever else it has is refused.
@@ -55,7 +65,7 @@ void read_adapters(tree::Node parameters, const std::string& folder, const Setti
   std::map<std::string, NamedArray> adapters;
   for (auto& p : s.model->adapters(tokens_of(parameters), s.lora))
     adapters[p.path] = NamedArray(zeros(shape_of(p.axes), dtype), p.axes);
-  io::restore_leaves(tree::node(adapters), folder, place_of(mesh), "params");
+  read_stored(tree::node(adapters), folder, s, words, mesh, true);
   if (auto bad = bora::training::first_not_finite(tree::node(adapters)))  // in the sums it would be the base's
     fail<ValueError>(folder, ": ", bora::training::to_string(*bad));
   models::merge_adapters(parameters, tree::node(adapters), s.lora);
@@ -87,12 +97,12 @@ void take_over(tree::Node to, tree::Node from, const std::vector<models::PackedL
   }
 }
 /// Reads the checkpoint of a run, whose parameters have another dtype or are packed here: leaf by leaf.
-void read_in_other_form(tree::Node parameters, const std::string& folder, const Settings& s, Dtype stored,
-                        const std::vector<models::PackedLeaf>& packed, const Mesh& mesh) {
+void read_in_other_form(tree::Node parameters, const std::string& folder, const Settings& s, const TrainedRun& words,
+                        Dtype stored, const std::vector<models::PackedLeaf>& packed, const Mesh& mesh) {
   for (auto& p : s.model->parameters(tokens_of(s))) {
     std::map<std::string, NamedArray> one;
     one[p.path] = auto_sharded(NamedArray(zeros(shape_of(p.axes), stored), p.axes));
-    io::restore_some_leaves(tree::node(one), folder, place_of(mesh), "params");
+    read_stored(tree::node(one), folder, s, words, mesh, false);
     auto here = std::find_if(packed.begin(), packed.end(), [&](auto& leaf) { return leaf.path == p.path; });
     if (here != packed.end()) models::write_all_packed(parameters, *here, one[p.path]);
     else set_leaf(parameters, p.path, one[p.path]);
@@ -178,7 +188,11 @@ Settings settings_on_job(const TrainedRun& words, std::string_view command) {
                      "is it one of Hugging Face's, with config.json, nor a file NAME.gguf");
   if (!pretrained) check_run_config(read_file<ConfigError>(file), file);
   auto s = pretrained ? settings_of_pretrained(words.run, items) : load_settings(file, items);
+  check<ConfigError>(!words.ema || (!pretrained && s.optimizer->common.ema > 0), "--ema: ", words.run,
+                     pretrained ? " is no run, and has no mean of its parameters" : " keeps no mean of its parameters; "
+                     "train with optimizer.ema=0.999");
   if (!words.weights.empty()) settle_weights(s, words, command);
+  if (!words.cache.empty()) s.precision.cache = words.cache;
   s.out = words.run;
   s.local = {};  // the model of its replicas is one
   s.wire = {};   // no gradients are summed
@@ -205,6 +219,7 @@ Settings settings_to_generate(const TrainedRun& words, std::string_view command)
   bool says = std::any_of(words.settings.begin(), words.settings.end(), [](auto& i) { return is_way(key_of(i)); });
   if (!says) mine.settings.push_back("layout=tp");
   auto s = settings_on_job(mine, command);
+  s.model->check_generates();
   check<ConfigError>(!s.mesh.has_layout() || !parse_layout(s.mesh.layout).fsdp, "layout: ", s.mesh.layout,
                      " would gather the parameters for each token; ", command,
                      " takes tp, or dp with a copy on each rank");
@@ -259,19 +274,32 @@ void read_parameters(tree::Node parameters, const std::string& folder, const Set
       numbers.precision.weights = {};
       numbers.precision.policy = own_policy(words);
       auto plain = scorer_of(numbers, *s.tokenizer->open(), mesh.shape());
-      read_adapters(plain->parameters(), folder, numbers, mesh);
+      read_adapters(plain->parameters(), folder, numbers, words, mesh);
       return take_over(parameters, plain->parameters(), packed);
     }
-    if (s.lora) return read_adapters(parameters, folder, s, mesh);
+    if (s.lora) return read_adapters(parameters, folder, s, words, mesh);
     training::check_base(mesh, folder, {});
     if (!packed.empty() || stored != Policy::parse(s.precision.policy).parameter)
-      return read_in_other_form(parameters, folder, s, stored, packed, mesh);
-    io::restore_leaves(parameters, folder, place_of(mesh), "params");
+      return read_in_other_form(parameters, folder, s, words, stored, packed, mesh);
+    read_stored(parameters, folder, s, words, mesh, true);
   });
 }
 void read_parameters(models::Generator& model, const std::string& folder, const Settings& s, const TrainedRun& words,
                      const Mesh& mesh) {
   read_parameters(model.parameters(), folder, s, words, mesh);
+}
+void read_with_base(Trainable& model, const std::string& folder, const Settings& s, const TrainedRun& words,
+                    const Mesh& mesh) {
+  bool beside = tree::count_leaves(model.base()) > 0;
+  if (is_pretrained(words)) {
+    read_parameters(beside ? model.base() : model.parameters(), folder, s, words, mesh);
+    return model.begin_around_parameters();
+  }
+  if (beside && !s.init_from.path.empty()) (void)read_init_from(model.base(), s, tokens_of(s));
+  training::offering_older(mesh, checkpoints_of(words), kOffer, [&] {
+    training::check_base(mesh, folder, training::base_digest(model.base(), mesh), model.holds_reference());
+    read_stored(model.parameters(), folder, s, words, mesh, true);
+  });
 }
 void fail_not_finite(const std::string& result, tree::Node parameters, const Settings& s) {
   auto bad = bora::training::first_not_finite(parameters);

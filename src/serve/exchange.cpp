@@ -183,7 +183,7 @@ void Exchange::ended(std::size_t p, std::int64_t choice, const End& end) {
     if (common_.closed) return fail(common_.unavailable());
     if (end.finish == Finish::cancelled) return fail({500, "", "cancelled", "the request was cancelled"});
     bool late = common_.options.time.count() > 0 && Clock::now() >= began_ + common_.options.time;
-    if (late) return fail({504, "", "timeout", end.error + "; ask for fewer tokens (--request-seconds)"});
+    if (late) return fail({504, "", "timeout", end.error + "; ask for fewer tokens (--request-time)"});
     if (common_.engine.report().failed) return fail({503, "", "unavailable", end.error});
     return fail({500, "", "failed", end.error});
   }

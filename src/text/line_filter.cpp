@@ -37,6 +37,13 @@ void change_lines(std::string_view what, const std::function<std::string(const s
   }
   check<IoError>(!std::cin.bad(), what, ": standard input cannot be read after line ", done);
 }
+std::vector<std::string> lines_of_stdin(std::string_view what) {
+  std::ios::sync_with_stdio(false);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(std::cin, line);) lines.push_back(std::move(line));
+  check<IoError>(!std::cin.bad(), what, ": standard input cannot be read after line ", lines.size());
+  return lines;
+}
 std::string text_of_json(const std::string& line) {
   auto j = json::parse_or_null(line);
   check<ValueError>(j.is_text(), "expected a JSON string, such as \"two\\nlines\"");

@@ -188,6 +188,36 @@ std::string without(std::string_view text, bool (*drop)(std::int32_t)) {
   });
   return out;
 }
+bool is_nonspacing_mark(std::int32_t c) { return utf8proc_category(c) == UTF8PROC_CATEGORY_MN; }
+std::string printed_text(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  each_point(text, [&](std::int32_t c) {
+    auto category = utf8proc_category(c);
+    bool space = c == '\t' || c == '\n' || c == '\r' || category == UTF8PROC_CATEGORY_ZS ||
+                 category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
+    bool gone = c == 0xfffd || category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF ||
+                category == UTF8PROC_CATEGORY_CO;
+    if (space) out += ' ';
+    else if (!gone) append_point(c, out);
+  });
+  return out;
+}
+std::string with_ideographs_apart(std::string_view text) {
+  constexpr std::pair<std::int32_t, std::int32_t> kRanges[] = {
+      {0x4e00, 0x9fff},   {0x3400, 0x4dbf},   {0x20000, 0x2a6df}, {0x2a700, 0x2b73f},
+      {0x2b740, 0x2b81f}, {0x2b920, 0x2ceaf}, {0xf900, 0xfaff},   {0x2f800, 0x2fa1f}};
+  std::string out;
+  out.reserve(text.size());
+  each_point(text, [&](std::int32_t c) {
+    bool apart = std::any_of(std::begin(kRanges), std::end(kRanges),
+                             [&](auto& range) { return c >= range.first && c <= range.second; });
+    if (apart) out += ' ';
+    append_point(c, out);
+    if (apart) out += ' ';
+  });
+  return out;
+}
 std::string clean_text(std::string_view text) {
   auto control = [](std::int32_t c) {
     return (c >= 0x01 && c <= 0x08) || c == 0x0b || (c >= 0x0e && c <= 0x1f) || c == 0x7f || c == 0x8f || c == 0x9f;

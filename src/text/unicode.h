@@ -40,6 +40,13 @@ bool begins_with_word(std::string_view text);
 std::string without(std::string_view text, bool (*drop)(std::int32_t));
 /// Whether a character is a mark that combines with others (category M).
 bool is_mark(std::int32_t c);
+/// Whether it takes no room of its own (category Mn).
+bool is_nonspacing_mark(std::int32_t c);
+/// A text as BERT's rules leave it: characters of control, of format and of private use and U+FFFD go, other white
+/// space is a space.
+std::string printed_text(std::string_view text);
+/// With a space on either side of each ideograph of Chinese.
+std::string with_ideographs_apart(std::string_view text);
 /// A text as SentencePiece's rules for translation leave it: control characters go, other white space is a space.
 std::string clean_text(std::string_view text);
 }  // namespace bora::text

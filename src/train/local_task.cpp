@@ -279,6 +279,8 @@ class LocalTask final : public Owner<local::State<TrainState<Params>>> {
 };
 }  // namespace
 std::unique_ptr<Trainable> local_trainable(const TrainTask<Params>& task, const StepOptions& options) {
-  return std::make_unique<LocalTask>(task, options);
+  auto plain = task;
+  plain.by_row = false;  // reports of replicas have no losses of sources
+  return std::make_unique<LocalTask>(plain, options);
 }
 }  // namespace bora::training

@@ -40,13 +40,13 @@ std::string number(double x) {
   return std::isnan(x) ? "nan" : std::isinf(x) ? (x > 0 ? "inf" : "-inf") : number_text(x);
 }
 StepReport make_step(Run& run, const data::Rows& rows, double waited) {
-  auto& s = run.settings;
+  auto batch = run.cursor.batch_of(run.done);
   auto begin = Clock::now();
   if (run.at_once) run.at_once->begin_step();
   auto r = [&] {
     tracing::Scope span(tracing::Kind::step, run.mesh.rank(), "step");
     run.tells.stop = asks_to_end(run, run.done + 1);
-    return step_result(run.model.step(make_batch(rows, s.batch, run.mesh, run.tells)));
+    return step_result(run.model.step(make_batch(rows, batch, run.mesh, run.tells)));
   }();
   if (run.at_once) run.at_once->end_step();
   StepReport report{.step = ++run.done,
@@ -55,7 +55,7 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
                     .learning_rate = r.learning_rate,
                     .seconds = seconds_since(begin),
                     .data_wait = waited,
-                    .filled = r.filled / static_cast<double>(s.batch * run.data.shape.positions),
+                    .filled = r.filled / static_cast<double>(batch * run.data.shape.positions),
                     .tokens_by_source = std::move(r.by_source)};
   report.optimizer = run.optimizer_numbers();
   report.meeting = run.model.meeting();
@@ -72,7 +72,7 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
                     "; lower lr, raise warmup, or clip gradients (optimizer.clip)");
   check<ValueError>(fits(report.gradient_norm), "training: the gradient norm of step ", run.done, " is ",
                     report.gradient_norm, "; lower lr or raise warmup");
-  report.tokens_per_second = static_cast<double>(s.batch * run.data.shape.positions) / report.seconds;
+  report.tokens_per_second = static_cast<double>(batch * run.data.shape.positions) / report.seconds;
   run.heard = r.notes;
   run.stopped = r.notes.stop > 0;
   run.wants_save = r.notes.save > 0;

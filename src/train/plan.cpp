@@ -167,6 +167,7 @@ std::string plan_text(Trainable& model, const GlobalBatch& batch, const LoopSett
   auto& info = of_rank_0.step->info();
   std::int64_t parameters = 0, leaves = 0, fixed = 0;
   for (auto part : {model.parameters(), model.base()}) {
+    if (model.holds_reference() && part.at == model.base().at) continue;
     for (auto& slot : tree::slots(part))
       if (slot.leaf.defined()) parameters += slot.leaf.get().size(), ++leaves;
     if (part.at == model.parameters().at) fixed -= parameters;
@@ -174,7 +175,8 @@ std::string plan_text(Trainable& model, const GlobalBatch& batch, const LoopSett
   fixed += parameters;
   std::ostringstream o;
   o << "plan: " << parameters << " parameters in " << leaves << " arrays";
-  if (fixed > 0) o << ", of which " << parameters - fixed << " are adapters'";
+  if (model.holds_reference()) o << " and as many of the reference model";
+  if (fixed > 0 && !model.holds_reference()) o << ", of which " << parameters - fixed << " are adapters'";
   o << ", mesh " << to_string(mesh) << ", layout " << s.layout << ", policy " << s.policy << ", batch "
     << s.batch << " x " << batch.example.tokens.axis("position").size << " tokens\n";
   bool snapshots = std::any_of(all.begin(), all.end(), [](auto& n) { return n.snapshots > 0; });

@@ -155,10 +155,10 @@ bool prepare(Run& run) {
     found = find_checkpoint(mesh, run.out + "/checkpoints", s.resume, offer);
   auto& stored = found.checkpoint;
   run.continued = stored || snapshot.whole();
-  bool adapters = tree::count_leaves(run.model.base()) > 0;  // whose base no checkpoint has
-  if (s.initial && (adapters || !run.continued)) {
+  bool beside = tree::count_leaves(run.model.base()) > 0;  // a base, which no checkpoint has
+  if (s.initial && (beside || !run.continued)) {
     run.watchdog.at("reading the initial parameters");
-    for (auto& line : s.initial(adapters ? run.model.base() : run.model.parameters())) run.say(line);
+    for (auto& line : s.initial(beside ? run.model.base() : run.model.parameters())) run.say(line);
     if (!run.continued) run.model.begin_around_parameters();
   }
   if (s.log.digest && (!run.continued || s.steps == 0))
@@ -189,7 +189,7 @@ bool prepare(Run& run) {
     check_whose(run, stored->folder);
     offering_older(mesh, run.checkpoints(), offer, [&] {
       check_replicas(mesh, stored->folder, run.model.state());
-      check_base(mesh, stored->folder, run.base);
+      check_base(mesh, stored->folder, run.base, run.model.holds_reference());
       if (restore_state(mesh, stored->folder, run.model.state()))
         run.say(std::string(regrouped));
     });
@@ -210,6 +210,7 @@ bool prepare(Run& run) {
     tell_rows(run, notes);
     run.say("continuing from step " + std::to_string(run.done) + " (" + stored->folder + ")");
   }
+  if (!run.continued && !s.batch_at.empty()) run.remix();
   run.wants_stop = was_out_of_patience(run);
   // Only now: settings that do not fit must leave existing files as they were.
   agree<IoError>(run.mesh, "run: begin its checkpoints", [&] {
@@ -217,10 +218,13 @@ bool prepare(Run& run) {
   });
   on_first(run.mesh, "run: begin its files", [&] { begin_files(run); });
   run.watchdog.at("planning a step");
-  auto batch = make_batch(run.read(run.done), s.batch, mesh);  // before process_bytes, which counts what comes later
-  auto mine = plan_rank(run.model, batch, s, mesh, process_bytes(at_start));
-  run.flops = mine.step->info().flops;
-  auto plan = plan_text(run.model, batch, s, mesh, mine);
+  auto largest = s;  // of the steps to come
+  largest.batch = run.cursor.most(run.done, s.steps);
+  // Before process_bytes, which counts what comes later.
+  auto batch = make_batch(run.read(run.done, largest.batch), largest.batch, mesh);
+  auto mine = plan_rank(run.model, batch, largest, mesh, process_bytes(at_start));
+  run.flops_of_row = mine.step->info().flops / static_cast<double>(largest.batch);
+  auto plan = plan_text(run.model, batch, largest, mesh, mine);
   plan.pop_back();  // its last newline
   run.say(plan);
   plan_kept_step(run, batch);

@@ -60,10 +60,18 @@ io::GoodCheckpoint find_checkpoint(const Mesh& mesh, const io::Stores& stores, c
 std::string base_digest(tree::Node base, const Mesh& mesh) {
   return tree::count_leaves(base) == 0 ? std::string() : parameter_digest(base, mesh);
 }
-void check_base(const Mesh& mesh, const std::string& folder, const std::string& base) {
+void check_base(const Mesh& mesh, const std::string& folder, const std::string& base, bool reference) {
   on_first<CheckpointError>(mesh, "checkpoints: compare the base", [&] {
     auto notes = io::read_manifest(folder).notes;
-    auto theirs = notes.contains("base") ? notes.at("base") : std::string();
+    auto name = std::string(base_note(reference));
+    auto theirs = notes.contains(name) ? notes.at(name) : std::string();
+    if (reference) {
+      check<CheckpointError>(theirs == base, folder, " was trained ", theirs.empty() ? "without a reference model"
+                             : "beside another reference model, of digest " + theirs, "; this run's has ", base,
+                             "; it is that of the same seed and model, or of the same init_from; give this run another "
+                             "out");
+      return;
+    }
     check<CheckpointError>(theirs.empty() || !base.empty(), folder,
                            " holds adapters only; read it with the settings of its run (lora.rank and what belongs "
                            "to it), or give this run another out");

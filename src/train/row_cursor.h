@@ -1,29 +1,48 @@
-// row_cursor.h -- which rows of the order a step reads, in a run whose batch may change when it continues.
+// row_cursor.h -- which rows of the order a step reads, in a run whose batch may change at given steps and when it
+// continues.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <sstream>
 #include <string>
 #include <vector>
 #include "bora/base/error.h"
+#include "bora/train/settings.h"
 
 namespace bora::training {
 /// Every step reads the `batch` rows behind those of the step before, whatever their number was.
 class RowCursor {
  public:
-  explicit RowCursor(std::int64_t batch) : pieces_{{0, 0, batch}} {}
+  explicit RowCursor(std::int64_t batch, const std::vector<BatchAt>& later = {}) : pieces_{{0, 0, batch}} {
+    for (auto& at : later) change(at.step, at.batch);
+  }
   /// Rows of the order before the step that follows `step` others.
   std::int64_t before(std::int64_t step) const {
-    auto p = pieces_.rbegin();
-    while (p->step > step) ++p;
-    return p->row + (step - p->step) * p->batch;
+    auto& p = piece_of(step);
+    return p.row + (step - p.step) * p.batch;
   }
-  std::int64_t batch() const { return pieces_.back().batch; }
-  /// Steps behind `step` read so many rows each.
+  /// Rows of the step that follows `step` others.
+  std::int64_t batch_of(std::int64_t step) const { return piece_of(step).batch; }
+  /// The most rows of a step that follows `step` others, or of a later one before step `end`.
+  std::int64_t most(std::int64_t step, std::int64_t end) const {
+    auto r = batch_of(step);
+    for (auto& p : pieces_)
+      if (p.step > step && p.step < end) r = std::max(r, p.batch);
+    return r;
+  }
+  /// Steps behind `step`, which is not before the last change, read so many rows each.
   void change(std::int64_t step, std::int64_t batch) {
-    if (batch == this->batch()) return;
+    if (batch == pieces_.back().batch) return;
     auto row = before(step);
     if (pieces_.back().step == step) pieces_.pop_back();  // which made no step
     if (pieces_.empty() || pieces_.back().batch != batch) pieces_.push_back({step, row, batch});
+  }
+  /// Steps behind `step` read as many rows as those of `other`.
+  void follow(std::int64_t step, const RowCursor& other) {
+    while (pieces_.back().step > step) pieces_.pop_back();
+    change(step, other.batch_of(step));
+    for (auto& p : other.pieces_)
+      if (p.step > step) change(p.step, p.batch);
   }
   /// A checkpoint's note: "STEP ROW BATCH" of each change.
   std::string note() const {
@@ -53,6 +72,11 @@ class RowCursor {
   struct Piece {
     std::int64_t step = 0, row = 0, batch = 1;  // from this step and row on
   };
+  const Piece& piece_of(std::int64_t step) const {
+    auto p = pieces_.rbegin();
+    while (p->step > step) ++p;
+    return *p;
+  }
   std::vector<Piece> pieces_;
 };
 }  // namespace bora::training

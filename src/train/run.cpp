@@ -44,13 +44,12 @@ void Run::take(const Trainable::Notes& notes) {
   // Of runs that were written before the note "rows", step s read the rows from s * batch on.
   if (auto found = notes.find("rows"); found != notes.end()) cursor = RowCursor::of_note(found->second);
   else if (auto batch = notes.find("batch"); batch != notes.end()) cursor = RowCursor(std::stoll(batch->second));
-  if (auto before = cursor.batch(); before != settings.batch) {
-    cursor.change(done, settings.batch);
-    say("batch: it was " + std::to_string(before) + " and is " + std::to_string(settings.batch) +
+  RowCursor mine(settings.batch, settings.batch_at);
+  if (auto before = cursor.batch_of(done), now = mine.batch_of(done); before != now)
+    say("batch: it was " + std::to_string(before) + " and is " + std::to_string(now) +
         "; the rows go on behind the " + std::to_string(cursor.before(done)) + " that were read");
-  }
-  if (data.mix)
-    remixed.emplace(data.train.parts(), data.mix([&](std::int64_t step) { return cursor.before(step); }));
+  cursor.follow(done, mine);
+  remix();
   unevaluated = notes.contains("unevaluated");
   moved = !notes.contains("unmoved");
   model.take(notes, done);
@@ -149,8 +148,12 @@ track::Values Run::optimizer_numbers() const {
   }
   return r;
 }
-data::Rows Run::read(std::int64_t step) const {
-  auto mine = rows_of_rank(settings.batch, mesh);
+void Run::remix() {
+  if (data.mix)
+    remixed.emplace(data.train.parts(), data.mix([&](std::int64_t step) { return cursor.before(step); }));
+}
+data::Rows Run::read(std::int64_t step, std::optional<std::int64_t> batch) const {
+  auto mine = rows_of_rank(batch.value_or(cursor.batch_of(step)), mesh);
   return data::training_rows(remixed ? *remixed : data.train, data.shape, cursor.before(step), 1, mine.begin, mine.end,
                              settings.seed);
 }

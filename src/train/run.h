@@ -98,8 +98,10 @@ struct Run final : RunView {
   void write_settings();
   /// The scalars of the optimizer's state that runs report. On all ranks.
   track::Values optimizer_numbers() const;
-  /// This rank's rows of the step after `step` others.
-  data::Rows read(std::int64_t step) const;
+  /// This rank's rows of the step after `step` others; batch: as if it had so many, and not those of the cursor.
+  data::Rows read(std::int64_t step, std::optional<std::int64_t> batch = std::nullopt) const;
+  /// Makes the changes of the mixture follow the cursor.
+  void remix();
   /// Where no step follows, and none would if the run went on: replicas that make local steps meet a last time, and
   /// that model is evaluated and kept. Later calls do nothing.
   void meet_last();
@@ -121,7 +123,7 @@ struct Run final : RunView {
   std::optional<Progress> progress = std::nullopt;             // from the first step on
   bool continued = false;                                      // a checkpoint of an earlier run
   std::int64_t done = 0;                                       // updates made
-  RowCursor cursor{settings.batch};                            // the rows that steps read
+  RowCursor cursor{settings.batch, settings.batch_at};         // the rows that steps read
   std::optional<data::TrainingRows> remixed = std::nullopt;    // those of `data`, if its mixture follows the cursor
   std::int64_t stored = -1;                                    // those of the checkpoint that the run continues
   double skipped = 0;                                          // of them those that a gradient was not finite for
@@ -154,7 +156,7 @@ struct Run final : RunView {
     double seconds = 0;  // that it took
   } plot = {};           // the last one
   std::shared_ptr<track::LossPlot> losses = nullptr;  // on the first rank, from the begin of its files on
-  double flops = 0;                                   // of a step, this rank's
+  double flops_of_row = 0;  // in a step, this rank's
   /// Seconds of steps that count, and when the first one began (UTC): of the run with all its restarts.
   struct Goodput {
     double useful = 0, begun = 0;

@@ -25,6 +25,7 @@ void LossScaleSettings::check() const {
 void PrecisionSettings::check() const {
   (void)Policy::parse(policy);
   if (!weights.empty()) (void)nn::WeightFormat::parse(weights);
+  bora::check<ConfigError>(cache.empty() || cache == "int8", "cache: must be int8 or empty, got '", cache, "'");
 }
 Wire WireSettings::wire() const {
   return {low_rank() ? Codec::f32 : static_cast<Codec>(gradients), static_cast<std::uint16_t>(block.value_or(64))};

@@ -63,6 +63,15 @@ GlobalBatch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& m
     auto block = from_bytes({mine, column.dtype}, of(rows).data());
     of(e) = NamedArray(from_local_block(block, whole, Spec({over})), axes);
   });
+  if (auto sources = std::ssize(rows.filled_by_part); sources > 1) {
+    auto mine = rows.end - rows.begin;
+    std::vector<float> which(static_cast<std::size_t>(mine * sources));
+    for (std::int64_t r = 0; r < mine; ++r)
+      which[static_cast<std::size_t>(r * sources + rows.parts[static_cast<std::size_t>(r)])] = 1;
+    auto block = from_bytes({{mine, sources}, f32}, which.data());
+    e.sources = NamedArray(from_local_block(block, {batch, sources}, Spec({over})),
+                           {Axis{"batch", batch}, Axis{"source", sources}});
+  }
   std::vector<float> notes{said.stop, said.save, said.written, said.failed, 0};
   bool tells = true;
   for (auto& axis : mesh.shape().axes)

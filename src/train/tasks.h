@@ -23,6 +23,8 @@ template <class State> class Owner : public Trainable {
   void keep_state() override { kept_ = true; }
   tree::Node parameters() override { return tree::node(state_.params); }
   tree::Node base() override { return tree::node(base_); }
+  bool holds_reference() const override { return reference_; }
+  std::vector<std::string> measured() const override { return measured_; }
   Array evaluate(const GlobalBatch& b) override { return evaluate_(state_.params, base_, b); }
   std::optional<std::pair<ProgramPtr, Arrays>> evaluation_program(const GlobalBatch& b) override {
     if (options_.accumulate == 1) return none;
@@ -52,6 +54,8 @@ template <class State> class Owner : public Trainable {
   State state_ = {};
   Params base_ = {};
   bool kept_ = false;  // keep_state() was called since the last step
+  bool reference_ = false;                   // base_ has the parameters that a run begins with
+  std::vector<std::string> measured_ = {};  // names
 
  private:
   decltype(named_jit(std::declval<InitFn>(), NamedJitOptions{})) init_;

@@ -18,9 +18,22 @@ void unshare(tree::Node t) {
 }
 namespace training {
 namespace {
+Array measured_sums(const TrainTask<Params>& task, const Params& params, const Params& base, const Example& e,
+                    std::int64_t virtual_ranks) {
+  std::vector<NamedArray> sums(2 + task.measured.size(), NamedArray(full_of({{}, f32}, 0), {}));
+  auto p = task.loss_beside ? params : joined(params, base);
+  auto of = [&](const Example& part) { return task.measures(p, base, part); };
+  sums = virtual_ranks == 0
+             ? of(e)
+             : virtual_sum(virtual_ranks, e, sums, [&](const Example& part, const Array&) { return of(part); });
+  Arrays all;
+  for (auto& x : sums) all.push_back(x.array());
+  return stack(all);
+}
 Evaluate jit_evaluation(const TrainTask<Params>& task, std::int64_t virtual_ranks) {
   using Sums = std::pair<NamedArray, NamedArray>;
   return jit(EvaluateFn([task, virtual_ranks](const Params& params, const Params& base, const GlobalBatch& b) {
+               if (task.measures) return measured_sums(task, params, base, b.example, virtual_ranks);
                auto p = joined(params, base);
                auto sums_of = [&](const Example& e) -> Sums {
                  if (task.evaluation) return task.evaluation(p, e);
@@ -32,7 +45,8 @@ Evaluate jit_evaluation(const TrainTask<Params>& task, std::int64_t virtual_rank
                        ? sums_of(b.example)
                        : virtual_sum(virtual_ranks, b.example, Sums{zero, zero},
                                      [&](const Example& e, const Array&) { return sums_of(e); });
-               return stack({loss.array(), weights.array()});
+               auto sums = stack({loss.array(), weights.array()});
+               return task.predictions ? concatenate({sums, ravel(task.predictions(p, b.example))}) : sums;
              }),
              {.name = "evaluation"});
 }
@@ -48,6 +62,7 @@ class TrainableTask final : public Owner<TrainState<Params>> {
               auto kept = [&](const std::string& path) { return !options.keeps || options.keeps(path); };
               auto base = part_of(s.params, [&](auto& path) { return !kept(path); });
               s.params = part_of(s.params, kept);
+              if (task.loss_beside) base = s.params;
               return Born{s, base};
             },
             options, options.storage, jit_evaluation(task, options.virtual_ranks)),
@@ -55,13 +70,24 @@ class TrainableTask final : public Owner<TrainState<Params>> {
                     RecordSharded record(*seen);
                     auto [next, r] = training::step(task, options, s, base, b.example);
                     Arrays parts{stack({r.loss, r.gradient_norm, r.learning_rate}), sum(b.notes, 0)};
+                    if (r.by_source.defined()) parts.push_back(r.by_source);
                     if (r.leaf_norms.defined()) parts.push_back(r.leaf_norms);
                     return std::pair{next, concatenate(parts)};
                   }),
-                  {.name = "train step", .compile = options.compile})) {}
+                  {.name = "train step", .compile = options.compile})) {
+    reference_ = task.loss_beside != nullptr;
+    measured_ = task.measured;
+    by_row_ = task.by_row;
+  }
   tree::Node optimizer_state() override { return tree::node(state_.optimizer); }
   void begin_around_parameters() override {
     state_.optimizer = {};  // before there is another one
+    if (reference_) {
+      state_.params = base_;
+      Born both{std::move(state_), std::move(base_)};
+      unshare(tree::node(both));
+      state_ = std::move(both.state), base_ = std::move(both.base);
+    }
     std::function<optim::State(const Params&)> first = [o = options_](const Params& p) {
       return o.optimizer.init(trained(p, o));
     };
@@ -71,10 +97,21 @@ class TrainableTask final : public Owner<TrainState<Params>> {
   Array step(const GlobalBatch& b) override {
     auto [state, report] = next_of(step_, base_, b);
     state_ = std::move(state);
-    if (!options_.leaf_norms) return report;
-    auto norms = 2 * static_cast<std::int64_t>(trained_paths().size()), others = report.size() - norms;
-    leaf_norms_ = view(report, range(others, others + norms));
-    return view(report, range(0, others));
+    auto others = report.size();
+    auto last = [&](std::int64_t n) {
+      others -= n;
+      return view(report, range(others, others + n));
+    };
+    if (options_.leaf_norms) leaf_norms_ = last(2 * std::ssize(trained_paths()));
+    by_source_ = by_row_ && b.example.sources ? last(2 * b.example.sources->axis("source").size) : Array();
+    return others == report.size() ? report : view(report, range(0, others));
+  }
+  std::vector<std::pair<double, double>> losses_by_source() const override {
+    std::vector<std::pair<double, double>> r;
+    if (!by_source_.defined()) return r;
+    auto all = by_source_.to_vector<double>();
+    for (std::size_t k = 0; 2 * k < all.size(); ++k) r.emplace_back(all[k], all[all.size() / 2 + k]);
+    return r;
   }
   std::vector<std::pair<std::string, double>> leaf_norms() const override {
     std::vector<std::pair<std::string, double>> r;
@@ -96,7 +133,8 @@ class TrainableTask final : public Owner<TrainState<Params>> {
       if (slot.leaf.defined() && trains(slot.path)) r.push_back(slot.path);
     return r;
   }
-  Array leaf_norms_ = {};
+  Array leaf_norms_ = {}, by_source_ = {};
+  bool by_row_ = false;
   fx::Jitted<StepFn> step_;
 };
 }  // namespace

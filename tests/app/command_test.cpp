@@ -135,7 +135,7 @@ TEST_F(CommandTest, TextIsGeneratedUnderEveryPolicy) {
 TEST_F(CommandTest, AFolderBelongsToOneRun) {
   auto out = folder + "/o", command = "launch -n 2 --out " + out + " " + config + " steps=100000";
   auto r = run(command, [&](pid_t launcher) {
-    for (int i = 0; i < 6000 && losses(out).size() < 3; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    until([&] { return losses(out).size() >= 3; });
     is_bad_input("launch -n 2 --out " + out + " " + config + " lr=1", "out: another run is writing into " + out);
     EXPECT_EQ(slurp(out + "/config.yaml").find("lr: 1\n"), std::string::npos);
     ::kill(launcher, SIGTERM);
@@ -149,9 +149,6 @@ TEST_F(CommandTest, ATraceOfAllRanksAndSigusr2ToTheLauncher) {
   auto r = run(
       "launch -n 2 --out " + out + " " + config + " steps=100000 trace_steps=3 trace=" + trace,
       [&](pid_t launcher) {
-        auto until = [](const auto& done) {
-          for (int i = 0; i < 6000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        };
         until([&] { return losses(out).size() > 6; });
         ::kill(launcher, SIGUSR2);
         until([&] { return fs::exists(flight + "/rank-0.jsonl") && fs::exists(flight + "/rank-1.jsonl"); });
@@ -317,7 +314,7 @@ TEST_F(CommandTest, StepsZeroPlansAndEnds) {
 TEST_F(CommandTest, SignalsStopInOrder) {
   auto out = folder + "/o";
   auto r = run("launch -n 2 --out " + out + " " + config + " steps=100000", [&](pid_t launcher) {
-    for (int i = 0; i < 6000 && losses(out).size() < 3; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    until([&] { return losses(out).size() >= 3; });
     ::kill(launcher, SIGTERM);
   });
   EXPECT_EQ(r.code, 130) << r.out << r.err;
@@ -327,7 +324,7 @@ TEST_F(CommandTest, SignalsStopInOrder) {
   // Before the first step as well.
   auto early = folder + "/early";
   r = run("train --out " + early + " " + config + " steps=100000", [&](pid_t rank) {
-    for (int i = 0; i < 6000 && !fs::exists(early); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    until([&] { return fs::exists(early); });
     ::kill(rank, SIGTERM);
   });
   EXPECT_EQ(r.code, 130) << r.out << r.err;

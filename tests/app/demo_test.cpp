@@ -56,6 +56,8 @@ TEST_F(DemoTest, MistakesAreOneLine) {
   is_bad_input("demo nosuchtext", "data: no file or folder at " + folder + "/nosuchtext", here);
   is_bad_input("demo text out=there", "leave out=there out", here);
   is_bad_input("demo text steps", "expected key=value after TEXT, got 'steps'", here);
+  is_bad_input("demo text model.embed=16 model.heads=3", "heads", here);
+  EXPECT_TRUE(fs::is_empty(folder + "/runs"));
   is_bad_input("demo text", "install curl", here + "PATH=" + folder + ";");
 }
 }  // namespace demo_test

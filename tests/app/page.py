@@ -2,11 +2,13 @@
 """page.py BORA: the page of `bora serve` in a browser: its policy lets it run, and it shows a chat, a completion and
 the probabilities of tokens. 77: there is no browser."""
 import json
+import pathlib
 import re
 import signal
 import subprocess
 import sys
 import urllib.request
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from browser import check, end_all, folder, open_tab, start, until
 
 

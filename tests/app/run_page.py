@@ -2,11 +2,13 @@
 """run_page.py BORA: the page of a run in a browser: while the run goes on, as its report, and of two runs side by side.
 77: there is no browser."""
 import json
+import pathlib
 import re
 import signal
 import subprocess
 import sys
 import time
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from browser import check, end_all, folder, open_tab, start, until
 
 bora = sys.argv[1]

@@ -42,7 +42,7 @@ TEST_F(SavesTest, Sigusr1SavesAndTheRunGoesOn) {
 }
 TEST_F(SavesTest, Sigusr1BeforeTheFirstStepEndsNothing) {
   auto r = run("train --out " + out + " " + config, [&](pid_t rank) {
-    for (int i = 0; i < 6000 && !fs::exists(out); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    until([&] { return fs::exists(out); });
     for (int i = 0; i < 20; ++i) ::kill(rank, SIGUSR1), std::this_thread::sleep_for(std::chrono::milliseconds(1));
   });
   EXPECT_EQ(r.code, 0) << r.out << r.err;

@@ -1,5 +1,6 @@
 // bora score: log-likelihoods of continuations on runs and folders, alone and on a mesh; and what bora eval says.
 #include <cmath>
+#include <numeric>
 #include <nlohmann/json.hpp>
 #include "bora/bora.h"
 #include "command.h"
@@ -138,6 +139,93 @@ TEST_F(ScoreTest, ARunScoresItsOwnText) {
   auto loss = std::stod(eval.line("val loss: "));
   EXPECT_NEAR(std::stod(eval.line("perplexity: ")), std::exp(loss), 1e-4 * std::exp(loss));
   EXPECT_NEAR(std::stod(eval.line("eval/bits_per_byte: ")), loss / std::log(2.0), 1e-5);
+}
+TEST_F(ScoreTest, TasksAreScoredByTheHarnesssDefinitions) {
+  auto words = kModels + "gpt2_plain";  // its texts are ids
+  std::vector<json> lines, all;
+  std::vector<std::size_t> right;
+  for (int k = 0; k < 10; ++k) {
+    std::vector<std::string> choices;
+    for (int c = 0; c < 3; ++c) {
+      Ids ids;
+      for (int i = 0; i <= (k + c) % 3; ++i) ids.push_back((17 * k + 29 * c + 5 * i) % 96);
+      choices.push_back(texts(ids));
+      all.push_back(pair(texts({k, 2 * k + 1, 3}), " " + choices.back()));
+    }
+    right.push_back(static_cast<std::size_t>(k % 3));
+    json answer = right.back();
+    if (k == 4) answer = choices[right.back()];  // the text of the choice is its number
+    lines.push_back({{"context", texts({k, 2 * k + 1, 3})}, {"choices", choices}, {"answer", answer}});
+  }
+  auto scored = scores(words + " " + pairs(all));
+  std::vector<double> acc, norm;
+  for (std::size_t k = 0; k < 10; ++k) {
+    std::size_t plain = 0, normed = 0;
+    auto of = [&](std::size_t c, bool by_length) {
+      auto x = scored[3 * k + c]["logprob"].get<double>();
+      return by_length ? x / static_cast<double>(lines[k]["choices"][c].get<std::string>().size()) : x;
+    };
+    for (std::size_t c = 1; c < 3; ++c) {
+      if (of(c, false) > of(plain, false)) plain = c;
+      if (of(c, true) > of(normed, true)) normed = c;
+    }
+    acc.push_back(plain == right[k]), norm.push_back(normed == right[k]);
+  }
+  // Greedy continuations, of which two are right.
+  auto greedy = [&](const std::string& context) {
+    auto r = run("generate " + words + " --temperature 0 --length 3 --json --prompt '" + context + "'");
+    EXPECT_EQ(r.code, 0) << r.err;
+    return json::parse(r.out)["choices"][0]["text"].get<std::string>();
+  };
+  auto first = greedy("1 2 3"), second = greedy("4 5");
+  auto stripped = [](const std::string& t) { return t.substr(t.find_first_not_of(' ')); };
+  lines.push_back({{"context", "1 2 3"}, {"answer", stripped(first)}, {"length", 3}});
+  lines.push_back({{"context", "4 5"}, {"answer", {"none", stripped(second) + "."}}, {"length", 3},
+                   {"ignore_punctuation", true}});
+  lines.push_back({{"context", "4 5"}, {"answer", "none"}, {"length", 3}});
+  lines.push_back({{"context", "1 2 3"}, {"answer", ""}, {"length", 3}, {"until", {stripped(first).substr(0, 1)}}});
+  auto file = pairs(lines, "made_up.jsonl"), other = pairs({lines[0]}, "one.jsonl");
+  auto of = [&](const std::string& more, const std::string& launch = {}) {
+    auto r = run(launch + "score " + words + more + " --tasks " + file + " --tasks " + other);
+    EXPECT_EQ(r.code, 0) << r.err;
+    std::vector<json> found;
+    std::istringstream out(r.out);
+    for (std::string line; std::getline(out, line);) found.push_back(json::parse(line));
+    return found;
+  };
+  auto found = of("");
+  ASSERT_EQ(found.size(), 2U);
+  auto mean = [](const std::vector<double>& x) { return std::accumulate(x.begin(), x.end(), 0.0) / 10; };
+  EXPECT_EQ(found[0]["task"], "made_up");
+  EXPECT_EQ(found[0]["items"], 14);
+  EXPECT_NEAR(found[0]["acc"].get<double>(), mean(acc), 1e-9);
+  EXPECT_NEAR(found[0]["acc_norm"].get<double>(), mean(norm), 1e-9);
+  EXPECT_NEAR(found[0]["acc_stderr"].get<double>(), std::sqrt(mean(acc) * (1 - mean(acc)) / 9), 1e-9);
+  EXPECT_NEAR(found[0]["exact_match"].get<double>(), 0.75, 1e-9);
+  EXPECT_EQ(found[1]["task"], "one");
+  EXPECT_EQ(found[1]["acc_stderr"], 0);
+  EXPECT_FALSE(found[1].contains("exact_match"));
+  EXPECT_EQ(of(" layout=tp mesh=data=1,model=2", kLaunch), found);
+  is_bad_input("score " + words + " " + file + " --tasks " + file, "not both");
+}
+TEST_F(ScoreTest, ABadItemIsNamedBeforeAnythingIsComputed) {
+  auto model = kModels + "gpt2_plain";
+  auto refused = [&](const std::string& line, const std::string& part) {
+    std::ofstream(folder + "/bad.jsonl") << R"({"context": "1", "choices": ["2", "3"], "answer": 0})" << "\n"
+                                         << line << "\n";
+    is_bad_input("score " + model + " --tasks " + folder + "/bad.jsonl", "bad.jsonl: line 2: " + part);
+  };
+  refused("nonsense", "");
+  refused("[1]", "expected an object with context, got array");
+  refused(R"({"choices": ["2", "3"], "answer": 0})", "context: there is none");
+  refused(R"({"context": "1"})", "answer: there is none, and there are no choices");
+  refused(R"({"context": "1", "choices": ["2"], "answer": 0})", "choices: expected a list of two texts or more");
+  refused(R"({"context": "1", "choices": ["2", "3"], "answer": 2})", "answer: expected the number of a choice, 0 to 1");
+  refused(R"({"context": "1", "choices": ["2", "3"], "answer": "4"})", "answer: '4' is none of the choices");
+  refused(R"({"context": "1", "choices": ["2", "3"], "answer": 0, "until": "x"})", "'until' is no field of this item");
+  refused(R"({"context": "1", "answer": "2", "length": 0})", "length: expected a number of tokens");
+  refused(R"({"context": "1", "answer": "2", "length": 16})", "length: 16 tokens leave none of the model's 16");
+  refused(R"({"context": "1", "answer": [], "length": 1})", "answer: expected a text or a list of texts");
 }
 TEST_F(ScoreTest, ABadLineIsNamedBeforeAnythingIsComputed) {
   auto model = kModels + "gpt2_plain";

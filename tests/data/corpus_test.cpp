@@ -29,6 +29,7 @@ struct Sample {
   std::string data = {}, source = {}, task = {};
   std::string tokenizer = "type=bytes";
   std::int64_t positions = kPositions;
+  std::vector<std::string> labels = {};  // of the model
 };
 std::vector<Sample> samples() {
   auto corpus = [](const std::string& source, const std::string& rest) {
@@ -53,10 +54,25 @@ std::vector<Sample> samples() {
   add("chat", corpus(chats, "task: {type: chat, chat_template: chatml, too_long: drop}\n"), "jsonl", "chat",
       "type=bpe path=" + kGolden + "tokenizer_qwen2.json");
   all.back().positions = 80;
+  add("preference", corpus(pairs, "task: {type: preference, chosen: answer, rejected: prompt}\n"), "jsonl",
+      "preference");
   add("prefix", corpus(lines, "task: {type: prefix}\n"), "jsonl", "prefix");
   add("prefix encoder", corpus(lines, "task: {type: prefix, encoder_rows: true}\n"), "jsonl", "prefix");
   add("spans", corpus(lines, "task: {type: spans, inputs: 24}\n"), "jsonl", "spans",
       "type=bpe path=" + kGolden + "tokenizer_gpt2.json");
+  for (std::string more : {"", ", pair: answer"}) {
+    add("classify" + more, corpus(pairs, "task: {type: classify, text: prompt, label: class" + more + "}\n"), "jsonl",
+        "classify", "type=huggingface path=" + kGolden + "tokenizer_word_piece.json add_special_tokens=true");
+    all.back().labels = {"no", "yes"};
+  }
+  add("regress", corpus(pairs, "task: {type: classify, text: prompt, label: number, number: true}\n"), "jsonl",
+      "classify");
+  add("tag", corpus("type: jsonl, path: FOLDER/tagged.jsonl", "task: {type: tag}\n"), "jsonl", "tag",
+      "type=huggingface path=" + kGolden + "tokenizer_word_piece.json add_special_tokens=true");
+  all.back().labels = {"O", "B"};
+  for (std::string how : {"concat", "none"})
+    add("mlm " + how, corpus(lines, "task: {type: mlm, whole_words: true}\npack: {how: " + how + "}\n"), "jsonl",
+        "mlm", "type=huggingface path=" + kGolden + "tokenizer_word_piece.json add_special_tokens=true");
   add("seq2seq", corpus(pairs, "task: {type: seq2seq, input: prompt, target: answer}\n"), "jsonl", "seq2seq");
   add("seq2seq left",
       corpus(pairs,
@@ -84,14 +100,17 @@ struct Corpora : testing::Test {
     fs::create_directories(folder + "/texts/deep");
     auto file = [&](const std::string& name) { return std::ofstream(folder + "/" + name, std::ios::binary); };
     auto text = file("text.txt"), lines = file("lines.jsonl"), pairs = file("pairs.jsonl"), chats = file("chats.jsonl"),
-         rows = file("rows.csv");
+         rows = file("rows.csv"), tagged = file("tagged.jsonl");
     rows << "id,body\r\n";
     for (int i = 0; i < 400; ++i) {
       auto n = std::to_string(i * i * 7);
       auto said = "say " + std::string(static_cast<std::size_t>(i % 15), 'x');
       text << "line " << n << " of the text\n\n";
       lines << R"({"text": "document )" << n << R"( \u00e4 of all", "more": [1, {}]})" << "\n";
-      pairs << R"({"prompt": "ask )" << i % 397 << R"( ", "answer": ")" << said << "\"}\n\n";
+      pairs << R"({"prompt": "ask )" << i % 397 << R"( ", "answer": ")" << said << R"(", "class": )"
+            << (i % 3 ? std::to_string(i % 2) : i % 2 ? "\"yes\"" : "\"no\"") << R"(, "number": )" << i / 7.0
+            << "}\n\n";
+      tagged << R"({"tokens": ["ranks", "say", ")" << n << R"("], "tags": ["O", "B", )" << (i % 2 ? 1 : -100) << "]}\n";
       chats << R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": ")" << i
             << "\"}]}\n";
       rows << i << ",\"row \"\"" << n << "\"\" of\nmany\"\r\n";
@@ -116,14 +135,15 @@ struct Corpora : testing::Test {
     auto data = settings(s.yaml);
     if (auto place = data.edit().cache()) *place = cache;
     data->check_files(s.positions);
-    return data->open({tokenizer(s), s.positions, 5, crew});
+    return data->open({tokenizer(s), s.positions, 5, crew, s.labels});
   }
 };
 using Columns =
     std::tuple<std::vector<std::int32_t>, std::vector<std::int32_t>, std::vector<float>, std::vector<std::int32_t>,
-               std::vector<std::int32_t>, std::vector<std::int32_t>, std::vector<std::int32_t>>;
+               std::vector<std::int32_t>, std::vector<std::int32_t>, std::vector<std::int32_t>,
+               std::vector<std::int32_t>, std::vector<float>>;
 Columns columns(const Rows& r) {
-  return {r.tokens, r.targets, r.weights, r.segments, r.positions, r.inputs, r.input_mask};
+  return {r.tokens, r.targets, r.weights, r.segments, r.positions, r.inputs, r.input_mask, r.token_types, r.values};
 }
 Rows rows_of(const Datasets& d, std::int64_t step, std::int64_t batch, std::int64_t begin, std::int64_t end,
              std::int64_t seed) {
@@ -159,6 +179,7 @@ TEST_F(Corpora, RowsDoNotDependOnTheRanks) {
           add(joined.tokens, mine.tokens), add(joined.targets, mine.targets), add(joined.weights, mine.weights);
           add(joined.segments, mine.segments), add(joined.positions, mine.positions);
           add(joined.inputs, mine.inputs), add(joined.input_mask, mine.input_mask);
+          add(joined.token_types, mine.token_types), add(joined.values, mine.values);
         }
         EXPECT_TRUE(columns(joined) == columns(whole)) << ranks;
       }
@@ -327,6 +348,16 @@ TEST_F(Corpora, TagsNameSetsAndASourceMayBeForEvaluationOnly) {
   ASSERT_EQ(whole.train.parts().size(), 1U);
   EXPECT_GT(whole.sets[1].rows->size(), 8 * both.sets[1].rows->size());
   EXPECT_EQ(whole.train.parts()[0].rows->size(), both.train.parts()[0].rows->size());
+  auto named = of(", name: records", ", train: false, name: code/files");
+  ASSERT_EQ(named.sets.size(), 2U);
+  EXPECT_EQ(named.sets[0].name, "records");
+  EXPECT_EQ(named.sets[1].name, "code/files");
+  EXPECT_EQ(named.train.parts()[0].name, "records");
+  auto refused = [&](const std::string& a, const std::string& b) {
+    return error_of([&] { settings("type: corpus\nsources: [" + lines + a + "}, " + text + b + "}]"); });
+  };
+  EXPECT_NE(refused(", name: a", ", name: a").find("data.sources: the name 'a' is given twice"), std::string::npos);
+  EXPECT_NE(refused(", name: tag/a", "").find("data.sources: the name 'tag/a'"), std::string::npos);
   EXPECT_EQ(error_of([&] { settings("type: corpus\nsources: [" + lines + ", train: false}]"); }),
             "data.sources: none is to train on; remove train: false from one");
 }

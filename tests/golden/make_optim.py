@@ -119,6 +119,22 @@ def muon_settings():
     return optax.chain(optax.clip_by_global_norm(1), optax.masked(matrices, hidden), optax.masked(others, rest))
 
 
+def sophia(b1=0.96, b2=0.99, gamma=0.01, eps=1e-12, every=10):
+    """Sophia (arXiv:2305.14342, algorithm 3) by its formula in f64, with squares of gradients as the estimate."""
+    def init(params):
+        return 0, {p: np.zeros(x.shape) for p, x in params.items()}, {p: np.zeros(x.shape) for p, x in params.items()}
+
+    def update(u, state, params=None):
+        count, mu, h = state
+        u = {p: np.asarray(g, np.float64) for p, g in u.items()}
+        mu = {p: b1 * mu[p] + (1 - b1) * g for p, g in u.items()}
+        if count % every == 0:
+            h = {p: b2 * h[p] + (1 - b2) * g * g for p, g in u.items()}
+        steps = {p: np.clip(mu[p] / np.maximum(gamma * h[p], eps), -1, 1).astype(np.float32) for p in u}
+        return steps, (count + 1, mu, h)
+    return optax.GradientTransformation(init, update)
+
+
 cases = {
     "clip.0": optax.clip_by_global_norm(0.5),
     "clip.1": optax.clip_by_global_norm(100),
@@ -234,6 +250,9 @@ cases = {
     "settings_adadelta": settings(optax.scale_by_adadelta()),
     "settings_sign_sgd": settings(optax.scale_by_sign()),
     "settings_lars": settings(optax.scale_by_trust_ratio(trust_coefficient=1e-3), after=[optax.trace(0.9)]),
+    "sophia.0": sophia(),
+    "sophia.1": sophia(0.8, 0.5, 1.0, 0.1, 2),
+    "settings_sophia": settings(sophia(), decay=0.1),
     "settings_schedule_free": optax.chain(optax.clip_by_global_norm(1),
                                           optax.contrib.schedule_free_adamw(0.1, warmup_steps=3)),
 }
@@ -267,6 +286,19 @@ def t5x(factors, base=0.5, warmup=1000, decay=0.5, every=20000, cycle=100000, of
     return at
 
 
+def joined_decay(fall):
+    """Warm-up of 4 steps, flat, a fall of the last 10 of 26 steps from 1 to 0.1."""
+    return optax.join_schedules([ramp(0.0, 1.0, 4), optax.constant_schedule(1.0), fall], [4, 16])
+
+
+def inverse_sqrt(warmup, timescale, end=0.0):
+    """Levanter's _inv_sqrt_decay_schedule behind its warm-up."""
+    return optax.join_schedules(
+        [ramp(0.0, 0.5, warmup),
+         lambda n: jnp.maximum(0.5 * jnp.minimum(1.0, 1.0 / jnp.sqrt(jnp.maximum(n + warmup, 1) / timescale)), end)],
+        [warmup])
+
+
 cycle = dict(init_value=0.0, peak_value=1.0, warmup_steps=3, decay_steps=10, end_value=0.1)
 schedules = {
     "constant": optax.constant_schedule(0.3),
@@ -286,6 +318,16 @@ schedules = {
     "join": optax.join_schedules([optax.linear_schedule(0.0, 1.0, 4), optax.constant_schedule(0.6),
                                   optax.exponential_decay(0.6, 2, 0.5)], [4, 9]),
     "sgdr": optax.sgdr_schedule([cycle, cycle | {"decay_steps": 20, "peak_value": 0.5}]),
+    "wsd_linear": joined_decay(ramp(1.0, 0.1, 10)),
+    "wsd_cosine": joined_decay(optax.cosine_decay_schedule(1.0, 10, 0.1)),
+    "wsd_sqrt": joined_decay(lambda n: 0.9 * (1 - jnp.sqrt(jnp.clip(n / 10, 0, 1))) + 0.1),
+    "inverse_sqrt": inverse_sqrt(5, 5),
+    "inverse_sqrt_timescale": inverse_sqrt(3, 12, 0.35),
+    "settings_wsd": joined_decay(ramp(1.0, 0.1, 10)),
+    "settings_cycles": optax.sgdr_schedule([
+        dict(init_value=0.0, peak_value=1.0, warmup_steps=4, decay_steps=8, end_value=0.1),
+        dict(init_value=0.1, peak_value=1.0, warmup_steps=2, decay_steps=9, end_value=0.1),
+        dict(init_value=0.1, peak_value=1.0, warmup_steps=2, decay_steps=9, end_value=0.1)]),
     "factors_pretrain": t5x("constant * rsqrt_decay", base=1.0, warmup=9),
     "factors_default": t5x("constant * linear_warmup * rsqrt_decay", warmup=6),
     "factors_steps": t5x("constant * rsqrt_normalized_decay * decay_every", warmup=4, every=7, offset=2),

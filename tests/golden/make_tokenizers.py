@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes small files in the form of GPT-2's, Llama 3's and Qwen 2's tokenizer.json beside this one, and tokenizers.json
-with the ids of hard texts, by Hugging Face's library `tokenizers` 0.23.3."""
+"""Writes small files in the form of GPT-2's, Llama 3's, Qwen 2's and BERT's tokenizer.json beside this one, and
+tokenizers.json with the ids of hard texts, by Hugging Face's library `tokenizers` 0.23.3."""
 import json
 import pathlib
 import random
 
 import tokenizers
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 folder = pathlib.Path(__file__).parent
 TEXT = """The ranks of a mesh meet before the first step. They exchange their addresses, their settings and the
@@ -172,12 +172,28 @@ def bert():
     return json.loads(t.to_str())
 
 
+def word_piece():
+    """Words in their longest pieces, as the tokenizers of BERT cut them."""
+    t = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=30))
+    t.normalizer = normalizers.BertNormalizer()
+    t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    t.decoder = decoders.WordPiece()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(vocab_size=500, limit_alphabet=120, special_tokens=special,
+                                        show_progress=False)
+    t.train_from_iterator(TEXT.split("\n"), trainer)
+    ids = {name: t.token_to_id(name) for name in ("[CLS]", "[SEP]")}
+    t.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=list(ids.items()))
+    return json.loads(t.to_str())
+
+
 def main():
     cases = {text: {} for text in HARD + varied(60)}
     for make in (words, bert):
         written = json.dumps(make(), ensure_ascii=False, separators=(",", ":"))
         (folder / f"tokenizer_{make.__name__}.json").write_text(written + "\n")
-    for make in (gpt2, llama3, qwen2, odd):
+    for make in (gpt2, llama3, qwen2, odd, word_piece):
         name = make.__name__
         written = json.dumps(make(), ensure_ascii=False, separators=(",", ":"))
         (folder / f"tokenizer_{name}.json").write_text(written + "\n")
@@ -185,7 +201,7 @@ def main():
         for text, row in cases.items():
             row[name] = t.encode(text, add_special_tokens=False).ids
             whole = t.encode(text).ids
-            if name in ("llama3", "odd") and len(text) < 8:
+            if name in ("llama3", "odd", "word_piece") and len(text) < 8:
                 row[name + " whole"] = whole
             decoded = t.decode(row[name], skip_special_tokens=False)
             if decoded != text:  # broken: it decodes added tokens of Latin-1 letters as bytes

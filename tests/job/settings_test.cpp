@@ -103,7 +103,8 @@ TEST(Settings, ParseErrorsAreOneClearLine) {
             "command line: unknown key 'mesh.layuot'; did you mean 'mesh.layout'?");
   EXPECT_EQ(
       parse_error("", {"optimizer.schedule=cosin"}),
-      "command line: optimizer.schedule: expected one of cosine, linear, constant, exponential, factors, got 'cosin'");
+      "command line: optimizer.schedule: expected one of cosine, linear, constant, exponential, factors, wsd, "
+      "inverse_sqrt, cycles, got 'cosin'");
   EXPECT_EQ(parse_error("", {"lr=1", "optimizer.lr=2"}),
             "command line: 'lr' and 'optimizer.lr' are the same setting; give one of them");
   EXPECT_EQ(parse_error("batch: 1\nbatch: 2"), "gpt.yaml:2: key 'batch' is given twice");

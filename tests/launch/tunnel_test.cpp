@@ -74,7 +74,7 @@ struct TunnelTest : testing::Test {
     return done;
   }
   /// With so many descriptors (0: as many as there are), and after it has closed so many connections.
-  void listen(rlim_t descriptors = 0, int closed = 0) {
+  void listen(rlim_t descriptors = 0, int closed = 0, bool service = false) {
     std::fflush(nullptr);
     listener = ::fork();
     if (listener == 0) {
@@ -83,7 +83,8 @@ struct TunnelTest : testing::Test {
       if (descriptors > 0) ::setrlimit(RLIMIT_NOFILE, &most);
       if (closed > 0) turn_away(closed);
       for (int i = 0; i < 200; ++i) try {  // what a test before this one has left may still have the port
-          ::_exit(launch::listen_for_launcher(kSecret, agent, {}));
+          ::_exit(service ? launch::listen_for_launchers(kSecret, agent)
+                          : launch::listen_for_launcher(kSecret, agent, {}));
         } catch (const ConfigError&) { std::this_thread::sleep_for(25ms); }
       ::_exit(2);
     }
@@ -231,5 +232,18 @@ TEST_F(TunnelTest, TheEndIsHeardBesideStrangers) {
   ::waitpid(std::exchange(listener, 0), &status, 0);
   EXPECT_EQ(test::end_of(status), 7);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+}
+/// A service of a host hears one launcher after another, also after a job whose end it was told.
+TEST_F(TunnelTest, AServiceOutlivesItsJobs) {
+  listen(0, 0, true);
+  gets_in(9);
+  launch::end_listeners({{.name = "127.0.0.1"}}, kSecret, 0);
+  gets_in(9);
+  EXPECT_EQ(reach(kOther).code, 255);
+  gets_in(9);
+  ::kill(listener, SIGTERM);
+  int status = 0;
+  ::waitpid(std::exchange(listener, 0), &status, 0);
+  EXPECT_EQ(test::end_of(status), 130);
 }
 }  // namespace tunnel_test

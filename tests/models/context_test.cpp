@@ -183,6 +183,8 @@ TEST(Context, WhatTheRingCannotDoIsRefusedByName) {
   EXPECT_TRUE(refusal("llama", {"window=4"}).starts_with("model.window: "));
   EXPECT_EQ(refusal("llama", {"window=4", "layer_types=[full]"}), "");
   EXPECT_TRUE(refusal("mixtral", {"window=4"}).starts_with("model.window: "));
+  EXPECT_TRUE(refusal("gpt_oss", {"window=4"}).starts_with("model.window: "));
+  EXPECT_TRUE(refusal("gpt_oss", {}).starts_with("model.type: "));
   EXPECT_TRUE(refusal("gpt2", {"attention_dropout=0.1"}).starts_with("model.attention_dropout: "));
   EXPECT_TRUE(refusal("t5", {}).starts_with("model.type: "));
   EXPECT_EQ(make("gpt2", {"attention_dropout=0.1"})->no_context(false), "");  // evaluation drops nothing

@@ -26,7 +26,11 @@ training::Example first_row(const std::string& folder) {
     all.resize(static_cast<std::size_t>(n));
     return named(asarray(all, Shape{1, n}), {Axis{nn::kBatch, 1}, Axis{along, n}});
   };
-  if (!golden.has("decoder_ids")) return {.tokens = row("ids", nn::kPosition)};
+  if (!golden.has("decoder_ids")) {
+    training::Example e{.tokens = row("ids", nn::kPosition)};
+    if (golden.has("token_types")) e.token_types = row("token_types", nn::kPosition);
+    return e;
+  }
   training::Example e{.tokens = row("decoder_ids", nn::kPosition)};
   e.inputs = row("ids", "input");
   e.input_mask = row("mask", "input");

@@ -57,6 +57,6 @@ TEST(Padding, LogitsAndLossAreThoseOfTransformers) {
         EXPECT_NEAR(loss / count, golden.at(name + ".loss").item<double>(), 1e-5);
       });
   }
-  EXPECT_EQ(models, 13);
+  EXPECT_EQ(models, 14);
 }
 }  // namespace padding_test

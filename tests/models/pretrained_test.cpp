@@ -313,10 +313,11 @@ TEST_F(PretrainedTest, FieldsOfAnyModelAreTakenWhereTheyChangeNothing) {
     };
     auto type = entry.path().filename().string();
     bool windows = false;
-    for (auto name : {"mistral", "mixtral_windows", "gemma2", "gemma3", "gemma3_options", "phi3", "qwen3_moe_options"})
+    for (auto name : {"mistral", "mixtral_windows", "gemma2", "gemma3", "gemma3_options", "phi3", "qwen3_moe_options",
+                      "gpt_oss", "gpt_oss_options"})
       windows = windows || type == name;
     auto count = [&] {
-      for (std::string field : {"num_hidden_layers", "n_layer", "num_layers"})
+      for (std::string field : {"num_hidden_layers", "n_layer", "num_layers", "n_layers"})
         if (auto at = text.find("\"" + field + "\": "); at != text.npos)
           return std::stoi(text.substr(at + field.size() + 4));
       return 0;

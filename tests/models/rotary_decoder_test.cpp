@@ -6,7 +6,11 @@
 #include <fstream>
 #include "bora/io/safetensors.h"
 #include "bora/models/lm.h"
+#include "bora/models/pretrained.h"
+#include "bora/ops/reductions.h"
+#include "models/small.h"
 #include "ops/checks.h"
+#include "support/throws.h"
 
 namespace fs = std::filesystem;
 namespace rotary_decoder_test {
@@ -171,6 +175,39 @@ TEST(RotaryDecoder, RefusesWhatItDoesNotCompute) {
   refused("gemma3_text", R"("rope_parameters": {"sliding_attention": {"rope_type": "linear", "factor": 2}})",
           "rope_parameters.sliding_attention.rope_type: linear is not supported; only default is");
   refused("gemma2", R"("query_pre_attn_scalar": 0)", "query_pre_attn_scalar: 0 is not supported");
+}
+/// Rows that are longer than those of pre-training, by the long factors.
+TEST(RotaryDecoder, LongRopeIsThatOfTransformers) {
+  auto folder = std::string(BORA_SOURCE_DIR "/tests/golden/models/phi3_long");
+  auto p = Pretrained::open(folder);
+  EXPECT_EQ(p.model->positions(), 8) << "those of pre-training";
+  auto golden = Safetensors::open(folder + "/longer.safetensors");
+  auto ids = golden.read("ids"), want = golden.read("logits");
+  auto off = [&](const std::string& positions) {
+    auto d = p.model.write();
+    d.at("positions") = config::scalar(positions);
+    auto model = p.model;
+    model.read(d, "model", config::schema(model));
+    auto s = model->scorer({p.vocabulary}, {}, random::key(1));
+    load_pretrained(s->parameters(), folder, *model, p.vocabulary);
+    training::Example e{.tokens = named(ids, {Axis{nn::kBatch, 1}, Axis{nn::kPosition, ids.shape(1)}})};
+    return amax(abs(s->scores(e).array() - want)).item<float>();
+  };
+  EXPECT_LT(off("32"), 1e-4F);
+  EXPECT_GT(off("8"), 1e-2F) << "the short factors";
+  auto problem = [](const std::vector<std::string>& more) {
+    std::vector<std::string> items{"heads=4", "embed=16", "positions=8", "longer.positions=8",
+                                   "longer.pretrained_positions=4", "longer.short_factors=[1, 2]",
+                                   "longer.long_factors=[1, 2]"};
+    items.insert(items.end(), more.begin(), more.end());
+    return test::error_of<ConfigError>([&] { (void)test::model_of("phi3", items); });
+  };
+  EXPECT_EQ(problem({}), "no error");
+  EXPECT_NE(problem({"positions=9"}).find("positions"), std::string::npos);
+  EXPECT_NE(problem({"longer.long_factors=[1]"}).find("longer.long_factors: 1 of them for 2 pairs"), std::string::npos);
+  EXPECT_NE(problem({"longer.short_factors=[1, 0]"}).find("short_factors"), std::string::npos);
+  EXPECT_NE(problem({"longer.pretrained_positions=9"}).find("pretrained_positions"), std::string::npos);
+  EXPECT_NE(problem({"scaling.kind=linear"}).find("scaling.kind: model.longer.positions 8"), std::string::npos);
 }
 TEST(RotaryDecoder, ExportNeedsAnArchitecture) {
   auto refused = [](std::string_view type, std::vector<std::string> items, const std::string& words) {

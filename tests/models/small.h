@@ -39,7 +39,9 @@ inline std::vector<config::Choice<models::Model>> small_models() {
     if (row.type == "olmo2")
       variants = {{"kv_heads=2", "hidden=10"}, {"tied=true", "hidden=6", "attention_bias=true", "head_size=6"}};
     if (row.type == "phi3")
-      variants = {{"kv_heads=2", "hidden=10", "window=3", "rotary=2"}, {"tied=true", "hidden=6", "head_size=6"}};
+      variants = {{"kv_heads=2", "hidden=10", "window=3", "rotary=2"},
+                  {"tied=true", "hidden=6", "head_size=6", "longer.positions=128", "longer.pretrained_positions=4",
+                   "longer.short_factors=[1, 1, 2]", "longer.long_factors=[1, 1.5, 4]"}};
     if (row.type == "granite")
       variants = {{"kv_heads=2", "hidden=10", "words_scale=3", "residual_scale=0.5", "attention_scale=0.4",
                    "score_divisor=2"},
@@ -51,6 +53,11 @@ inline std::vector<config::Choice<models::Model>> small_models() {
       variants = {{"kv_heads=2", "hidden=10", "experts=4"},
                   {"hidden=12", "experts=3", "renormalized=false", "router_loss=0.1", "window=3", "tied=true",
                    "head_size=6", "attention_bias=true"}};
+    if (row.type == "gpt_oss")
+      variants = {{"kv_heads=2", "hidden=10", "experts=4", "window=3", "scaling.kind=yarn", "scaling.factor=4",
+                   "scaling.original_positions=8", "scaling.high=8"},
+                  {"hidden=12", "experts=3", "chosen=1", "router_loss=0.1", "gate_limit=0.5", "tied=true",
+                   "head_size=6", "attention_bias=false"}};
     if (row.type == "stablelm")
       variants = {{"kv_heads=2", "hidden=10", "rotary=2", "dropout=0.1", "attention_dropout=0.1"},
                   {"parallel=true", "tied=true", "hidden=24", "qkv_bias=true", "theta=100"}};
@@ -74,6 +81,11 @@ inline std::vector<config::Choice<models::Model>> small_models() {
       variants = {{"activation=relu", "gated=false", "tied=true", "scale_scores=true", "buckets=8", "max_distance=6",
                    "head_size=6"},
                   {"dropout=0.2", "bias=per_layer", "decoder_layers=3", "checkpoint=minimal"}};
+    if (row.type == "bert")
+      variants = {{"padding=0"},
+                  {"form=roberta", "padding=12", "types=1", "hidden=24", "activation=relu", "dropout=0.1",
+                   "attention_dropout=0.1"},
+                  {"form=distilbert", "types=0"}};
     if (row.type == "gptj")
       variants = {{"dropout=0.1", "embed_dropout=0.1", "attention_dropout=0.1"},
                   {"rotary=2", "tied=true", "hidden=24", "activation=relu"}};

@@ -90,6 +90,8 @@ TEST(StageSchedule, EveryModelStepsAsOneRankDoes) {
           bool most = one_by_one != extra && m == c.microbatches.back();
           if (m == c.microbatches.back() && one_by_one != extra) ++turn;
           if (model->type() != "gpt2" && !(most && tried(turn, 2))) continue;
+          bool split = std::any_of(c.mesh.begin(), c.mesh.end(), [](auto& axis) { return axis.name == "context"; });
+          if (split && model->type() == "gpt_oss") continue;  // a ring has no sinks
           auto got = after_step(*model, c.mesh, c.layout, m, schedule);
           auto what = std::string(model->type()) + " " + name(c.mesh) + ", microbatches " + std::to_string(m) +
                       (schedule == nn::Schedule::gpipe ? ", gpipe" : ", 1f1b");
@@ -97,8 +99,8 @@ TEST(StageSchedule, EveryModelStepsAsOneRankDoes) {
           EXPECT_NEAR(got.loss, want.loss, 2e-6) << what;
         }
   }
-  EXPECT_EQ(names, "cohere falcon gemma gpt2 gpt_neox gptj granite llama mixtral olmo2 opt phi3 qwen3_moe smollm3 "
-                   "stablelm ");
+  EXPECT_EQ(names, "cohere falcon gemma gpt2 gpt_neox gpt_oss gptj granite llama mixtral olmo2 opt phi3 qwen3_moe "
+                   "smollm3 stablelm ");
 }
 TEST(StageSchedule, ALossOfAllRowsHasNoPartsOf1F1B) {
   for (auto& model : in_stages()) {

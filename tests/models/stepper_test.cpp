@@ -32,6 +32,7 @@ constexpr std::int64_t kPositions = 80, P = Stepper::kPagePositions;
 std::vector<config::Choice<Model>> models_of_pages() {
   std::vector<config::Choice<Model>> all;
   for (auto& small : test::small_models()) {
+    if (!small->generates()) continue;
     auto d = small.write();
     d.at("positions") = config::scalar(std::to_string(kPositions));
     all.emplace_back().read(d, "model", {});
@@ -61,8 +62,10 @@ Sequence sequence(const Model& model, std::size_t n, unsigned seed, std::size_t 
   return r;
 }
 constexpr const char *kF32 = "f32", *kBf16 = "p=f32,c=bf16,o=f32";
+constexpr const char* kPages = "pages of integers";
 /// Of a policy, or of packed weights: int8, int4, int4:128.
 ModelOptions options(const std::string& form) {
+  if (form == kPages) return {.vocabulary = kVocabulary, .int8_pages = true};
   if (form.starts_with("int")) return {.vocabulary = kVocabulary, .weights = nn::WeightFormat::parse(form)};
   return {kVocabulary, Policy::parse(form)};
 }
@@ -149,7 +152,8 @@ float off(const Scores& a, const Scores& b) {
 
 TEST(Stepper, ScoresHaveTheSameBitsHoweverTokensCome) {
   each_model([&](auto& model, bool every) {
-    for (std::string policy : {kF32, kBf16, "int8", "int4"}) {
+    Scores numbers;
+    for (std::string policy : {kF32, kPages, kBf16, "int8", "int4"}) {
       if ((policy != kF32 && !every) || !has_the_law(policy)) continue;
       SCOPED_TRACE(std::string(model.type()) + ", " + policy);
       auto s = stepper(model, policy);
@@ -157,6 +161,12 @@ TEST(Stepper, ScoresHaveTheSameBitsHoweverTokensCome) {
       auto a = sequence(model, 70, 1), b = sequence(model, 40, 2), c = sequence(model, 9, 3);
       auto whole = feed.alone(a, {70});
       if (policy == kF32) { EXPECT_LE(off(whole, forward(model, a, policy)), 1e-5F) << "against the forward pass"; }
+      if (policy == kF32) numbers = whole;
+      if (policy == kPages) {
+        EXPECT_GT(off(whole, numbers), 0.F);
+        EXPECT_LE(off(whole, numbers), 0.02F) << "against pages of numbers";
+        EXPECT_LT(s->page_bytes(), stepper(model, kF32)->page_bytes());
+      }
       EXPECT_EQ(feed.alone(a, {33, 5, 31, 1}), whole) << "in pieces";
       EXPECT_EQ(feed.alone(a, Lengths(70, 1)), whole) << "one by one";
       if (!every) continue;

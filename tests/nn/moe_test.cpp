@@ -28,8 +28,12 @@ NamedArray dense(const Moe& m, const NamedArray& x) {
   Array y = zeros_like(x.array());
   for (std::int64_t e = 0; e < scores.shape(-1); ++e) {
     auto of = [&](const NamedArray& w) { return view(w.array(), e); };
-    auto h = matmul(x.array(), of(m.gate));
-    y = y + matmul(h * sigmoid(h) * matmul(x.array(), of(m.up)), of(m.down)) * slice_in_dim(p, -1, e, e + 1);
+    auto with = [&](const Array& v, const std::optional<NamedArray>& bias) { return bias ? v + of(*bias) : v; };
+    auto h = with(matmul(x.array(), of(m.gate)), m.gate_bias), u = with(matmul(x.array(), of(m.up)), m.up_bias);
+    auto slope = m.clamped ? m.clamped->slope : 1;
+    if (m.clamped) h = where(h > m.clamped->limit, m.clamped->limit, h);
+    if (m.clamped) u = 1 + where(abs(u) > m.clamped->limit, sign(u) * m.clamped->limit, u);
+    y = y + with(matmul(h * sigmoid(h * slope) * u, of(m.down)), m.down_bias) * slice_in_dim(p, -1, e, e + 1);
   }
   return {y, x.axes()};
 }
@@ -52,6 +56,23 @@ TEST(Moe, IsTheDenseLoopOverExperts) {
         close(with_gradients(m, input(), layer), with_gradients(m, input(), dense), 1e-12,
               std::to_string(chosen) + " of " + std::to_string(experts));
       }
+}
+/// With biases, and gates some of which reach their limit.
+Moe biased(std::int64_t experts, std::int64_t chosen) {
+  auto m = Moe::init({nn::kExperts, experts}, kEmbed, kHidden, chosen, random::key(4),
+                     {.weight = nn::Init::normal(0.6), .use_bias = true, .clamped = nn::ClampedGate{1.2, 0.7}});
+  int seed = 20;
+  for (auto* b : {&m.router.bias, &m.gate_bias, &m.up_bias, &m.down_bias})
+    **b = NamedArray(rnd((*b)->array().shape(), ++seed), (*b)->axes());
+  return tree::map([](const Array& a) { return a.astype(f64); }, m);
+}
+TEST(Moe, BiasesAndTheClampedGate) {
+  for (std::int64_t experts : {1, 3, 5})
+    for (std::int64_t chosen = 1; chosen <= experts; ++chosen) {
+      auto m = biased(experts, chosen);
+      close(with_gradients(m, input(), layer), with_gradients(m, input(), dense), 1e-12,
+            std::to_string(chosen) + " of " + std::to_string(experts));
+    }
 }
 TEST(Moe, AllTokensToOneExpert) {
   auto m = moe(4, 1);
@@ -120,25 +141,26 @@ std::vector<Layout> layouts() {
           {"experts over the axis of the rows", {{"data", 2}}, {{nn::kExperts, "data"}, batch}}};
 }
 TEST(Moe, ShardedIsLocal) {
-  auto m = moe(4, 2);
-  auto want = with_gradients(m, input(), layer);
-  auto report = tree::leaves(m.reported(input()).second);
-  for (auto& layout : layouts())
-    for (bool staged : {false, true})
-      local_mesh(layout.mesh, [&](const Mesh& mesh) {
-        UseMapping split(layout.mapping);
-        auto what = layout.name + (staged ? ", staged" : "");
-        auto mine = sharded(m, layout.mapping);
-        auto x = auto_sharded(input());
-        auto f = [](const Moe& n, const NamedArray& v) { return with_gradients(n, v, layer); };
-        auto reports = [](const Moe& n, const NamedArray& v) { return n.reported(v).second; };
-        close(gathered(staged ? jit(f)(mine, x) : f(mine, x)), want, 1e-12, what);
-        close(gathered(tree::leaves(staged ? jit(reports)(mine, x) : reports(mine, x))), report, 1e-12, what);
-        if (!staged) return;
-        auto staged_f = jit(f);
-        auto program = fx::local_program(program_of(staged_f, mine, x), staged_f.inputs(mine, x));
-        same_everywhere(mesh, *program, what);
-      });
+  for (auto& m : {moe(4, 2), biased(4, 2)}) {
+    auto want = with_gradients(m, input(), layer);
+    auto report = tree::leaves(m.reported(input()).second);
+    for (auto& layout : layouts())
+      for (bool staged : {false, true})
+        local_mesh(layout.mesh, [&](const Mesh& mesh) {
+          UseMapping split(layout.mapping);
+          auto what = layout.name + (m.clamped ? ", biases" : "") + (staged ? ", staged" : "");
+          auto mine = sharded(m, layout.mapping);
+          auto x = auto_sharded(input());
+          auto f = [](const Moe& n, const NamedArray& v) { return with_gradients(n, v, layer); };
+          auto reports = [](const Moe& n, const NamedArray& v) { return n.reported(v).second; };
+          close(gathered(staged ? jit(f)(mine, x) : f(mine, x)), want, 1e-12, what);
+          close(gathered(tree::leaves(staged ? jit(reports)(mine, x) : reports(mine, x))), report, 1e-12, what);
+          if (!staged) return;
+          auto staged_f = jit(f);
+          auto program = fx::local_program(program_of(staged_f, mine, x), staged_f.inputs(mine, x));
+          same_everywhere(mesh, *program, what);
+        });
+  }
 }
 TEST(Moe, ExpertsAreNeverGathered) {
   auto m = moe(4, 2);

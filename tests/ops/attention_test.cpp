@@ -37,7 +37,9 @@ Array dense(const Array& q, const Array& k, const Array& v, const AttentionOptio
   }
   scores = where(attends, scores, -inf);
   auto top = amax(stop_gradient(scores), -1, {.keepdims = true});
-  auto e = exp(scores - where(isfinite(top), top, 0)), total = sum(e, -1, {.keepdims = true});
+  top = where(isfinite(top), top, 0);
+  auto e = exp(scores - top), total = sum(e, -1, {.keepdims = true});
+  if (o.sinks.defined()) total = total + exp(reshape(o.sinks, {H, 1, 1}) - top);
   auto w = e / where(total == 0, 1, total);
   if (o.dropout > 0) {
     auto keep = static_cast<float>(1 - o.dropout);
@@ -78,6 +80,7 @@ std::vector<Case> cases() {
       {"segments of one batch",
        {.causal = true, .query_segments = floor_divide(arange(S), 33), .key_segments = floor_divide(arange(T), 33)}},
       {"cap", {.soft_cap = 0.5}},
+      {"sinks", {.causal = true, .left = 20, .sinks = wave({H}, 4)}},
       {"cap and bias", {.causal = true, .bias = wave({S, T}), .soft_cap = 0.7}},
       {"dropout", {.dropout = 0.3, .key = random::key(5)}},
       {"everything",
@@ -91,7 +94,8 @@ std::vector<Case> cases() {
         .soft_cap = 2.,
         .dropout = 0.2,
         .key = random::key(6),
-        .window = array(25)}}};
+        .window = array(25),
+        .sinks = wave({H}, 4)}}};
 }
 /// Largest difference relative to the largest number (which may be 0: a bias that all keys share changes nothing).
 double off(const Array& a, const Array& b) {
@@ -103,15 +107,17 @@ TEST(Attention, EveryOptionEqualsTheDenseForm) {
     for (auto& [what, o] : cases()) {
       SCOPED_TRACE(what + ", heads " + std::to_string(heads));
       if (heads != 2 && what != "everything" && what != "bias" && what != "causal") continue;
-      bool bias = o.bias.defined();
+      bool bias = o.bias.defined(), sinks = o.sinks.defined();
       auto f = [&, o = o](const Arrays& a, bool tiled) {
         auto with = o;
         if (bias) with.bias = a[3];
+        if (sinks) with.sinks = a.back();
         auto y = tiled ? attention(a[0], a[1], a[2], with) : dense(a[0], a[1], a[2], with);
         return Arrays{y * w.astype(y.dtype())};
       };
       Arrays in{wave({2, S, H, 10}), wave({2, T, heads, 10}, 0.3), wave({2, T, heads, 12}, 0.9)};
       if (bias) in.push_back(o.bias);
+      if (sinks) in.push_back(o.sinks);
       auto both = [&](const Arrays& x, bool tiled) {
         auto v = fx::vjp_flat([&](const Arrays& a) { return f(a, tiled); }, x, Mask(x.size(), true));
         auto g = v.pullback({ones(v.out[0].shape(), v.out[0].dtype())});
@@ -230,6 +236,7 @@ TEST(Attention, MistakesInOptionsAreNamed) {
   EXPECT_MESSAGE(DtypeError, attention(q, q, q, {.window = array(2.)}), ".window is of i32, got f32");
   EXPECT_MESSAGE(ShapeError, attention(q, q, q, {.window = arange(2)}), "the window [2] does not broadcast to []");
   EXPECT_MESSAGE(ValueError, attention(q, q, q, {.dropout = 0.1}), "one random key in .key, got none");
+  EXPECT_MESSAGE(ShapeError, attention(q, q, q, {.sinks = zeros({3})}), ".sinks are [2], a score for each head");
 }
 }  // namespace
 }  // namespace bora::test::attention_test

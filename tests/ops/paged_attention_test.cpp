@@ -64,6 +64,40 @@ Array attended(const Sequences& s, const std::vector<Token>& tokens, const Paged
   return paged_attention(take(s.q, asarray(rows), 0), s.keys, s.values,
                          {asarray(first), asarray(positions), asarray(table)}, o);
 }
+/// Keys and values as integers with scales, in the same pages, and what they stand for.
+struct Small {
+  Sequences integers, numbers;
+  Array key_scales, value_scales;
+  PagedAttentionOptions with(PagedAttentionOptions o) const {
+    o.key_scales = key_scales, o.value_scales = value_scales;
+    return o;
+  }
+};
+Small small(const Sequences& s) {
+  Small r{s, s, {}, {}};
+  Numbers slots;
+  for (std::size_t i = 0; i < s.lengths.size(); ++i)
+    for (std::int64_t t = 0; t < s.lengths[i]; ++t)
+      slots.push_back(static_cast<std::int32_t>(s.pages[i][static_cast<std::size_t>(t / P)] * P + t % P));
+  auto at = asarray(slots);
+  auto room = full({s.keys.shape(0), K, P, 1}, std::numeric_limits<double>::quiet_NaN(), f32);
+  auto wide = s.q.dtype() == f64 ? f64 : f32;
+  auto cut = [&](const Array& x, Array& scales, Array& whole) {
+    auto scale = amax(abs(x.astype(f32)), -1, {.keepdims = true}) / 127;
+    auto y = round(x.astype(f32) / scale).astype(i8);  // kept as bytes
+    scales = write_value_pages(room, scale, at);
+    whole = y.astype(wide) * scale.astype(wide);
+    return bitcast(y, u8);
+  };
+  Array k, v;
+  auto k8 = cut(s.k, r.key_scales, k), v8 = cut(s.v, r.value_scales, v);
+  r.integers.keys = write_key_pages(zeros(s.keys.shape(), u8), k8, at);
+  r.integers.values = write_value_pages(zeros(s.values.shape(), u8), v8, at);
+  r.numbers.q = s.q.astype(wide);
+  r.numbers.keys = write_key_pages(zeros(s.keys.shape(), wide), k, at);
+  r.numbers.values = write_value_pages(zeros(s.values.shape(), wide), v, at);
+  return r;
+}
 std::vector<Token> all_tokens(const Sequences& s) {
   std::vector<Token> r;
   for (std::size_t i = 0; i < s.lengths.size(); ++i)
@@ -81,7 +115,9 @@ std::vector<Case> cases(std::int64_t group) {
           {"window of a chunk", {.scale = 0.4, .window = array(300).astype(i32)}},
           {"cap", {.soft_cap = 0.7}},
           {"bias", {.scale = 1., .bias = bias}},
-          {"all", {.soft_cap = 1.5, .window = array(290).astype(i32), .bias = bias}}};
+          {"sinks", {.window = array(37).astype(i32), .sinks = wave({K * group}, 2, f64) * 3}},
+          {"all",
+           {.soft_cap = 1.5, .window = array(290).astype(i32), .bias = bias, .sinks = wave({K * group}, 2, f64)}}};
 }
 }  // namespace
 
@@ -95,7 +131,7 @@ TEST(PagedAttention, IsAttentionOfEachSequence) {
         std::int64_t at = 0;
         for (auto n : s.lengths) {
           auto part = [&](const Array& x) { return slice_in_dim(x, 0, at, at + n); };
-          AttentionOptions plain{.causal = true, .scale = o.scale, .soft_cap = o.soft_cap};
+          AttentionOptions plain{.causal = true, .scale = o.scale, .soft_cap = o.soft_cap, .sinks = o.sinks};
           if (o.window.defined()) plain.window = o.window;
           if (o.bias.defined()) {
             auto apart = clip(expand_dims(arange(n), 1) - expand_dims(arange(n), 0), 0, 39);
@@ -144,24 +180,51 @@ TEST(PagedAttention, BitsDependOnATokensOwnKeysAlone) {
       }
     }
 }
+/// Integers times scales: as the numbers that they stand for, with the same bits whatever else there is.
+TEST(PagedAttention, IntegersStandForNumbers) {
+  for (auto dtype : {f64, f32, bf16})
+    for (std::int64_t group : {1, 4}) {
+      auto all = small(sequences({300, 40, 7}, group, dtype));
+      auto tokens = all_tokens(all.integers);
+      for (auto& [what, o] : cases(group)) {
+        SCOPED_TRACE(what + ", groups of " + std::to_string(group) + ", " + std::string(dtype_name(dtype)));
+        auto got = attended(all.integers, tokens, all.with(o));
+        ASSERT_EQ(got.dtype(), dtype);
+        auto bound = dtype == f64 ? 1e-12 : dtype == f32 ? 4e-6 : 2e-2;
+        EXPECT_TRUE(close(got.astype(f64), attended(all.numbers, tokens, o).astype(f64), bound, bound));
+        EXPECT_TRUE(array_equal(attended(all.integers, {{0, 290}}, all.with(o)), take(got, array({290}), 0)));
+      }
+    }
+  auto all = small(sequences({5}, 1, f32));
+  EXPECT_MESSAGE(DtypeError, attended(all.numbers, {{0, 0}}, all.with({})), "with scales keys and values of u8");
+  EXPECT_MESSAGE(ValueError, attended(all.integers, {{0, 0}}, {.key_scales = all.key_scales}), "belong together");
+}
 TEST(PagedAttention, HasTheSameBitsOnEveryInstructionSet) {
   if (kernels::isa() == kernels::Isa::v3) GTEST_SKIP() << "this processor has no AVX-512";
   for (auto dtype : {f64, f32, bf16})
     for (std::int64_t dim : {5, 20, 64}) {
       constexpr std::int64_t tokens = 9, group = 3, pages = 20;
       auto q = wave({tokens, K, group, dim}, 0.3, dtype), k = wave({pages, K, dim, P}, 1, dtype),
-           v = wave({pages, K, P, dim}, 2, dtype), bias = wave({K, group, 9}, 3, dtype == f64 ? f64 : f32);
+           v = wave({pages, K, P, dim}, 2, dtype), bias = wave({K, group, 9}, 3, dtype == f64 ? f64 : f32),
+           sinks = wave({K, group}, 4, dtype == f64 ? f64 : f32);
       Numbers table(pages), first(tokens, 0), positions{3, 4, 5, 6, 300, 301, 302, 639, -1}, window(tokens, 280);
       std::iota(table.begin(), table.end(), 0);
       kernels::PagedCall c{.dtype = dtype, .tokens = tokens, .heads = K, .group = group, .dim = dim, .value_dim = dim,
                            .pages = pages, .table_size = pages, .scale = 0.3, .soft_cap = 1.2, .q = q.bytes(),
                            .keys = k.bytes(), .values = v.bytes(), .first = first.data(),
                            .positions = positions.data(), .table = table.data(), .window = window.data(),
-                           .bias = bias.bytes(), .distances = 9};
+                           .bias = bias.bytes(), .distances = 9, .sinks = sinks.bytes()};
       std::vector<char> a(q.nbytes()), b(q.nbytes());
       kernels::paged_attention(c, a.data(), kernels::Isa::v3);
       kernels::paged_attention(c, b.data(), kernels::Isa::v4);
       EXPECT_EQ(a, b) << dtype_name(dtype) << " " << dim;
+      auto k8 = (k.astype(f32) * 90).astype(i8), v8 = (v.astype(f32) * 90).astype(i8),
+           scales = wave({pages, K, P}, 4, f32);
+      c.keys = k8.bytes(), c.values = v8.bytes();
+      c.key_scales = c.value_scales = reinterpret_cast<const float*>(scales.bytes());
+      kernels::paged_attention(c, a.data(), kernels::Isa::v3);
+      kernels::paged_attention(c, b.data(), kernels::Isa::v4);
+      EXPECT_EQ(a, b) << "i8 beside " << dtype_name(dtype) << " " << dim;
     }
 }
 TEST(PagedAttention, LooksAtNoPageThatNoTokenSees) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 #include "bora/bora.h"
+#include "bora/optim/config.h"
 #include "support/throws.h"
 
 namespace bora::schedule_test {
@@ -29,6 +30,14 @@ const std::map<std::string, optim::Schedule>& schedules() {
       {"join",
        join_schedules({linear_schedule(0, 1, 4), constant_schedule(0.6), exponential_decay(0.6, 2, 0.5)}, {4, 9})},
       {"sgdr", sgdr_schedule({{0, 1, 3, 10, 0.1}, {0, 0.5, 3, 20, 0.1}})},
+      {"wsd_linear", wsd_schedule(1, 26, {.warmup_steps = 4, .decay_steps = 10, .end = 0.1})},
+      {"wsd_cosine", wsd_schedule(1, 26, {.warmup_steps = 4, .decay_steps = 10, .end = 0.1, .fall = Fall::cosine})},
+      {"wsd_sqrt", wsd_schedule(1, 26, {.warmup_steps = 4, .decay_steps = 10, .end = 0.1, .fall = Fall::sqrt})},
+      {"inverse_sqrt", inverse_sqrt_schedule(0.5, 5, 5)},
+      {"inverse_sqrt_timescale", inverse_sqrt_schedule(0.5, 3, 12, 0.35)},
+      {"settings_wsd", ScheduleConfig{.shape = ScheduleConfig::Shape::wsd, .warmup = 4, .decay = 10}.make(1, 26)},
+      {"settings_cycles",
+       ScheduleConfig{.shape = ScheduleConfig::Shape::cycles, .warmup = 4, .cycles = 3, .rewarmup = 2}.make(1, 26)},
       {"factors_pretrain", factors_schedule("constant * rsqrt_decay", {.base = 1, .warmup_steps = 9})},
       {"factors_default", factors_schedule("constant*linear_warmup * rsqrt_decay", {.warmup_steps = 6})},
       {"factors_steps", factors_schedule("constant * rsqrt_normalized_decay * decay_every",
@@ -78,6 +87,8 @@ TEST(Schedules, RefuseWhatHasNoMeaning) {
   EXPECT_THROW((void)optim::piecewise_constant_schedule(1, {{3, -1}}), ValueError);
   EXPECT_THROW((void)optim::join_schedules({1.0, 2.0}, {}), ValueError);
   EXPECT_THROW((void)optim::sgdr_schedule({}), ValueError);
+  EXPECT_THROW((void)optim::wsd_schedule(1, 10, {.warmup_steps = 4, .decay_steps = 7}), ValueError);
+  EXPECT_THROW((void)optim::inverse_sqrt_schedule(1, 4, 0), ValueError);
   test::says<ValueError>([] { (void)optim::factors_schedule("constant * linear_warmpu"); }, "'linear_warmpu'");
 }
 }  // namespace

@@ -67,6 +67,8 @@ TEST(OptimWords, KeysAreTheFunctionsOptions) {
               optim::radam({.learning_rate = 0.1, .moments = {0.8, 0.9, 0.01, 0, 4, true}}));
   expect_word("adan, lr: 0.1, beta1: 0.8, beta2: 0.5, beta3: 0.9, eps: 0.01, eps_root: 1e-3, weight_decay: 0.2",
               optim::adan({.learning_rate = 0.1, .moments = {0.8, 0.5, 0.9, 0.01, 1e-3}, .weight_decay = 0.2}));
+  expect_word("sophia, lr: 0.1, beta1: 0.8, beta2: 0.5, gamma: 0.7, eps: 0.01, every: 2, weight_decay: 0.2",
+              optim::sophia({.learning_rate = 0.1, .moments = {0.8, 0.5, 0.7, 0.01, 2}, .weight_decay = 0.2}));
   expect_word("adadelta, lr: 0.5, rho: 0.5, eps: 1e-3, weight_decay: 0.1",
               optim::adadelta({.learning_rate = 0.5, .rho = 0.5, .eps = 1e-3, .weight_decay = 0.1}));
   expect_word("sign_sgd, lr: 0.1, weight_decay: 0.5",
@@ -97,7 +99,8 @@ TEST(OptimWords, NumbersOutsideOfTheirDomainsAreRefused) {
   for (std::string bad : {"adadelta, rho: 1", "adadelta, rho: -0.1", "radam, threshold: 3", "schedule_free, beta1: 0",
                           "schedule_free, weight_lr_power: -1", "lars, momentum: 1", "lars, trust_coefficient: -1",
                           "adabelief, eps: 0", "yogi, initial_accumulator_value: -1", "amsgrad, beta2: 1",
-                          "sign_sgd, lr: 0", "adan, beta3: 1", "adan, eps_root: -1"})
+                          "sign_sgd, lr: 0", "adan, beta3: 1", "adan, eps_root: -1", "sophia, gamma: 0",
+                          "sophia, every: 0"})
     EXPECT_THROW((void)kind_of("{type: " + bad + "}"), ConfigError) << bad;
 }
 }  // namespace

@@ -15,9 +15,10 @@ import sys
 # Thousands of lines, with libstdc++ 12: what the folder's largest header has, and 2 % more. The numbers may fall.
 LIMITS = {"base": 41.2, "config": 40.3, "track": 37, "transport": 63.5, "array": 60, "tree": 64.5, "ops": 66.6,
           "compile": 65.5, "fx": 65.2, "random": 59, "shard": 64.5, "named": 70.5, "nn": 71.7, "optim": 71.4,
+          "science": 66,
           "text": 58.5, "data": 64.7, "io": 69, "train": 79, "models": 75.2, "generate": 60.3, "job": 65}
 SINGLE = {"base/collective.h": 44.5, "base/trace.h": 55.3, "config/choice.h": 58, "track/tracker.h": 58,
-          "random/kde.h": 65, "random/gamma_grad.h": 64.5, "bora.h": 83.2}
+          "random/kde.h": 65, "random/gamma_grad.h": 64.5, "bora.h": 83.4}
 LIBRARIES = {"xtensor.h", "xtensor_array.h", "xtensor_control.h", "xtensor_mixed.h", "xtensor_operation.h",
              "xtensor_random.h", "xtensor_transforms.h", "xtensor_trees.h", "eigen.h", "eigen_sparse.h",
              "cereal.h"}  # include what they are for

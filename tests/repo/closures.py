@@ -9,11 +9,11 @@ import statistics
 import sys
 
 # As they are, rounded up. The numbers may fall: the goal of the median is 1,500 lines.
-MEDIAN = 1790
-LAYERS = {"app": 1400, "array": 900, "base": 150, "compile": 2000, "config": 1000, "data": 1250, "fx": 2950, "generate":
-          350, "gguf": 400, "http": 350, "io": 1400, "job": 3450, "json": 250, "kernels": 800, "launch": 500, "models":
-          6850, "named": 2450, "nn": 4200, "ops": 2200, "optim": 3050, "random": 2550, "serve": 1750, "shard": 1600,
-          "text": 450, "track": 450, "train": 3700, "transport": 850, "tree": 2250}
+MEDIAN = 1800
+LAYERS = {"app": 1400, "array": 900, "base": 150, "compile": 2000, "config": 1000, "data": 1250, "fx": 3000, "generate":
+          350, "gguf": 400, "http": 350, "io": 1400, "job": 3500, "json": 250, "kernels": 800, "launch": 500, "models":
+          6950, "named": 2450, "nn": 4200, "ops": 2200, "optim": 3200, "random": 2550, "science": 3650, "serve": 1750,
+          "shard": 1600, "text": 450, "track": 450, "train": 3700, "transport": 850, "tree": 2250}
 APP_HEADERS = 44
 
 root = pathlib.Path(sys.argv[1]).resolve()

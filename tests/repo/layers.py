@@ -6,8 +6,8 @@ import re
 import sys
 
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-# The layers that each layer may include, beside itself: the order of docs/architecture.md. Siblings (nn optim io text
-# track) do not include each other.
+# The layers that each layer may include, beside itself: the order of docs/architecture.md. Siblings (nn optim
+# science io text track) do not include each other.
 ORDER = ["base", "kernels", "array", "tree", "ops", "compile", "fx", "random", "shard", "named"]
 ALLOWED = {layer: set(ORDER[:i]) for i, layer in enumerate(ORDER)}
 ALLOWED["tree"] = {"base", "kernels", "array"}
@@ -18,6 +18,7 @@ ALLOWED["transport"] = {"base"}
 ALLOWED["json"] = ALLOWED["config"] = ALLOWED["http"] = ALLOWED["gguf"] = {"base"}
 for sibling in ("nn", "optim", "io"):
     ALLOWED[sibling] = set(ORDER) | {"config"}
+ALLOWED["science"] = set(ORDER)
 ALLOWED["io"] |= {"json"}
 ALLOWED["track"] = {"base", "config", "json"}
 ALLOWED["text"] = ALLOWED["track"] | {"gguf"}

@@ -4,7 +4,7 @@ import re
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^`]*)$")
 HIDDEN = re.compile(r"^(?P<indent> *)<!-- (?P<info>(?:cpp|console)\b.*)$")
-KINDS = {"cpp", "console", "yaml", "json", "sh", "python", "text", ""}
+KINDS = {"cpp", "console", "yaml", "json", "sh", "python", "ini", "text"}
 
 
 class Block:

@@ -111,10 +111,9 @@ class PageRun:
         self.problems.append(f"{self.name}:{line}: {text}")
 
     def check_heads(self):
-        teaches = self.name.startswith(("docs/tutorials/", "docs/howto/", "README"))
         for b in self.blocks:
-            if b.kind not in KINDS or (teaches and b.kind == "" and not b.fragment()):
-                self.fail(b.line - 1, f"a block of kind '{b.kind}'; there are {', '.join(sorted(KINDS - {''}))}")
+            if b.kind not in KINDS:
+                self.fail(b.line - 1, f"a block of kind '{b.kind}'; there are {', '.join(sorted(KINDS))}")
             for line, text in expected(b) if b.kind == "cpp" and (b.fragment() or b.file()) else []:
                 self.fail(line, "`// ->` in a block whose output is not read")
 

@@ -5,11 +5,13 @@ import pathlib
 import re
 import sys
 
-# A result may depend on these alone: the mesh, the mapping, the interpreter and the place in the source.
+# A result may depend on these alone: the mesh, the mapping, the interpreter, the default dtype and the place
+# in the source.
 INPUTS = {
     "src/array/mesh.cpp": {"h": "the mesh in force and this thread's rank (here)"},
     "src/named/mapping.cpp": {"mapping_in_force": "the mapping of logical axes to mesh axes (UseMapping)"},
-    "src/array/array.cpp": {"current_interpreter": "the interpreter that primitives are called on"},
+    "src/array/array.cpp": {"current_interpreter": "the interpreter that primitives are called on",
+                            "float_in_force": "the dtype of fractions where nothing else decides (UseDtype)"},
     "src/array/source.cpp": {"scoped_source": "the place in the source that instructions and errors name",
                              "named_scope": "the names of scopes around that place"},
 }

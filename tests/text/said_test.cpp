@@ -36,7 +36,7 @@ const std::vector<std::pair<std::string, Shared>>& tokenizers() {
 }
 /// The special tokens, but for the one that stands for unknown characters.
 std::vector<std::int32_t> specials_of(const Tokenizer& t) {
-  auto unknown = t.encode("\U000F1234");
+  auto unknown = t.encode("\U000F1234 \u1234");  // some normalizers leave the first one out
   std::vector<std::int32_t> ids;
   for (std::int32_t id = 0; id < t.size(); ++id) {
     std::int32_t twice[] = {id, id};

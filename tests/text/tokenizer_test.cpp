@@ -48,6 +48,7 @@ const std::vector<Sample>& samples() {
       {"t5", {"type=huggingface", "path=" + file("t5")}, false},
       {"unigram", {"type=huggingface", "path=" + file("unigram")}, false},
       {"words", {"type=huggingface", "path=" + file("words")}, false},
+      {"word_piece", {"type=huggingface", "path=" + file("word_piece")}, false},
       {"bert", {"type=huggingface", "path=" + file("bert")}, false},
       {"llama_model", {"type=sentencepiece", "path=" + kGolden + "tokenizer_llama.model"}, false},
       {"t5_model", {"type=sentencepiece", "path=" + kGolden + "tokenizer_t5.model"}, false},
@@ -202,9 +203,10 @@ INSTANTIATE_TEST_SUITE_P(Registry, EveryTokenizer, testing::ValuesIn(samples()),
 // ---- Hugging Face's library -----------------------------------------------------------------------------------------
 TEST(Bpe, IdsOfTheRealSystem) {
   auto golden = read_json(kGolden + "tokenizers.json");
-  for (std::string name : {"gpt2", "llama3", "qwen2", "odd"}) {
-    auto t = text::open_tokenizer({"type=bpe", "path=" + file(name)});
-    auto whole = text::open_tokenizer({"type=bpe", "path=" + file(name), "add_special_tokens=true"});
+  for (std::string name : {"gpt2", "llama3", "qwen2", "odd", "word_piece"}) {
+    auto type = std::string("type=") + (name == "word_piece" ? "huggingface" : "bpe");
+    auto t = text::open_tokenizer({type, "path=" + file(name)});
+    auto whole = text::open_tokenizer({type, "path=" + file(name), "add_special_tokens=true"});
     int wholes = 0;
     for (auto& c : golden["cases"]) {
       std::string s = c["text"];
@@ -218,7 +220,7 @@ TEST(Bpe, IdsOfTheRealSystem) {
       EXPECT_EQ(whole->encode(s), c[name + " whole"].get<Ids>()) << name << ": " << c["text"];
       ++wholes;
     }
-    EXPECT_EQ(wholes > 20, name == "llama3" || name == "odd");
+    EXPECT_EQ(wholes > 20, name == "llama3" || name == "odd" || name == "word_piece");
   }
 }
 TEST(Bpe, SpecialTokens) {
@@ -450,17 +452,17 @@ TEST(Bpe, WhatIsNotSupportedIsNamed) {
   EXPECT_EQ(with("/surprise", 1), "'surprise' is not supported");
   EXPECT_EQ(with("/version", "2.0"), "version: expected \"1.0\", got \"2.0\"");
   EXPECT_EQ(with("/truncation", 5), "truncation: expected an object or null");
-  EXPECT_EQ(with("/model/type", "WordPiece"), "model: type 'WordPiece' is not supported; supported: BPE, Unigram");
+  EXPECT_EQ(with("/model/type", "Words"), "model: type 'Words' is not supported; supported: BPE, Unigram, WordPiece");
   EXPECT_EQ(with("/model/dropout", 0.1), "model.dropout: is not supported; set it to null");
   EXPECT_EQ(with("/model/end_of_word_suffix", "</w>"), "model.end_of_word_suffix: is not supported; set it to null");
   EXPECT_EQ(with("/model/surprise", 1), "model: 'surprise' is not supported");
   EXPECT_EQ(with("/model/ignore_merges", 1), "model.ignore_merges: expected true or false, got number");
   const std::string forms = "null, NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace, Strip, StripAccents, "
-                            "Nmt, Precompiled, Sequence";
+                            "Nmt, Precompiled, BertNormalizer, Sequence";
   EXPECT_EQ(with("/normalizer", {{"type", "NFx"}}), "normalizer: type 'NFx' is not supported; supported: " + forms);
   EXPECT_EQ(
-      with("/normalizer", {{"type", "Sequence"}, {"normalizers", {{{"type", "NFC"}}, {{"type", "BertNormalizer"}}}}}),
-      "normalizer.normalizers[1]: type 'BertNormalizer' is not supported; supported: " + forms);
+      with("/normalizer", {{"type", "Sequence"}, {"normalizers", {{{"type", "NFC"}}, {{"type", "BertNormaliser"}}}}}),
+      "normalizer.normalizers[1]: type 'BertNormaliser' is not supported; supported: " + forms);
   json empty_match = {{"type", "Replace"}, {"pattern", {{"Regex", "a*"}}}, {"content", ""}};
   EXPECT_EQ(with("/normalizer", empty_match), "normalizer.pattern: a match of nothing is not supported");
   EXPECT_EQ(with("/normalizer", {{"type", "Precompiled"}, {"precompiled_charsmap", "?"}}),
@@ -501,7 +503,7 @@ TEST(Bpe, WhatIsNotSupportedIsNamed) {
   EXPECT_EQ(with("/post_processor/processors", {around, pair}),
             "post_processor.processors[1]: 'BertProcessing' after TemplateProcessing is not supported");
   EXPECT_EQ(with("/post_processor/processors", {pair, around}), "no error");
-  const std::string decoders = "null, ByteLevel, ByteFallback, Metaspace, Replace, Strip, Fuse, Sequence";
+  const std::string decoders = "null, ByteLevel, ByteFallback, Metaspace, Replace, Strip, Fuse, WordPiece, Sequence";
   EXPECT_EQ(with("/decoder/type", "CTC"), "decoder: type 'CTC' is not supported; supported: " + decoders);
   json after_fuse = {{"type", "Sequence"}, {"decoders", {{{"type", "Fuse"}}, {{"type", "ByteFallback"}}}}};
   EXPECT_EQ(with("/decoder", after_fuse),

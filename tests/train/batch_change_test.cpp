@@ -32,12 +32,13 @@ struct BatchChange : TrainerTest {
     std::int64_t until, batch;
     int ranks = 1;
     std::int64_t accumulate = 1;
+    std::vector<training::BatchAt> at = {};
   };
   /// A model whose loss tells nothing: what it is given is written down.
   Seen seen;
   void leg(const Leg& l) {
     auto s = settings;
-    s.steps = l.until, s.batch = l.batch, s.accumulate = l.accumulate;
+    s.steps = l.until, s.batch = l.batch, s.batch_at = l.at, s.accumulate = l.accumulate;
     std::mutex mutex;
     std::map<std::pair<std::int64_t, std::int64_t>, std::pair<std::int32_t, std::int32_t>> rows;  // step, row
     fs::create_directories(s.out);
@@ -67,7 +68,7 @@ struct BatchChange : TrainerTest {
         auto tokens = gather(b.example.tokens.array()).to_vector<std::int32_t>(),
              targets = gather(b.example.targets.array()).to_vector<std::int32_t>();
         if (mesh.rank() != 0) return;
-        for (std::int64_t r = 0; r < s.batch; ++r)
+        for (std::int64_t r = 0; r < b.example.tokens.axis("batch").size; ++r)
           rows[{step, r}] = {tokens[static_cast<std::size_t>(r * kPositions)],
                              targets[static_cast<std::size_t>(r * kPositions)]};
       });
@@ -111,6 +112,31 @@ TEST_F(BatchChange, EveryRowOfTheOrderIsReadOnce) {
   expect_in_order({{2, 6, 1}, {4, 12, 3}, {7, 5, 2}});          // on other ranks
   expect_in_order({{2, 12, 2, 3}, {4, 8, 1, 4}, {6, 12, 3}});   // in other parts
   expect_in_order({{2, 8}, {4, 8}});
+}
+TEST_F(BatchChange, AtGivenStepsOfARun) {
+  settings.layout = "dp";
+  data.train = data::TrainingRows(std::make_shared<Numbered>(37));
+  data.held_out = nullptr;
+  std::vector<training::BatchAt> at{{2, 8}, {5, 12}};
+  leg({7, 4, 1, 2, at});
+  EXPECT_NE(printed.find("batch 12 x 8 tokens"), printed.npos) << printed;  // the plan is of the largest
+  auto whole = seen;
+  EXPECT_EQ(whole, order(2 * 4 + 3 * 8 + 2 * 12, data.train));
+  EXPECT_EQ(static_cast<std::int64_t>(losses(settings.out, "throughput/total_tokens").back()), 56 * kPositions);
+  auto once = losses(settings.out);
+  for (std::int64_t stop : {1, 2, 4, 6}) {  // a run that continues has the same batches
+    fs::remove_all(settings.out);
+    seen.clear();
+    leg({stop, 4, 2, 2, at}), leg({7, 4, 1, 2, at});
+    EXPECT_EQ(printed.find("batch: it was"), printed.npos) << printed;
+    EXPECT_EQ(seen, whole) << stop;
+  }
+  fs::remove_all(settings.out);
+  seen.clear();
+  leg({6, 4, 1, 2, at}), leg({8, 4, 1, 2, {{2, 8}, {7, 2}}});  // and others, where its settings changed
+  EXPECT_NE(printed.find("batch: it was 12 and is 8; the rows go on behind the 44 that were read"), printed.npos)
+      << printed;
+  EXPECT_EQ(seen, order(44 + 8 + 2, data.train));
 }
 TEST_F(BatchChange, OfAMixtureWhoseWeightsChangeWithSteps) {
   settings.layout = "dp";
@@ -157,6 +183,13 @@ TEST_F(BatchChange, ItsNote) {
   EXPECT_EQ(c.note(), "0 0 8, 5 40 6, 9 64 1");
   EXPECT_EQ(RowCursor::of_note(c.note()).note(), c.note());
   EXPECT_EQ(RowCursor::of_note(c.note()).before(11), 66);
+  RowCursor planned(4, {{3, 8}, {10, 16}});
+  EXPECT_EQ(planned.note(), "0 0 4, 3 12 8, 10 68 16");
+  EXPECT_EQ(planned.most(0, 10), 8);
+  EXPECT_EQ(planned.most(0, 11), 16);
+  EXPECT_EQ(planned.batch_of(3), 8);
+  planned.follow(5, RowCursor(8, {{7, 2}}));
+  EXPECT_EQ(planned.note(), "0 0 4, 3 12 8, 7 44 2");
   for (auto bad : {"", "8", "0 0", "0 0 8,", "0 0 8, 5 41 6", "1 8 8", "0 0 0", "0 0 8, 5 40 x", "0 0 8 5 40 6"})
     EXPECT_THROW(RowCursor::of_note(bad), CheckpointError) << bad;
 }

@@ -46,8 +46,26 @@ struct ArrayValue {
   virtual std::string describe() const { return "traced " + to_string(type); }
 };
 
-/// A weak number: it never changes the dtype of an Array it meets, except that a fraction makes an integer Array f32,
-/// and a complex number makes an Array that is not complex complex64 (complex128 if it is f64).
+/// The dtype of fractions where nothing else decides: f32, or that of this thread's innermost UseDtype.
+Dtype default_float();
+/// While it stands, fractions of this thread are f64 where nothing else decides: number literals, arrays made without a
+/// dtype, and draws; complex literals are complex128, integers stay i32. A number that meets an array of fractions
+/// keeps the array's dtype, and functions of arrays of integers (mean, sin, a quotient) still give f32. Part of jit's
+/// key, so that a function is staged once for each dtype. Throws DtypeError for other dtypes than f32 and f64.
+///     UseDtype scope(f64);
+/// Source: jax.enable_x64.
+class [[nodiscard]] UseDtype {
+ public:
+  [[nodiscard]] explicit UseDtype(Dtype dtype);
+  ~UseDtype();
+  UseDtype(const UseDtype&) = delete;
+  UseDtype& operator=(const UseDtype&) = delete;
+ private:
+  Dtype saved_;
+};
+
+/// A weak number: it never changes the dtype of an Array it meets, except that a fraction makes an integer Array f32
+/// (UseDtype's), and a complex number makes an Array that is not complex complex64 (complex128 if it is f64).
 struct Scalar {
   double value = 0, imaginary = 0;
   std::int64_t integer = 0;
@@ -66,12 +84,13 @@ struct Scalar {
   Scalar(T v) : Scalar(static_cast<float>(v)) {}
   template <ComplexNumber T> constexpr Scalar(const T& v) : value(v.real()), imaginary(v.imag()), kind(Kind::complex) {}
   bool integral() const { return kind == Kind::boolean || kind == Kind::integer; }
-  /// Its dtype where nothing else decides: boolean, i32, f32 or complex64.
+  /// Its dtype where nothing else decides: boolean, i32, f32 or complex64 (f64 or complex128 by UseDtype).
   Dtype dtype() const {
-    return kind == Kind::boolean ? Dtype::boolean
+    return kind == Kind::boolean   ? Dtype::boolean
            : kind == Kind::integer ? Dtype::i32
-           : kind == Kind::complex ? Dtype::complex64
-                                   : Dtype::f32;
+           : kind == Kind::floating ? default_float()
+           : default_float() == Dtype::f64 ? Dtype::complex128
+                                           : Dtype::complex64;
   }
 };
 /// A number that becomes a Scalar: of an arithmetic type, bfloat16 and its like, std::complex.

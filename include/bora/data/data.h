@@ -21,6 +21,7 @@ struct Opening {  // what data is opened for
   std::int64_t positions;  // of the model
   std::int64_t batch = 1;  // rows of a step
   Crew crew = {};
+  std::vector<std::string> labels = {};  // the classes that the model tells apart
 };
 /// Data in the settings. A type of its own is one source file: an aggregate with `paths`, `shape`, `check_files` and
 /// `open`, perhaps `cache` and `holds_out`.

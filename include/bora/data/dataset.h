@@ -11,6 +11,8 @@
 #include "bora/data/mix.h"
 
 namespace bora::data {
+/// What is predicted at a position: a token, a class of a text or of a token, a number (Rows::values).
+enum class Prediction : std::uint8_t { tokens, classes, numbers };
 /// The columns that rows have besides tokens, targets and weights.
 struct RowShape {
   std::int64_t positions = 0;      // tokens of a row
@@ -18,12 +20,18 @@ struct RowShape {
   bool restart_positions = false;  // positions begin anew with each document
   std::int64_t inputs = 0;         // tokens of an encoder's row; 0: there is no encoder
   bool padded = false;             // rows may end with padding, which no segments tell
+  bool in_place = false;           // targets are of their own position, not the next: for an encoder alone
+  bool token_types = false;        // tokens have types: 0 of the first text, 1 of the second
+  Prediction prediction = Prediction::tokens;  // targets are tokens or classes; of numbers they are `values`
+  bool pairs = false;  // rows hold two texts, the chosen and the rejected one, each in half of the positions
 };
 /// The columns of rows, each as an Of.
 template <template <class> class Of> struct Columns {
   Of<std::int32_t> tokens = {}, targets = {};
   Of<float> weights = {};                          // of each target's loss; 0: does not count
   Of<std::int32_t> segments = {}, positions = {};  // number of the document, 0 for padding; place in the document
+  Of<std::int32_t> token_types = {};
+  Of<float> values = {};
   Of<std::int32_t> inputs = {}, input_mask = {};   // an encoder's tokens; 1: a token, 0: padding
   Of<std::int32_t> filled = {};                    // positions that are no padding
 };
@@ -46,6 +54,9 @@ template <class F> void each_column(const RowShape& shape, const F& f) {
   f(ColumnSpec{"weights", f32, position}, [](auto& x) -> auto& { return x.weights; });
   if (shape.segments) f(ColumnSpec{"segments", i32, position}, [](auto& x) -> auto& { return x.segments; });
   if (shape.restart_positions) f(ColumnSpec{"positions", i32, position}, [](auto& x) -> auto& { return x.positions; });
+  if (shape.token_types) f(ColumnSpec{"token_types", i32, position}, [](auto& x) -> auto& { return x.token_types; });
+  if (shape.prediction == Prediction::numbers)
+    f(ColumnSpec{"values", f32, position}, [](auto& x) -> auto& { return x.values; });
   if (shape.inputs > 0) {
     f(ColumnSpec{"inputs", i32, input}, [](auto& x) -> auto& { return x.inputs; });
     f(ColumnSpec{"input_mask", i32, input}, [](auto& x) -> auto& { return x.input_mask; });

@@ -37,7 +37,7 @@ sparse::linalg::Solution<X> krylov(Krylov method, const A& a, const X& b, const 
   if constexpr (std::is_same_v<A, Array>) {
     static_assert(std::is_same_v<X, Array>, "a matrix is applied to an Array; for trees give a function");
     apply = [&a](const Arrays& x) -> Arrays { return {matmul(a, x[0])}; };
-  } else if constexpr (std::is_same_v<A, sparse::BCOO>) {
+  } else if constexpr (std::is_same_v<A, sparse::BCOO> || std::is_same_v<A, sparse::CSR>) {
     static_assert(std::is_same_v<X, Array>, "a sparse matrix is applied to an Array; for trees give a function");
     apply = [&a](const Arrays& x) -> Arrays { return {sparse::matmul(a, x[0])}; };
   } else {
@@ -58,8 +58,8 @@ sparse::linalg::Solution<X> krylov(Krylov method, const A& a, const X& b, const 
 
 namespace bora::sparse::linalg {
 /// The x with A x = b for a symmetric (Hermitian) positive definite A: conjugate gradients (Hestenes & Stiefel 1952).
-/// A: a matrix, a BCOO, or a linear function of values like b. Derivatives by b and by what A holds are those of the
-/// equation: they solve with A once more. Throws ShapeError where A does not fit b, DtypeError for a b of integers,
+/// A: a matrix, a BCOO, a CSR, or a linear function of values like b. Derivatives by b and by what A holds are those of
+/// the equation: they solve with A once more. Throws ShapeError where A does not fit b, DtypeError for a b of integers,
 /// ValueError for options out of range.
 template <class A, class X>
 Solution<X> cg(const A& a, const X& b, const KrylovOptions<std::type_identity_t<X>>& options = {}) {

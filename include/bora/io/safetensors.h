@@ -33,8 +33,8 @@ struct TensorPart {
   std::optional<Shape> view = none;  // as many elements as the tensor has; none: its own shape
   Dims begin = {}, end = {};         // in each dimension of the view; empty: 0 and its size
   Dims order = {};                   // dimension d of the result is dimension order[d] of the view; empty: the same
-  std::optional<Shape> split = none;  // of begin to end: each dimension of the view as one or more, which are the
-                                      // view's for `order`; none: as they are
+  std::optional<Shape> split = none;  // of begin to end: each dimension of the view as one or more (a last one of 1 as
+                                      // none), which are the view's for `order`; none: as they are
 };
 
 /// The tensors of a file or of a folder's files, which are read on demand.

@@ -43,6 +43,7 @@ struct Evaluation {
   std::string checkpoint;    // the folder that was read
   track::Values values = {};  // the loss, then further metrics
   int rank = 0;              // of this process
+  bool pairs = false;        // of answers, of which one is preferred: the loss is none of tokens
 };
 /// All ranks of the job call it, and have the same values. Throws ConfigError, CheckpointError, IoError.
 Evaluation evaluate(const TrainedRun&);

@@ -21,7 +21,8 @@ struct ScoreFiles {
   std::string ids = {}, decoder_ids = {}, mask = {};  // mask, decoder_ids: may be empty
 };
 /// Reads the files, loads the model on the job's mesh and calls f with the example. `labels`: the file of targets;
-/// empty: none. A causal model's targets are the labels of the next position. Throws ConfigError before the job begins
+/// empty: none. A causal model's targets are the labels of the next position, an
+/// encoder's those of its own. Throws ConfigError before the job begins
 /// for files that do not fit each other or the model; IoError for files that cannot be read.
 int on_example(const ScoreFiles&, const std::string& labels, std::string_view command,
                const std::function<int(models::Scorer&, const training::Example&, const Mesh&)>& f);

@@ -6,6 +6,7 @@
 #include "bora/job/forward.h"
 #include "bora/models/lora_settings.h"
 #include "bora/models/loss_settings.h"
+#include "bora/models/preference_settings.h"
 #include "bora/track/tracker.h"
 #include "bora/train/deadline.h"
 #include "bora/train/settings.h"
@@ -123,6 +124,7 @@ struct ElasticSettings {  // the group elastic
 /// includes these.
 struct Settings {
   std::int64_t seed = 0, steps = 1000, batch = 8, accumulate = 1;
+  std::vector<bora::training::BatchAt> batch_at = {};
   std::string out = {};
   bora::training::Deadline deadline = {};
   config::Choice<models::Model> model;
@@ -132,6 +134,7 @@ struct Settings {
   config::Choice<data::Data> data;
   config::Choice<optim::Kind> optimizer;
   models::LossSettings loss = {};
+  models::PreferenceSettings preference = {};
   std::vector<std::string> freeze = {};
   models::LoraSettings lora = {};
   bora::training::PrecisionSettings precision = {};
@@ -154,6 +157,7 @@ struct Settings {
       {"steps", "updates of the whole run; 0: initialise, plan, digest and end"},
       {"batch", "rows in a step, over all ranks"},
       {"accumulate", "parts the batch is cut into, one after the other"},
+      {"batch_at", "other batches from given steps on: a list of {step, batch}"},
       {"out", "folder of the run; empty: runs/NAME of the configuration file, without one of the text"},
       {"deadline", "the run stops in order before it: auto (the end of Slurm's job), off, a time since its start such "
                    "as 12h, or 2026-12-01T06:00"},
@@ -164,6 +168,7 @@ struct Settings {
       {"data", ""},
       {"optimizer", ""},
       {"loss", ""},
+      {"preference", ""},
       {"freeze", "patterns of parameters that are not trained: [wte, blocks.attn.*, \"*.bias\"]; * is any text"},
       {"lora", ""},
       {"precision", ""},
@@ -219,6 +224,8 @@ void check_init_from(const Settings&, const text::Tokenizer&, Resume);
 /// that can be written or made. Throws ConfigError. Needs no other rank and changes nothing: a launcher calls it before
 /// it starts any.
 void check_job(const Settings&, int ranks);
+/// Whether the data are pairs of answers, of which one is preferred.
+bool has_pairs(const Settings&);
 /// Throws ConfigError if the rows have inputs for an encoder and the model has none, or the other way round.
 void check_rows(const Settings&);
 /// The same, and if a decoder's rows begin with another token than the model's.

@@ -8,6 +8,7 @@
 #include "bora/job/forward.h"
 
 namespace bora {
+class Trainable;
 enum class Resume : std::uint8_t;
 namespace models {
 class Generator;
@@ -24,6 +25,8 @@ struct TrainedRun {
   std::string resume = {};                 // latest, good, best; empty: latest
   std::string weights = {};                // f32, bf16, int8, int4, int4:128, files: as they are in a folder of Hugging
                                            // Face's; empty: as the settings say
+  std::string cache = {};                  // int8: keys and values; empty: as the settings say
+  bool ema = false;                        // the mean of the parameters (optimizer.ema) in place of them
 };
 inline constexpr const char* kWeightsOfFiles = "files";  // TrainedRun::weights: as they are in the folder
 /// The meaning of a word for --resume; an empty one is latest.
@@ -52,6 +55,10 @@ std::string find_checkpoint(const TrainedRun&, const Mesh&);
 /// another base.
 void read_parameters(tree::Node parameters, const std::string& folder, const Settings&, const TrainedRun&, const Mesh&);
 void read_parameters(models::Generator&, const std::string& folder, const Settings&, const TrainedRun&, const Mesh&);
+/// Fills the parameters of a model in training from that folder, and its base, which is made again as the run's was:
+/// what adapters stand beside, or the reference that a loss measures beside. Of a folder of Hugging Face's, both are
+/// its model. Throws as read_parameters.
+void read_with_base(Trainable&, const std::string& folder, const Settings&, const TrainedRun&, const Mesh&);
 /// Ends a command whose result is NaN or infinite: throws ValueError, `result` and the first parameter that has such a
 /// number, or, where none has, that the computation overflows. On a mesh every rank calls it.
 [[noreturn]] void fail_not_finite(const std::string& result, tree::Node parameters, const Settings&);

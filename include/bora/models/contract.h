@@ -10,14 +10,20 @@
 //     A model whose layers can be stages of a pipeline has in_stages = true and a last parameter
 //     `const nn::RowsLoss& loss` (nn/pipeline.h): their loss is asked for in their place; {}: they are.
 //   nn::Head head() const;                                  the scores of all tokens from a vector
-//   Pages pages(std::int64_t n) const;          room for keys and values in n pages, as a tree of NamedArrays
+//   Pages pages(const nn::PageOptions&) const;  room for keys and values, as a tree of NamedArrays
 //   std::pair<NamedArray, Pages> decode(const NamedArray& tokens, const Pages&, const StepPlaces&) const;
 //     hidden() of tokens [position] of many sequences, each after those before it in its sequence
+// A model without pages() and decode() is an encoder alone: its positions see all others, targets are of their own
+// position, and it generates nothing. NamedArray encode(const training::Example&) const has its vectors in front of
+// the head, [batch, position, embed].
 // A model with an encoder reads Example's inputs, input_mask, input_segments in hidden(). Config has decoder_start, the
 // token before the decoder's first one; read(inputs [input], mask [input], Pages, slots [input]) -> Pages runs the
 // encoder and puts the keys and values of its vectors at these slots.
 // A model whose training adds a loss of its own (of routers) has hidden_and_report(..), hidden() and a tree, and Config
 // has NamedArray extra_loss(const Report&) const: a scalar, added for each unit of the tokens' weight.
+// A model that predicts classes or numbers has data::Prediction prediction() const and bool of_words() const in its
+// Config, and labels, the names of classes, as a field: the head's scores, along vocab, are those of classes, or one
+// number.
 // and, if Hugging Face's folders hold such models, the members that hugging_face.h lists.
 // A line at the end of the file adds it: template const bool bora::config::added<bora::models::ModelOf<M>>;
 #pragma once
@@ -68,6 +74,7 @@ template <class M> bool adds_loss(const typename M::Config& c) {
 }
 template <class M> concept StagesOf = requires { requires M::in_stages; };  // its layers may be stages over ranks
 template <class M> concept EncoderDecoder = requires { &M::read; };         // an encoder reads inputs
+template <class M> concept Generates = requires { &M::decode; };            // else it is an encoder alone
 /// How many of the last positions a token sees at most, its own included: all, unless each layer has a window.
 template <class C> std::int64_t window_of(const C& c) {
   std::int64_t most = c.positions;
@@ -84,31 +91,39 @@ struct AnyModel {
   std::int64_t positions, window;  // window: of the last positions, those that a token sees
   std::string checkpoint;
   bool encoder_decoder, has_extra_loss;  // has_extra_loss: training adds a loss of the model's own
+  data::Prediction prediction;
   std::function<Any(const Array& key)> init;
   std::function<NamedArray(const Any& model, const Example&, const Key&, const nn::PipelineOptions&)> hidden;
   /// loss.of(hidden(..), loss.rows), in the order of the schedule where layers are stages.
   std::function<NamedArray(const Any& model, const Example&, const Key&, const nn::PipelineOptions&,
                            const nn::RowsLoss&)> loss;
   std::function<nn::Head(const Any& model)> head;
-  std::function<Any(const Any& model, std::int64_t n)> pages;
-  std::function<std::pair<NamedArray, Any>(const Any& model, const NamedArray& tokens, const Any& pages,
-                                           const StepPlaces&)> decode;
   std::function<void(Any& model, const VisitLinear&)> each_linear;
   std::function<void(Any& model, const VisitEmbedding&)> each_embedding;
   // For training with a loss of the model's own, which is extra_loss of the report; else empty:
   std::function<std::pair<NamedArray, Any>(const Any& model, const Example&, const Key&, const nn::PipelineOptions&)>
       hidden_and_report = {};
   std::function<NamedArray(const Any& report)> extra_loss = {};
+  // Of an encoder alone, else empty: its vectors in front of the head.
+  std::function<NamedArray(const Any& model, const Example&)> encode = {};
+  // Of a model that generates; else empty:
+  std::function<Any(const Any& model, const nn::PageOptions&)> pages = {};
+  std::function<std::pair<NamedArray, Any>(const Any& model, const NamedArray& tokens, const Any& pages,
+                                           const StepPlaces&)> decode = {};
   // Of a model with an encoder; else empty:
   std::function<Any(const Any& model, const NamedArray& inputs, const NamedArray& mask, const Any& pages,
                     const Array& slots)> read = {};
 };
+/// What a model with this configuration predicts.
+template <class C> data::Prediction prediction_of(const C& c) {
+  if constexpr (requires { c.prediction(); }) return c.prediction();
+  else return {};  // tokens
+}
 /// The functions of a model of type M.
 template <class M> AnyModel any_model(const typename M::Config& config, std::int64_t vocabulary) {
   using Any = AnyModel::Any;
   using Key = AnyModel::Key;
   using Example = AnyModel::Example;
-  using Pages = decltype(std::declval<const M&>().pages(1));
   auto hidden = [](const Any& m, const Example& e, const Key& key, const nn::PipelineOptions& how) {
     if constexpr (StagesOf<M>) return m.get<M>().hidden(e, key, how, {});
     else return m.get<M>().hidden(e, key, how);
@@ -124,16 +139,11 @@ template <class M> AnyModel any_model(const typename M::Config& config, std::int
       .checkpoint = config.checkpoint,
       .encoder_decoder = EncoderDecoder<M>,
       .has_extra_loss = adds_loss<M>(config),
+      .prediction = prediction_of(config),
       .init = [=](const Array& key) { return Any(M::init(config, vocabulary, key), tree::unsaved); },
       .hidden = hidden,
       .loss = loss,
       .head = [](const Any& m) { return m.get<M>().head(); },
-      .pages = [](const Any& m, std::int64_t n) { return Any(m.get<M>().pages(n), tree::unsaved); },
-      .decode =
-          [](const Any& m, const NamedArray& tokens, const Any& before, const StepPlaces& at) {
-            auto [x, grown] = m.get<M>().decode(tokens, before.get<Pages>(), at);
-            return std::pair{x, Any(grown, tree::unsaved)};
-          },
       .each_linear = [](Any& m, const VisitLinear& f) { nn::each_linear(m.get<M>(), f); },
       .each_embedding = [](Any& m, const VisitEmbedding& f) { nn::each_layer<nn::Embedding>(m.get<M>(), f); }};
   if constexpr (HasExtraLoss<M>) {
@@ -144,10 +154,21 @@ template <class M> AnyModel any_model(const typename M::Config& config, std::int
     };
     r.extra_loss = [=](const Any& report) { return config.extra_loss(report.get<Report>()); };
   }
-  if constexpr (EncoderDecoder<M>)
-    r.read = [](const Any& m, const NamedArray& inputs, const NamedArray& mask, const Any& pages, const Array& slots) {
-      return Any(m.get<M>().read(inputs, mask, pages.get<Pages>(), slots), tree::unsaved);
+  if constexpr (!Generates<M>)
+    r.encode = [](const Any& m, const Example& e) { return m.get<M>().encode(e); };
+  else {
+    using Pages = decltype(std::declval<const M&>().pages(nn::PageOptions()));
+    r.pages = [](const Any& m, const nn::PageOptions& o) { return Any(m.get<M>().pages(o), tree::unsaved); };
+    r.decode = [](const Any& m, const NamedArray& tokens, const Any& before, const StepPlaces& at) {
+      auto [x, grown] = m.get<M>().decode(tokens, before.get<Pages>(), at);
+      return std::pair{x, Any(grown, tree::unsaved)};
     };
+    if constexpr (EncoderDecoder<M>)
+      r.read = [](const Any& m, const NamedArray& inputs, const NamedArray& mask, const Any& pages,
+                  const Array& slots) {
+        return Any(m.get<M>().read(inputs, mask, pages.get<Pages>(), slots), tree::unsaved);
+      };
+  }
   return r;
 }
 /// The kind whose settings are the fields of M's Config.
@@ -160,10 +181,14 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
   }
   std::vector<AxisSize> axes() const override { return this->fields.axes(); }
   std::string no_context([[maybe_unused]] bool training) const override {
-    if constexpr (EncoderDecoder<M>) return "model.type: an encoder sees all positions at once; choose a decoder";
+    if constexpr (EncoderDecoder<M> || !Generates<M>)
+      return "model.type: an encoder sees all positions at once; choose a decoder";
     if constexpr (requires { this->fields.options().windows; })
       if (!this->fields.options().windows.empty())
         return "model.window: a ring of ranks has no sliding windows; set it to 0";
+    if constexpr (requires { this->fields.options().sinks; })
+      if (this->fields.options().sinks)
+        return "model.type: a ring of ranks has no sinks of attention; leave the mesh axis context out";
     if constexpr (requires { this->fields.attention_dropout; })
       if (training && this->fields.attention_dropout > 0)
         return "model.attention_dropout: a ring of ranks cannot drop weights of attention; set it to 0";
@@ -188,7 +213,17 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
     if constexpr (requires { M::hf_types; }) return M::hf_weights(this->fields);
     else return {};
   }
+  data::Prediction prediction() const override { return prediction_of(this->fields); }
+  std::vector<std::string> labels() const override {
+    if constexpr (requires { this->fields.labels; }) return this->fields.labels;
+    else return {};
+  }
+  bool of_words() const override {
+    if constexpr (requires { this->fields.of_words(); }) return this->fields.of_words();
+    else return false;
+  }
   bool in_stages() const override { return StagesOf<M>; }
+  bool generates() const override { return Generates<M>; }
   bool has_extra_loss() const override { return adds_loss<M>(this->fields); }
 };
 }  // namespace bora::models

@@ -83,7 +83,7 @@ struct Gpt2 {
   /// Factors of each layer's scores, beside 1 / sqrt(head_size): f32 [layers]; none: 1.
   std::optional<Array> scales() const;
   /// Room for keys and values in n pages, in the dtype of the parameters.
-  nn::KeyValues pages(std::int64_t n) const;
+  nn::KeyValues pages(const nn::PageOptions&) const;
   /// hidden() of tokens [position] of many sequences, whose keys and values are in pages: {vectors, the pages with
   /// theirs}.
   std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& tokens, const nn::KeyValues& pages,

@@ -34,8 +34,9 @@ struct HfWeight {
   std::optional<Shape> view = std::nullopt;  // of the tensor, as many elements; none: its own shape
   Dims begin = {}, end = {};                 // the block in each dimension of the view; empty: all of it
   Dims order = {};    // dimension d of the leaf (of one layer) is dimension order[d] of the view; empty: d
-  std::optional<Shape> split = std::nullopt;  // of the block: each dimension of the view as one or more, which are the
-                                              // view's for `order` (queries behind keys, in groups)
+  std::optional<Shape> split = std::nullopt;  // of the block: each dimension of the view as one or more, a last one of
+                                              // 1 as none, which are the view's for `order` (queries behind keys, in
+                                              // groups; gates and ups in turn)
   bool copy = false;  // another name of a tensor that is given above: read where that one is missing, never written
 };
 

@@ -4,6 +4,7 @@
 #include "bora/models/contract.h"
 #include "bora/models/loss.h"
 #include "bora/models/parameter.h"
+#include "bora/models/preference_settings.h"
 #include "bora/models/tuning.h"
 #include "bora/nn/policy.h"
 #include "bora/nn/weight_format.h"
@@ -19,7 +20,9 @@ struct ModelOptions {                            // of a model in use
   std::int64_t microbatches = 0;                 // of layers in stages, as PipelineOptions has them
   nn::Schedule schedule = nn::Schedule::gpipe;   // of the stages
   std::optional<nn::WeightFormat> weights = {};  // of models that are not trained: these are packed (weights.h)
+  bool int8_pages = false;                       // of models that generate: keys and values as 8-bit integers
   bool drawn = true;                             // false: parameters are born as zeros, for files to fill
+  std::optional<PreferenceSettings> preference = {};  // of training on pairs of answers, in place of `loss`
 };
 /// The model's loss under its policy. Evaluations have the plain cross-entropy.
 TrainTask<tree::Any> task(const AnyModelPtr&, const ModelOptions&);
@@ -34,6 +37,10 @@ template <class M> TrainTask<M> task(const typename M::Config& config, const Mod
                  .weights = any.weights};
   if (any.evaluation)
     t.evaluation = [f = any.evaluation](const M& m, const training::Example& e) {
+      return f(tree::Any(m, tree::unsaved), e);
+    };
+  if (any.predictions)
+    t.predictions = [f = any.predictions](const M& m, const training::Example& e) {
       return f(tree::Any(m, tree::unsaved), e);
     };
   return t;

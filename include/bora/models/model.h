@@ -1,6 +1,7 @@
 // model.h -- a kind of language model in the settings, and what it makes: a model in training, one that generates, one
 // that scores. contract.h has the contract of the models themselves.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +15,9 @@ class Array;
 class AxisMapping;
 class NamedArray;
 class Trainable;
+namespace data {
+enum class Prediction : std::uint8_t;
+}  // namespace data
 namespace nn {
 struct Embedding;
 struct Linear;
@@ -76,6 +80,9 @@ class Scorer {
   /// Of each target its log-probability, f32, and whether no token has a higher score, i32 (of equal ones the smallest
   /// id): with the targets' axes, without dropout.
   virtual std::pair<NamedArray, NamedArray> targets(const training::Example&) = 0;
+  /// An encoder's vectors in front of its head, f32 [batch, position, embed], without dropout. Throws ConfigError for a
+  /// model that is no encoder alone.
+  virtual NamedArray vectors(const training::Example&) = 0;
 };
 /// A kind of language model in the settings.
 struct Model : config::Chosen {
@@ -92,10 +99,11 @@ struct Model : config::Chosen {
   virtual std::optional<bool> draws() const = 0;
   virtual AnyModelPtr model(std::int64_t vocabulary) const = 0;
   std::unique_ptr<Trainable> trainable(const ModelOptions&) const;
-  /// Parameters are born in `storage`.
+  /// Parameters are born in `storage`. Throws ConfigError unless generates().
   std::unique_ptr<Generator> generator(const ModelOptions&, const AxisMapping& storage, const Array& key,
                                        Generator::Choose) const;
   /// The mapping in force when its functions are called splits its computation. Parameters are born in `storage`.
+  /// Throws ConfigError unless generates().
   std::unique_ptr<Stepper> stepper(const ModelOptions&, const AxisMapping& storage, const Array& key) const;
   /// All leaves; nothing is computed.
   std::vector<Parameter> parameters(std::int64_t vocabulary) const;
@@ -109,6 +117,13 @@ struct Model : config::Chosen {
   virtual void from_hf(HfConfig&) = 0;  // sets all fields
   virtual void to_hf(HfConfig&) const = 0;
   virtual std::vector<HfWeight> hf_weights() const = 0;
+  /// Whether it predicts next tokens; else it is an encoder alone, whose targets are of their own position.
+  virtual bool generates() const = 0;
+  /// Throws ConfigError unless generates().
+  void check_generates() const;
+  virtual data::Prediction prediction() const = 0;
+  virtual std::vector<std::string> labels() const = 0;  // the classes that it tells apart
+  virtual bool of_words() const = 0;                    // these are of words, else of a whole text
   virtual bool in_stages() const = 0;  // its layers can be the stages of a pipeline (nn/pipeline.h)
   virtual bool has_extra_loss() const = 0;  // training adds a loss of the model's own, which is about all rows at once
 };

@@ -11,8 +11,8 @@
 namespace bora {
 /// a with names. Throws AxisError.
 inline NamedArray named(const Array& a, const Axes& axes) { return {a, axes.list()}; }
-NamedArray zeros(const Axes& axes, Dtype dtype = f32);                               // 0 everywhere
-NamedArray ones(const Axes& axes, Dtype dtype = f32);                                // 1 everywhere
+NamedArray zeros(const Axes& axes, Dtype dtype = default_float());                   // 0 everywhere
+NamedArray ones(const Axes& axes, Dtype dtype = default_float());                    // 1 everywhere
 NamedArray full(const Axes& axes, Scalar value, std::optional<Dtype> dtype = none);  // `value` everywhere
 NamedArray arange(const Axis& axis, Dtype dtype = i32);
 /// start, start + step, .., row by row where there are several axes; i32 for whole numbers, else f32.
@@ -20,7 +20,7 @@ NamedArray arange(const Axes& axes, Scalar start, Scalar step = 1, std::optional
 NamedArray zeros_like(const NamedArray& x);  // 0, over x's axes, in its dtype
 NamedArray ones_like(const NamedArray& x);   // 1, over x's axes, in its dtype
 /// 1 at position indices[..] of the axis, which comes last, else 0.
-NamedArray one_hot(const NamedArray& indices, const Axis& axis, Dtype dtype = f32);
+NamedArray one_hot(const NamedArray& indices, const Axis& axis, Dtype dtype = default_float());
 
 // ---- axes -----------------------------------------------------------------------------------------------------------
 // The same numbers with axes renamed; sizes stay.

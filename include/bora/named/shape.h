@@ -70,7 +70,7 @@ std::vector<NamedArray> broadcast_arrays(const std::vector<NamedArray>& xs, cons
 NamedArray full_like(const NamedArray& x, Scalar value, std::optional<Dtype> dtype = none);
 // Numbers from start to stop, both included: at equal distances; powers of 10 (base) with exponents at equal
 // distances; with equal ratios.
-NamedArray linspace(const Axis& axis, double start, double stop, Dtype dtype = f32);
-NamedArray logspace(const Axis& axis, double start, double stop, double base = 10, Dtype dtype = f32);
-NamedArray geomspace(const Axis& axis, double start, double stop, Dtype dtype = f32);
+NamedArray linspace(const Axis& axis, double start, double stop, Dtype dtype = default_float());
+NamedArray logspace(const Axis& axis, double start, double stop, double base = 10, Dtype dtype = default_float());
+NamedArray geomspace(const Axis& axis, double start, double stop, Dtype dtype = default_float());
 }  // namespace bora

@@ -37,10 +37,18 @@ struct AttentionInit {
   RotaryOptions rotary = {};             // how pairs of numbers turn
   std::optional<float> norm_eps = none;  // of RMS norms of queries and keys over head_size, before they turn
   std::optional<double> scale = none, soft_cap = none;  // of the scores; by default 1 / sqrt(head_size), no cap
+  bool sinks = false;                    // each head of queries has one, 0 at first
 };
 /// Keys and values of the positions seen so far: [..., key_position, heads, head_size].
 struct KeyValues {
   NamedArray keys, values;
+  // Of pages with integers, f32 [.., page, heads, place, scale of size 1]: a key is its 8-bit numbers times its scale.
+  std::optional<NamedArray> key_scales = none, value_scales = none;
+};
+/// Room for keys and values of sequences.
+struct PageOptions {
+  std::int64_t count = 0;  // pages of 32 positions
+  bool int8 = false;       // 8-bit integers with a scale for each head of a position; else the parameters' dtype
 };
 /// Where the tokens of a step have their keys and values in pages, which bora::paged_attention describes: i32.
 struct PagePlaces {
@@ -59,6 +67,10 @@ template <bool causal> struct BasicAttention {
   std::optional<NamedArray> learned_key = none, learned_value = none;  // [heads, size]: one more, which no mask hides
   bool zero_key = false;                                               // one more, of zeros
   bool drop_keys = false;
+  /// [heads..]: the score of one more key without a value, which takes a share of the weights (Xiao et al. 2024,
+  /// "attention sinks", as numbers of the model).
+  std::optional<NamedArray> sinks = none;
+  static constexpr bool decays(std::string_view field) { return field != "sinks"; }
   static BasicAttention init(const Axis& embed, const Axis& heads, const Axis& head_size, const Array& key,
                              const AttentionInit& options = {});
   /// Attention to itself: x [..., position, embed] -> [..., position, out_embed], axes in x's order. positions: for the
@@ -76,7 +88,8 @@ template <bool causal> struct BasicAttention {
   /// [..., key_position, heads, size]. A rotary embedding counts positions from 0.
   KeyValues keys(const NamedArray& sequence, const std::optional<NamedArray>& values = none) const;
   /// The weights without dropout, [..., heads, position, key_position]; learned and zero keys come last. They are in
-  /// memory as a whole. Throws ValueError for a mask with more than `causal`, `explicit_mask` and `bias`.
+  /// memory as a whole. Throws ValueError for a mask with more than `causal`, `explicit_mask` and `bias`, for a cap and
+  /// for sinks.
   NamedArray weights(const NamedArray& x, const KeyValues& kv, const AttentionMask& mask = {}) const;
   /// Room for the keys and values of `length` positions, with the axes of `rows` first, in the parameters' dtype.
   KeyValues cache(const Axes& rows, std::int64_t length) const;
@@ -85,9 +98,9 @@ template <bool causal> struct BasicAttention {
   /// cache: explicit_mask, bias, window, window_value.
   std::pair<NamedArray, KeyValues> decode(const NamedArray& x, const KeyValues& cache, const Array& seen,
                                           const AttentionMask& limits = {}) const;
-  /// Room for the keys and values of `n` pages of 32 positions, with the axes of `rows` first: keys
-  /// [rows.., page, heads, head_size, place], values [rows.., page, heads, place, size].
-  KeyValues pages(const Axes& rows, std::int64_t n) const;
+  /// Room for keys and values in pages, with the axes of `rows` first: keys [rows.., page, heads, head_size, place],
+  /// values [rows.., page, heads, place, size].
+  KeyValues pages(const Axes& rows, const PageOptions&) const;
   /// Causal attention in pages: x [position, embed], tokens of many sequences, each to its own sequence up to its own
   /// place: {the result, the pages with x's keys and values}. A token's result has the same bits whatever other tokens
   /// there are. limits: window, window_value, and a bias over heads and `distance`, of keys so many positions before

@@ -42,7 +42,7 @@ struct Init {
   NamedArray operator()(const Array& key, const Axes& axes, std::int64_t fan_in) const;
   /// The first numbers of an array; in_axis and out_axis say what fans are. Throws ShapeError for a shape without the
   /// axes, DtypeError for integers.
-  Array operator()(const Array& key, const Shape& shape, Dtype dtype = f32) const;
+  Array operator()(const Array& key, const Shape& shape, Dtype dtype = default_float()) const;
 };
 using Initializer = Init;  // jax.nn's word for it
 /// The axes of a weight that inputs and outputs are counted along, and those that are counted by neither.

@@ -34,4 +34,9 @@ struct LinearCrossEntropyOptions {       // of linear_cross_entropy
 /// Kernel). In blocks the sum's order differs, and forward-mode derivatives throw.
 NamedArray linear_cross_entropy(const Head& head, const NamedArray& x, const NamedArray& targets,
                                 const NamedArray& weights, const LinearCrossEntropyOptions& options = {});
+/// log softmax(head(x))[target] of each position, f32 [..., position]: for losses of whole texts (preferences). x [...,
+/// position, embed], targets i32 [..., position]; options.loss is not read. Where the scores exceed `block_bytes` they
+/// are made for a block of positions at a time, and again in a gradient.
+NamedArray linear_log_probabilities(const Head& head, const NamedArray& x, const NamedArray& targets,
+                                    const LinearCrossEntropyOptions& options = {});
 }  // namespace bora::nn

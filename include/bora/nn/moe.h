@@ -8,11 +8,18 @@ inline constexpr const char* kExperts = "experts";  // the logical axis of the e
 /// How an expert's output is weighted. renormalized: by the softmax over the chosen experts' scores, which are the
 /// chosen probabilities over their sum (Mixtral); probabilities: by the softmax over all experts (Switch Transformers).
 enum class RouterWeights : std::uint8_t { renormalized, probabilities };
+/// What an expert makes of its gate g and up u in place of activation(g) u (gpt-oss): (c(u) + 1) m sigmoid(slope m),
+/// where m = min(g, limit) and c(u) is u within [-limit, limit].
+struct ClampedGate {
+  double slope = 1.702, limit = 7;
+};
 /// The options of Moe::init.
 struct MoeInit {
   Init weight = Init::fan_in();                         // of the first weights
   RouterWeights weights = RouterWeights::renormalized;  // how experts' outputs are weighted
   Activation activation = Activation::silu;             // inside of each expert
+  bool use_bias = false;                                // of the router and of the experts' layers; 0 at first
+  std::optional<ClampedGate> clamped = none;            // in place of the activation
 };
 /// Statistics of a router: means over the tokens (0 if there are none), f32 (f64 for f64).
 struct RouterReport {
@@ -21,7 +28,7 @@ struct RouterReport {
   NamedArray z;            // []: logsumexp(scores)^2
 };
 /// A router chooses for each token the `chosen` experts of the highest scores (of equal ones the lower number); each
-/// expert is a gated Mlp without biases. No token is dropped, whatever the experts' load: tokens are sorted by
+/// expert is a gated Mlp. No token is dropped, whatever the experts' load: tokens are sorted by
 /// expert, and ragged_dot multiplies each expert's (Jiang et al. 2024, "Mixtral of Experts"; Gale et al. 2022,
 /// "MegaBlocks"). Scores and weights are computed in f32.
 /// Sharded: tokens are sorted inside each row of a batch, so rows may be split. Where the mapping splits `experts`, a
@@ -33,6 +40,9 @@ struct Moe {
   std::int64_t chosen;
   RouterWeights weights = RouterWeights::renormalized;
   Activation activation = Activation::silu;
+  std::optional<NamedArray> gate_bias = none, up_bias = none, down_bias = none;  // [experts, mlp], .., [experts, embed]
+  std::optional<ClampedGate> clamped = none;
+  static constexpr bool decays(std::string_view field) { return !field.ends_with("_bias"); }
   /// Throws ValueError unless 1 <= chosen <= experts.
   static Moe init(const Axis& experts, const Axis& embed, const Axis& hidden, std::int64_t chosen, const Array& key,
                   const MoeInit& options = {});

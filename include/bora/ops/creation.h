@@ -1,9 +1,9 @@
 // creation.h -- arrays from numbers.
 //
-// Number literals: fractions give f32 whatever their C++ type, integers i32, bools boolean; a dtype argument says
-// otherwise. Memory keeps its type: asarray(std::vector<double>) is f64. Arrays made of one number or of positions
-// (zeros, arange, eye, ..) stay symbolic while a function is staged: they are made where, and only as far as, they are
-// needed.
+// Number literals: fractions give f32 whatever their C++ type (f64 while UseDtype says so), integers i32, bools
+// boolean; a dtype argument says otherwise. Memory keeps its type: asarray(std::vector<double>) is f64. Arrays made of
+// one number or of positions (zeros, arange, eye, ..) stay symbolic while a function is staged: they are made where,
+// and only as far as, they are needed.
 #pragma once
 #include <array>
 #include <functional>
@@ -99,8 +99,8 @@ template <Number T, std::size_t N> Array asarray(const std::array<T, N>& numbers
   return asarray(std::vector<T>(numbers.begin(), numbers.end()));
 }
 
-Array zeros(const Shape& shape, Dtype dtype = f32);  // 0 everywhere
-Array ones(const Shape& shape, Dtype dtype = f32);   // 1 everywhere
+Array zeros(const Shape& shape, Dtype dtype = default_float());  // 0 everywhere
+Array ones(const Shape& shape, Dtype dtype = default_float());   // 1 everywhere
 /// `value` everywhere; default dtype: f32, i32 or boolean, as the number is written.
 Array full(const Shape& shape, Scalar value, std::optional<Dtype> dtype = none);
 template <std::integral... N>
@@ -110,7 +110,7 @@ __attribute__((unavailable("sizes stand in braces: ones({2, 3})"))) Array ones(s
 Array zeros_like(const Array& x);  // 0, in x's shape and dtype
 Array ones_like(const Array& x);   // 1, in x's shape and dtype
 // Zeros: memory is never handed out uninitialized.
-Array empty(const Shape& shape, Dtype dtype = f32);
+Array empty(const Shape& shape, Dtype dtype = default_float());
 Array empty_like(const Array& x);
 Array full_of(const Type& type, Scalar value);  // `value` everywhere
 /// A scalar of this dtype; Programs print it inline.
@@ -127,7 +127,7 @@ Array fromfunction(const std::function<Array(const Arrays&)>& f, const Shape& sh
 template <Number T> Array arange(T stop, std::optional<Dtype> dtype = none) {
   if constexpr (std::is_integral_v<T>)
     return detail::from_integers(0, static_cast<std::int64_t>(stop), 1, dtype.value_or(i32));
-  else return detail::from_range(0, stop, 1, dtype.value_or(f32));
+  else return detail::from_range(0, stop, 1, dtype.value_or(default_float()));
 }
 template <Number A, Number B, Number C = int>
 Array arange(A start, B stop, C step = 1, std::optional<Dtype> dtype = none) {
@@ -136,23 +136,23 @@ Array arange(A start, B stop, C step = 1, std::optional<Dtype> dtype = none) {
                                  static_cast<std::int64_t>(step), dtype.value_or(i32));
   else
     return detail::from_range(static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step),
-                              dtype.value_or(f32));
+                              dtype.value_or(default_float()));
 }
 /// n numbers from start to stop, both included.
-Array linspace(double start, double stop, std::int64_t n, Dtype dtype = f32);
+Array linspace(double start, double stop, std::int64_t n, Dtype dtype = default_float());
 struct LinspaceOptions {              // of linspace
   bool endpoint = true;               // stop is the last of the n numbers; else there are n from start, without it
   std::int64_t axis = 0;              // of the result of Arrays
-  std::optional<Dtype> dtype = none;  // default: f32; of Arrays theirs, f32 for integers
+  std::optional<Dtype> dtype = none;  // default: default_float(); of Arrays theirs, f32 for integers
 };
 /// n numbers from start to stop: linspace(0, 2 * pi, n, {.endpoint = false}). Throws ValueError for a negative n.
 Array linspace(double start, double stop, std::int64_t n, const LinspaceOptions& options);
 /// The same for each element of start and stop, which broadcast: a new dimension of size n.
 Array linspace(const Array& start, const Array& stop, std::int64_t n, const LinspaceOptions& options = {});
 /// n numbers from base^start to base^stop, and from start to stop, with equal ratios; both ends included.
-Array logspace(double start, double stop, std::int64_t n, double base = 10, Dtype dtype = f32);
+Array logspace(double start, double stop, std::int64_t n, double base = 10, Dtype dtype = default_float());
 /// n numbers from start to stop with equal ratios, both included.
-Array geomspace(double start, double stop, std::int64_t n, Dtype dtype = f32);
+Array geomspace(double start, double stop, std::int64_t n, Dtype dtype = default_float());
 /// i32 0, 1, .. along dim, in the given shape (or another dtype).
 Array iota(const Shape& shape, std::int64_t dim, Dtype dtype = i32);
 enum class Indexing : std::uint8_t { xy, ij };  // whether meshgrid swaps its first two dimensions (xy)
@@ -165,22 +165,22 @@ Arrays meshgrid(const Arrays& vectors, const MeshgridOptions& options = {});
 
 // ---- matrices -------------------------------------------------------------------------------------------------------
 /// [n, n] (or [rows, columns]) with ones on the diagonal.
-Array eye(std::int64_t n, Dtype dtype = f32);
-Array eye(std::int64_t rows, std::int64_t columns, Dtype dtype = f32);
+Array eye(std::int64_t n, Dtype dtype = default_float());
+Array eye(std::int64_t rows, std::int64_t columns, Dtype dtype = default_float());
 /// [rows, columns] with ones on the k-th diagonal, above the main one for k > 0.
-Array eye(std::int64_t rows, std::int64_t columns, std::int64_t k, Dtype dtype = f32);
-Array identity(std::int64_t n, Dtype dtype = f32);  // eye(n)
+Array eye(std::int64_t rows, std::int64_t columns, std::int64_t k, Dtype dtype = default_float());
+Array identity(std::int64_t n, Dtype dtype = default_float());  // eye(n)
 /// [rows, columns] with ones at and below the k-th diagonal.
-Array tri(std::int64_t rows, std::int64_t columns, std::int64_t k = 0, Dtype dtype = f32);
+Array tri(std::int64_t rows, std::int64_t columns, std::int64_t k = 0, Dtype dtype = default_float());
 /// x [.., rows, columns] with zeros above (tril) or below (triu) the k-th diagonal.
 Array tril(const Array& x, std::int64_t k = 0);
 Array triu(const Array& x, std::int64_t k = 0);  // x with zeros below the k-th diagonal
 
 // ---- windows of n numbers, computed in f64; those of SciPy are in windows.h -----------------------------------------
-Array bartlett(std::int64_t n, Dtype dtype = f32);  // a triangle, 0 at both ends
-Array blackman(std::int64_t n, Dtype dtype = f32);  // 0.42 - 0.5 cos t + 0.08 cos 2 t, t from 0 to 2 pi
-Array hamming(std::int64_t n, Dtype dtype = f32);   // 0.54 - 0.46 cos t, t from 0 to 2 pi
-Array hanning(std::int64_t n, Dtype dtype = f32);   // 0.5 - 0.5 cos t, t from 0 to 2 pi
+Array bartlett(std::int64_t n, Dtype dtype = default_float());  // a triangle, 0 at both ends
+Array blackman(std::int64_t n, Dtype dtype = default_float());  // 0.42 - 0.5 cos t + 0.08 cos 2 t, t from 0 to 2 pi
+Array hamming(std::int64_t n, Dtype dtype = default_float());   // 0.54 - 0.46 cos t, t from 0 to 2 pi
+Array hanning(std::int64_t n, Dtype dtype = default_float());   // 0.5 - 0.5 cos t, t from 0 to 2 pi
 /// I0(beta sqrt(1 - t^2)) / I0(beta), t from -1 to 1 in n steps, computed in f64.
-Array kaiser(std::int64_t n, double beta, Dtype dtype = f32);
+Array kaiser(std::int64_t n, double beta, Dtype dtype = default_float());
 }  // namespace bora

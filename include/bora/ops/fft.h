@@ -52,8 +52,8 @@ Array rfftn(const Array& x, const ManyOptions& options = {});
 Array irfftn(const Array& x, const ManyOptions& options = {});
 
 // The frequencies of the elements of fft() (rfft()) of n samples at distance d. Throws ValueError for n < 1 or d = 0.
-Array fftfreq(std::int64_t n, double d = 1, Dtype dtype = f32);
-Array rfftfreq(std::int64_t n, double d = 1, Dtype dtype = f32);
+Array fftfreq(std::int64_t n, double d = 1, Dtype dtype = default_float());
+Array rfftfreq(std::int64_t n, double d = 1, Dtype dtype = default_float());
 // Moves frequency 0 to the middle of the axes (default: all), and back.
 Array fftshift(const Array& x, const Dimensions& axes = none);
 Array ifftshift(const Array& x, const Dimensions& axes = none);

@@ -237,28 +237,29 @@ Array funm(const Array& a, const std::function<Array(const Array&)>& f);
 Array block_diag(const Arrays& matrices);
 /// [m, n] with first column c and first row r (default: conj(c)), constant along diagonals; r[0] is not read.
 Array toeplitz(const Array& c, const Array& r = {});
-Array hilbert(std::int64_t n, Dtype dtype = f32);  // [n, n], 1 / (i + j + 1)
+Array hilbert(std::int64_t n, Dtype dtype = default_float());  // [n, n], 1 / (i + j + 1)
 /// [m, n] with first column c and last row r (default: zeros), constant along antidiagonals; r[0] is not read.
 Array hankel(const Array& c, const Array& r = {});
 Array circulant(const Array& c);  // [n, n], column j is c moved down by j, around the end
 enum class Triangle : std::uint8_t { symmetric, lower, upper };  // pascal's matrix itself, or one of its factors
 /// Binomials: symmetric (i + j over i), or its factors. Exact as long as dtype holds them.
-Array pascal(std::int64_t n, Triangle half = Triangle::symmetric, Dtype dtype = f32);
+Array pascal(std::int64_t n, Triangle half = Triangle::symmetric, Dtype dtype = default_float());
 enum class DftScale : std::uint8_t { none, sqrtn, n };  // the divisor of dft
 /// e^(-2 pi i j k / n), divided by sqrt(n) or n where asked.
 Array dft(std::int64_t n, DftScale scale = DftScale::none, Dtype dtype = complex64);
 Array companion(const Array& a);  // [n - 1, n - 1] of the polynomial with coefficients a, highest first
-Array hadamard(std::int64_t n, Dtype dtype = f32);  // [n, n] of 1 and -1 with orthogonal rows, n a power of two
+/// [n, n] of 1 and -1 with orthogonal rows, n a power of two.
+Array hadamard(std::int64_t n, Dtype dtype = default_float());
 /// The matrix [.., n] that convolves a vector [n] with a: matmul(.., v) = convolve(a, v, mode).
 Array convolution_matrix(const Array& a, std::int64_t n, Overlap mode = Overlap::full);
 Array fiedler(const Array& a);  // [n, n], |a_i - a_j|
 /// Five diagonals with the eigenvalues of companion(a), a [n + 1] with n >= 1 and a_0 other than 0.
 Array fiedler_companion(const Array& a);
 /// The orthogonal matrix of Helmert without its first, constant row: [n - 1, n]; full: with it.
-Array helmert(std::int64_t n, bool full = false, Dtype dtype = f32);
+Array helmert(std::int64_t n, bool full = false, Dtype dtype = default_float());
 // The inverses of hilbert(n) and pascal(n, half): whole numbers, exact as long as f64 holds them.
-Array invhilbert(std::int64_t n, Dtype dtype = f32);
-Array invpascal(std::int64_t n, Triangle half = Triangle::symmetric, Dtype dtype = f32);
+Array invhilbert(std::int64_t n, Dtype dtype = default_float());
+Array invpascal(std::int64_t n, Triangle half = Triangle::symmetric, Dtype dtype = default_float());
 /// [n, n] with first row f [n] and s [n - 1] below the diagonal.
 Array leslie(const Array& f, const Array& s);
 }  // namespace bora::linalg

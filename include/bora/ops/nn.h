@@ -40,7 +40,7 @@ Array rms_norm(const Array& x, const Array& weight, const NormOptions& options =
 Array cross_entropy(const Array& logits, const Array& labels);
 
 /// [indices.., n]: 1 at position indices, else 0; an index outside [0, n) gives a row of zeros.
-Array one_hot(const Array& indices, std::int64_t n, Dtype dtype = f32);
+Array one_hot(const Array& indices, std::int64_t n, Dtype dtype = default_float());
 
 // ---- attention ------------------------------------------------------------------------------------------------------
 struct AttentionOptions {                                 // of attention
@@ -54,6 +54,7 @@ struct AttentionOptions {                                 // of attention
   double dropout = 0;                                     // of the weights; needs a key
   Array key = {};                                         // of the dropout
   Array window = {};  // i32, broadcastable to [B..]: t > s - window, a value where `left` is a number
+  Array sinks = {};   // [H]: the score of one more key without a value, which takes a share of the weights
 };
 /// Scaled dot-product attention (Vaswani et al. 2017).
 ///   q [B.., S, H, D], k [B.., T, H, D], v [B.., T, H, E] (or fewer heads, of which q's H is a multiple).
@@ -79,9 +80,13 @@ struct PagedAttentionOptions {                          // of paged_attention
   Array window = {};  // i32 [T] or []: a token attends to so many positions at most, its own included
   Array bias = {};    // [H, distances]: added to the scores of keys so many positions before the token, the last one to
                       // those of all keys farther away
+  Array sinks = {};   // as attention has them
+  Array key_scales = {}, value_scales = {};  // f32 [P, K, 32, 1]: keys and values are u8, bytes of i8 (bitcast), which
+                                             // stand for i8 * scale; write_value_pages writes scales
 };
 /// Causal attention of tokens to the keys and values of their sequences, which lie in pages (Kwon et al. 2023).
-///   q [T, H, D], keys [P, K, D, 32], values [P, K, 32, E], of f32, f64 or bf16; K divides H. Returns [T, H, E].
+///   q [T, H, D], keys [P, K, D, 32], values [P, K, 32, E], of f32, f64 or bf16 (with scales u8); K divides H. Returns
+///   [T, H, E].
 ///   A token attends to the positions up to its own. Its result has the same bits whatever other tokens there are and
 ///   on any number of threads. Pages that no token sees are not looked at. It has no derivative.
 ///   Throws ShapeError, DtypeError and ValueError as attention does, IndexError for a page that there is not.

@@ -95,7 +95,7 @@ Array bessel_jn(const Array& x, std::int64_t v);
 /// the azimuth. 0 for |m| > n; NaN for n < 0.
 Array sph_harm_y(const Operand& n, const Operand& m, const Operand& theta, const Operand& phi);
 /// The numbers of Bernoulli B_0 .. B_n, f32 [n + 1], with B_1 = -1/2. Throws ValueError for n < 0.
-Array bernoulli(std::int64_t n, Dtype dtype = f32);
+Array bernoulli(std::int64_t n, Dtype dtype = default_float());
 
 // ---- hypergeometric functions ---------------------------------------------------------------------------------------
 /// Kummer's function 1F1: the sum of (a)_k x^k / ((b)_k k!), of real numbers. inf for b = 0, -1, .. unless the sum ends

@@ -12,7 +12,7 @@
 namespace bora::signal::windows {
 struct Options {          // of all windows here
   bool symmetric = true;  // false: periodic, for spectra
-  Dtype dtype = f32;      // of the result
+  Dtype dtype = default_float();  // of the result
 };
 Array boxcar(std::int64_t n, const Options& options = {});    // ones
 Array triang(std::int64_t n, const Options& options = {});    // a triangle whose ends are not 0

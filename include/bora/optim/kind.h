@@ -7,16 +7,26 @@
 namespace bora::optim {
 /// The learning rate over the steps of a run, as a group of settings.
 struct ScheduleConfig {
-  enum class Shape : std::uint8_t { cosine, linear, constant, exponential, factors } shape = Shape::cosine;
+  enum class Shape : std::uint8_t { cosine, linear, constant, exponential, factors, wsd, inverse_sqrt, cycles };
+  Shape shape = Shape::cosine;
   std::int64_t warmup = 100;
   double final_lr = 0.1;
   std::string factors = "constant * linear_warmup * rsqrt_normalized_decay";
+  std::int64_t decay = 0;
+  Fall fall = Fall::linear;
+  std::int64_t timescale = 0, cycles = 1, rewarmup = 0;
   static constexpr std::string_view named = "shape";
   static constexpr config::Meaning meanings[] = {
-      {"shape", "of the rate: cosine, linear, constant, exponential, factors"},
+      {"shape", "of the rate: cosine, linear, constant, exponential, factors; wsd: warm-up, flat, a fall at the end; "
+                "inverse_sqrt: by the root of the step; cycles: cosines one after another"},
       {"warmup", "steps until lr is reached, whatever `steps` is"},
-      {"final_lr", "all but constant and factors end at final_lr * lr"},
-      {"factors", "for that shape: T5X's product, of which constant is lr"}};
+      {"final_lr", "all but constant and factors end at final_lr * lr; inverse_sqrt stays there"},
+      {"factors", "for that shape: T5X's product, of which constant is lr"},
+      {"decay", "of wsd: steps of the fall; 0: a tenth of all"},
+      {"fall", "of wsd: its form, linear, cosine or sqrt (1 - the root of the part that is done)"},
+      {"timescale", "of inverse_sqrt: from this step on the rate is lr * sqrt(timescale / step); 0: warmup"},
+      {"cycles", "of that shape: how many, of equal length"},
+      {"rewarmup", "of cycles: steps of the warm-up of each after the first"}};
   void check() const;
   /// From 0 to lr in `warmup` steps, then down until `steps`; a short run may end inside of its warm-up.
   Schedule make(double lr, std::int64_t steps) const;

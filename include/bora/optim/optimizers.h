@@ -122,6 +122,14 @@ struct AdanOptions {                         // of adan
 };
 /// Adan with decoupled weight decay, in Optax's form: the decay is added to the update.
 Transform adan(AdanOptions options = {});
+struct SophiaOptions {  // of sophia
+  Schedule learning_rate = 1e-3;
+  ScaleBySophia moments = {};
+  Schedule weight_decay = 0;
+  Mask mask = {};  // parameters that decay; default: all
+};
+/// Sophia with decoupled weight decay; training::step gives it estimates of the Hessian's diagonal (Sophia-H).
+Transform sophia(SophiaOptions options = {});
 struct AdadeltaOptions {  // of adadelta
   Schedule learning_rate = 1;
   double rho = 0.9, eps = 1e-6;  // decay of both means of squares, and what is added to them

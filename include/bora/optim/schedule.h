@@ -68,6 +68,21 @@ struct WarmupCosine {  // the arguments of warmup_cosine_decay_schedule
 };
 /// Warm restarts (Loshchilov & Hutter 2017): each cycle lasts decay_steps.
 Schedule sgdr_schedule(const std::vector<WarmupCosine>& cycles);
+/// The way down of wsd_schedule, of the part `done` of its steps: 1 - done, (1 + cos(pi * done)) / 2, 1 - sqrt(done).
+enum class Fall : std::uint8_t { linear, cosine, sqrt };
+struct WsdOptions {                // of wsd_schedule
+  std::int64_t warmup_steps = 0;   // linear from 0 to the peak
+  std::int64_t decay_steps = 0;    // the last ones, from the peak down to `end`
+  double end = 0;                  // from then on
+  Fall fall = Fall::linear;        // of that way down
+};
+/// Warm-up, a flat middle, and a fall that ends at `steps` (Hu et al. 2024, arXiv:2404.06395; the fall by the root:
+/// Haegele et al. 2024, arXiv:2405.18392). Throws ValueError if warm-up and fall take more than the steps.
+Schedule wsd_schedule(double peak, std::int64_t steps, WsdOptions options = {});
+/// Linear from 0 to peak in warmup_steps, then peak * min(1, sqrt(timescale / step)), at least `end`: Levanter's
+/// inv_sqrt; with timescale = warmup_steps that of transformers and of Vaswani et al. 2017. Throws ValueError for a
+/// timescale below 1.
+Schedule inverse_sqrt_schedule(double peak, std::int64_t warmup_steps, std::int64_t timescale, double end = 0);
 struct FactorsOptions {              // of factors_schedule
   double base = 0.5;                 // of the factors constant and linear_decay
   std::int64_t warmup_steps = 1000;  // where the warmup ends, and a decay by the root begins

@@ -133,6 +133,20 @@ struct ScaleByAdan {  // of scale_by_adan
 /// Over the root of a mean of squares, the mean of gradients and, as Nesterov's look ahead, that of their differences
 /// from step to step (Adan, Xie et al. 2022).
 Transform scale_by_adan(ScaleByAdan options = {});
+struct ScaleBySophia {  // of scale_by_sophia
+  /// Decays of the means of gradients and of the Hessian's diagonal; the latter's factor; the least divisor.
+  double b1 = 0.96, b2 = 0.99, gamma = 0.01, eps = 1e-12;
+  std::int64_t every = 10;  // updates between two estimates of the diagonal
+};
+/// The mean of gradients over gamma times a mean of the Hessian's diagonal, each number between -1 and 1 (Sophia: Liu
+/// et al. 2023, arXiv:2305.14342, algorithm 3). An estimate of the diagonal comes from with_hessian; without one the
+/// square of the gradient stands for it, the empirical Fisher of the batch. ValueError: every is below 1.
+Transform scale_by_sophia(ScaleBySophia options = {});
+/// Whether the next update takes an estimate of the Hessian's diagonal, a bool scalar, if the state is one of
+/// scale_by_sophia.
+std::optional<Array> wants_hessian(const State& state);
+/// A state of scale_by_sophia with the estimate for its next update, an Array for each of these parameters.
+State with_hessian(State state, const std::vector<std::string>& paths, const Arrays& estimate);
 /// Updates times the root of the mean square of earlier updates over that of gradients (Zeiler 2012).
 Transform scale_by_adadelta(double rho = 0.9, double eps = 1e-6);
 /// The sign of each number.

@@ -6,9 +6,9 @@
 // (f64: 1e-14), relative.
 // The samplers are those of jax.random, with JAX's algorithms and streams (jax 0.10.2). A parameter is an array or a
 // number. The shape of a draw with parameters defaults to their broadcast shape; a shape that is given must be one that
-// they broadcast to (ShapeError otherwise). Dtypes are f32 unless said otherwise, and may be bf16 where no gamma draw
-// is involved. Parameters outside their range give NaN where JAX gives NaN; a dtype that is not floating is a
-// DtypeError. Derivatives reach the parameters through the draw (reparametrisation), those of gamma draws implicitly
+// they broadcast to (ShapeError otherwise). Dtypes are f32 (UseDtype's) unless said otherwise, and may be bf16 where no
+// gamma draw is involved. Parameters outside their range give NaN where JAX gives NaN; a dtype that is not floating is
+// a DtypeError. Derivatives reach the parameters through the draw (reparametrisation), those of gamma draws implicitly
 // (Figurnov, Mohamed and Mnih 2018); those of counts are 0.
 #pragma once
 #include <array>
@@ -65,21 +65,22 @@ Array wrap_key_data(const Array& words);  // keys with these words
 /// Random bits: u8, u32, or i64 for 64 bits.
 Array bits(const Array& k, const Shape& shape = {}, Dtype dtype = u32, const DrawOptions& draw = {});
 /// Uniform in [minval, maxval). Rounding can give maxval itself. The bounds may be arrays that broadcast to shape.
-Array uniform(const Array& k, const Shape& shape = {}, Dtype dtype = f32, Scalar minval = 0.0, Scalar maxval = 1.0,
-              const DrawOptions& draw = {});
+Array uniform(const Array& k, const Shape& shape = {}, Dtype dtype = default_float(), Scalar minval = 0.0,
+              Scalar maxval = 1.0, const DrawOptions& draw = {});
 Array uniform(const Array& k, const Shape& shape, Dtype dtype, const Array& minval, const Array& maxval,
               const DrawOptions& draw = {});
 /// Standard normal. bf16 draws 8 bits per element, as JAX does: 128 different values.
-Array normal(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
+Array normal(const Array& k, const Shape& shape = {}, Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// Standard normal, truncated to (lower, upper). JAX's draw, by the inverse of the error function: of the distribution
 /// while the bound next to 0 lies within 3.5 (f32), 7 (f64), 2 (f16) or 1 (bf16) of it; beyond, draws gather at few
 /// numbers or at a bound (f32, (8, 9): all are 9). {.exact = true} draws between any two bounds, infinite ones too;
 /// rounding to the dtype may give a bound itself.
-Array truncated_normal(const Array& k, double lower, double upper, const Shape& shape = {}, Dtype dtype = f32,
-                       const DrawOptions& draw = {});
+Array truncated_normal(const Array& k, double lower, double upper, const Shape& shape = {},
+                       Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// Standard normal, truncated to (lower, upper), arrays or numbers; exact: NaN unless lower <= upper.
 Array truncated_normal(const Array& k, const Parameter& lower, const Parameter& upper,
-                       const std::optional<Shape>& shape = none, Dtype dtype = f32, const DrawOptions& draw = {});
+                       const std::optional<Shape>& shape = none, Dtype dtype = default_float(),
+                       const DrawOptions& draw = {});
 /// boolean: true with probability p.
 Array bernoulli(const Array& k, double p = 0.5, const Shape& shape = {}, const DrawOptions& draw = {});
 Array bernoulli(const Array& k, const Array& p, const std::optional<Shape>& shape = none, const DrawOptions& draw = {});
@@ -105,53 +106,54 @@ struct CategoricalOptions {           // of categorical
 /// more draws than there are categories.
 Array categorical(const Array& k, const Array& logits, const CategoricalOptions& options, const DrawOptions& draw = {});
 /// -log(-log(u)) for uniform u: Gumbel's distribution of largest values.
-Array gumbel(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
-Array gumbel(const Array& k, Mode mode, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
+Array gumbel(const Array& k, const Shape& shape = {}, Dtype dtype = default_float(), const DrawOptions& draw = {});
+Array gumbel(const Array& k, Mode mode, const Shape& shape = {}, Dtype dtype = default_float(),
+             const DrawOptions& draw = {});
 /// Density exp(-x) for x >= 0.
-Array exponential(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
+Array exponential(const Array& k, const Shape& shape = {}, Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// Density exp(-|x|) / 2.
-Array laplace(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
+Array laplace(const Array& k, const Shape& shape = {}, Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// Distribution function 1 / (1 + exp(-x)).
-Array logistic(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
+Array logistic(const Array& k, const Shape& shape = {}, Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// -1 or 1, i32 unless said otherwise.
 Array rademacher(const Array& k, const Shape& shape = {}, Dtype dtype = i32, const DrawOptions& draw = {});
 /// Gamma(a, 1) by Marsaglia and Tsang's rejection (2000), one key per element; f32 or f64.
-Array gamma(const Array& k, const Array& a, const std::optional<Shape>& shape = none, Dtype dtype = f32,
+Array gamma(const Array& k, const Array& a, const std::optional<Shape>& shape = none, Dtype dtype = default_float(),
             const DrawOptions& draw = {});
 /// log(gamma), which does not underflow for small a.
-Array loggamma(const Array& k, const Array& a, const std::optional<Shape>& shape = none, Dtype dtype = f32,
+Array loggamma(const Array& k, const Array& a, const std::optional<Shape>& shape = none, Dtype dtype = default_float(),
                const DrawOptions& draw = {});
 /// alpha [.., n] -> shape + [n]; the last dimension sums to 1.
-Array dirichlet(const Array& k, const Array& alpha, const std::optional<Shape>& shape = none, Dtype dtype = f32,
-                const DrawOptions& draw = {});
+Array dirichlet(const Array& k, const Array& alpha, const std::optional<Shape>& shape = none,
+                Dtype dtype = default_float(), const DrawOptions& draw = {});
 
 // ---- one draw of uniform or normal numbers an element ---------------------------------------------------------------
 /// Density 1 / (pi (1 + x^2)).
-Array cauchy(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
+Array cauchy(const Array& k, const Shape& shape = {}, Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// exp(sigma * normal).
-Array lognormal(const Array& k, const Parameter& sigma = 1, const std::optional<Shape>& shape = none, Dtype dtype = f32,
-                const DrawOptions& draw = {});
+Array lognormal(const Array& k, const Parameter& sigma = 1, const std::optional<Shape>& shape = none,
+                Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// The length of a vector of three standard normals.
-Array maxwell(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
+Array maxwell(const Array& k, const Shape& shape = {}, Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// loc + scale * (maxwell with a random sign). The result is shape (default: that of the parameters) followed by the
 /// broadcast shape of the parameters.
 Array double_sided_maxwell(const Array& k, const Parameter& loc, const Parameter& scale, const Shape& shape = {},
-                           Dtype dtype = f32, const DrawOptions& draw = {});
+                           Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// Density b / x^(b + 1) for x > 1.
-Array pareto(const Array& k, const Parameter& b, const std::optional<Shape>& shape = none, Dtype dtype = f32,
-             const DrawOptions& draw = {});
+Array pareto(const Array& k, const Parameter& b, const std::optional<Shape>& shape = none,
+             Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// The length of a vector of two normal numbers with deviation `scale`.
-Array rayleigh(const Array& k, const Parameter& scale, const std::optional<Shape>& shape = none, Dtype dtype = f32,
-               const DrawOptions& draw = {});
+Array rayleigh(const Array& k, const Parameter& scale, const std::optional<Shape>& shape = none,
+               Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// In [left, right], with a density that is a triangle with its peak at `mode`.
 Array triangular(const Array& k, const Parameter& left, const Parameter& mode, const Parameter& right,
-                 const std::optional<Shape>& shape = none, Dtype dtype = f32, const DrawOptions& draw = {});
+                 const std::optional<Shape>& shape = none, Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// Inverse Gaussian with this mean and scale 1.
-Array wald(const Array& k, const Parameter& mean, const std::optional<Shape>& shape = none, Dtype dtype = f32,
-           const DrawOptions& draw = {});
+Array wald(const Array& k, const Parameter& mean, const std::optional<Shape>& shape = none,
+           Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// One draw for each element of `shape`, broadcast with the parameters.
 Array weibull_min(const Array& k, const Parameter& scale, const Parameter& concentration, const Shape& shape = {},
-                  Dtype dtype = f32, const DrawOptions& draw = {});
+                  Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// Trials up to the first success, 1, 2, ..; i32 unless said otherwise. The uniform draw has p's dtype (a number: f32).
 Array geometric(const Array& k, const Parameter& p, const std::optional<Shape>& shape = none, Dtype dtype = i32,
                 const DrawOptions& draw = {});
@@ -159,22 +161,22 @@ Array geometric(const Array& k, const Parameter& p, const std::optional<Shape>& 
 // ---- made of gamma draws: f32 or f64 --------------------------------------------------------------------------------
 /// In [0, 1], with a density proportional to x^(a - 1) (1 - x)^(b - 1).
 Array beta(const Array& k, const Parameter& a, const Parameter& b, const std::optional<Shape>& shape = none,
-           Dtype dtype = f32, const DrawOptions& draw = {});
+           Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// The sum of the squares of df standard normal numbers.
-Array chisquare(const Array& k, const Parameter& df, const std::optional<Shape>& shape = none, Dtype dtype = f32,
-                const DrawOptions& draw = {});
+Array chisquare(const Array& k, const Parameter& df, const std::optional<Shape>& shape = none,
+                Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// The quotient of two chi-square draws, each divided by its degrees of freedom.
 Array f(const Array& k, const Parameter& dfnum, const Parameter& dfden, const std::optional<Shape>& shape = none,
-        Dtype dtype = f32, const DrawOptions& draw = {});
+        Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// Student's t.
-Array t(const Array& k, const Parameter& df, const std::optional<Shape>& shape = none, Dtype dtype = f32,
+Array t(const Array& k, const Parameter& df, const std::optional<Shape>& shape = none, Dtype dtype = default_float(),
         const DrawOptions& draw = {});
 /// Density proportional to exp(-|x|^p).
-Array generalized_normal(const Array& k, const Parameter& p, const Shape& shape = {}, Dtype dtype = f32,
+Array generalized_normal(const Array& k, const Parameter& p, const Shape& shape = {}, Dtype dtype = default_float(),
                          const DrawOptions& draw = {});
 /// Uniform in the unit ball of the p-norm in d dimensions: shape + [d] (Barthe et al. 2005).
-Array ball(const Array& k, std::int64_t d, const Parameter& p = 2, const Shape& shape = {}, Dtype dtype = f32,
-           const DrawOptions& draw = {});
+Array ball(const Array& k, std::int64_t d, const Parameter& p = 2, const Shape& shape = {},
+           Dtype dtype = default_float(), const DrawOptions& draw = {});
 
 // ---- counts ---------------------------------------------------------------------------------------------------------
 /// Poisson counts, i32 unless said otherwise: Knuth's products below 10, else Hörmann's transformed rejection (1993).
@@ -186,10 +188,10 @@ Array poisson(const Array& k, const Parameter& lam, const std::optional<Shape>& 
 /// poisson's. p, f32 or f64 (a number: f32), gives the dtype of the draw. NaN where n or p is NaN, n negative or p
 /// outside [0, 1].
 Array binomial(const Array& k, const Parameter& n, const Parameter& p, const std::optional<Shape>& shape = none,
-               Dtype dtype = f32, const DrawOptions& draw = {});
+               Dtype dtype = default_float(), const DrawOptions& draw = {});
 /// Counts of n trials over the categories of p [.., c]: shape (default: p's), in which the last dimension is c.
 Array multinomial(const Array& k, const Parameter& n, const Array& p, const std::optional<Shape>& shape = none,
-                  Dtype dtype = f32, const DrawOptions& draw = {});
+                  Dtype dtype = default_float(), const DrawOptions& draw = {});
 
 // ---- vectors and matrices -------------------------------------------------------------------------------------------
 /// The factor of a covariance. The signs of eigenvectors are those of linalg::eigh and svd, so only cholesky draws
@@ -198,10 +200,11 @@ enum class Factor : std::uint8_t { cholesky, eigh, svd };
 /// Normal with mean [.., n] and covariance cov [.., n, n]: shape (default: the broadcast batch dimensions) + [n]; f32
 /// or f64. NaN where cov is not positive definite.
 Array multivariate_normal(const Array& k, const Array& mean, const Array& cov, const std::optional<Shape>& shape = none,
-                          Dtype dtype = f32, const DrawOptions& draw = {}, Factor factor = Factor::cholesky);
+                          Dtype dtype = default_float(), const DrawOptions& draw = {},
+                          Factor factor = Factor::cholesky);
 /// Uniform among matrices [n, m] (default: m = n) with orthonormal rows (n < m) or columns: shape + [n, m], f32 or f64
 /// (Mezzadri 2007). No derivative.
-Array orthogonal(const Array& k, std::int64_t n, const Shape& shape = {}, Dtype dtype = f32,
+Array orthogonal(const Array& k, std::int64_t n, const Shape& shape = {}, Dtype dtype = default_float(),
                  std::optional<std::int64_t> m = none, const DrawOptions& draw = {});
 
 // ---- orders and choices ---------------------------------------------------------------------------------------------

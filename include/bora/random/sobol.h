@@ -8,7 +8,7 @@ inline constexpr std::int64_t kSobolDimensions = 64;  // the most dimensions of 
 struct SobolOptions {                                 // of sobol
   std::int64_t skip = 0;                              // points left out at the start of the sequence
   Array key = {};         // shifts all points by random bits (Owen's digital shift); empty: the sequence itself
-  Dtype dtype = f32;      // or f64
+  Dtype dtype = default_float();  // or f64
   DrawOptions draw = {};  // how the points are split over a mesh
 };
 /// Points skip, skip + 1, .. of the Sobol sequence in [0, 1)^d, [n, d] (Sobol 1967, in Antonov and Saleev's order; the

@@ -54,6 +54,8 @@ class Tokenizer {
   virtual std::optional<std::int32_t> id_of(std::string_view token) const = 0;
   /// The token that separates documents, if there is one.
   virtual std::optional<std::int32_t> end_of_text() const { return {}; }
+  /// The tokens between two texts that stand in one row, if the tokenizer has such: [SEP], or </s> twice.
+  virtual std::vector<std::int32_t> between() const { return {}; }
   /// The token that fills rows, if there is one.
   virtual std::optional<std::int32_t> padding() const { return {}; }
   /// Whether ids are the bytes of the text: such texts are read from their files as they are needed.

@@ -53,6 +53,7 @@ using Hook = std::function<void(const StepReport&, RunView&)>;
 /// How a run goes, beside its model, its data and its mesh.
 struct LoopSettings {
   std::int64_t seed = 0, steps = 1000, batch = 8;  // of random draws; updates in all; rows of a step
+  std::vector<training::BatchAt> batch_at = {};    // other rows of a step from given ones on, which ascend
   std::string out = {};                            // folder of the run
   std::string layout = {}, policy = {};            // as reports name them
   LayoutMappings rules = {};             // of whose silent effects the run warns, such as those of placement_rules()

@@ -23,6 +23,13 @@ enum class Resume : std::uint8_t { latest, good, none };
 
 namespace training {
 struct Compression;
+/// Another batch from a step on.
+struct BatchAt {
+  std::int64_t step = 0, batch = 8;
+  static constexpr config::Meaning meanings[] = {{"step", "updates made before the batch is this one"},
+                                                 {"batch", "rows in a step, over all ranks"}};
+  bool operator==(const BatchAt&) const = default;
+};
 struct LossScaleSettings {  // the group precision.loss_scale
   std::string type = "none";
   double initial = 32768, factor = 2, min = 1;
@@ -41,12 +48,13 @@ struct LossScaleSettings {  // the group precision.loss_scale
 struct PrecisionSettings {  // the group precision
   std::string policy = "f32";
   LossScaleSettings loss_scale = {};
-  std::string weights = {};
+  std::string weights = {}, cache = {};
   static constexpr std::string_view named = "policy";
   static constexpr config::Meaning meanings[] = {
       {"policy", "dtypes: f32, or p=f32,c=bf16,o=f32 for parameters, computation and outputs"},
       {"loss_scale", ""},
-      {"weights", "of generate, eval, score, serve: int8, int4, int4:128; empty: numbers in the policy's dtype"}};
+      {"weights", "of generate, eval, score, serve: int8, int4, int4:128; empty: numbers in the policy's dtype"},
+      {"cache", "of generate and serve, keys and values: int8; empty: in the dtype of the computation"}};
   void check() const;
 };
 /// Own rules in their order, each a logical axis and the mesh axes that split it: {"batch", "replica", "data"}. One

@@ -19,6 +19,21 @@ template <class Params> TrainTask<tree::Any> erased(TrainTask<Params> task) {
     t.evaluation = [f = std::move(task.evaluation)](const tree::Any& p, const Example& e) {
       return f(p.get<Params>(), e);
     };
+  if (task.predictions)
+    t.predictions = [f = std::move(task.predictions)](const tree::Any& p, const Example& e) {
+      return f(p.get<Params>(), e);
+    };
+  if (task.loss_beside)
+    t.loss_beside = [f = std::move(task.loss_beside)](const tree::Any& p, const tree::Any& beside, const Example& e,
+                                                      const std::optional<Array>& key) {
+      return f(p.get<Params>(), beside.get<Params>(), e, key);
+    };
+  t.measured = std::move(task.measured);
+  t.by_row = task.by_row;
+  if (task.measures)
+    t.measures = [f = std::move(task.measures)](const tree::Any& p, const tree::Any& beside, const Example& e) {
+      return f(p.get<Params>(), beside.get<Params>(), e);
+    };
   return t;
 }
 /// The options of the step's local part, with its storage and its choice of parameters.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include "app/commands.h"
+#include "base/api/json.h"
 #include "bora/base/text.h"
 #include "bora/data/data.h"
 #include "bora/job/host_table.h"
@@ -99,6 +100,16 @@ struct Data {
                 static_cast<long long>(s.batch),
                 grouped(samples * data.shape.positions).c_str());
   }
+  /// The classes or numbers of a row.
+  static void print_predicted(const bora::data::Rows& rows, const std::vector<std::string>& labels) {
+    std::string all;
+    for (std::size_t i = 0; i < rows.weights.size(); ++i) {
+      if (rows.weights[i] == 0) continue;
+      bool number = rows.shape.prediction == bora::data::Prediction::numbers;
+      all += " " + (number ? number_text(rows.values[i]) : labels.at(static_cast<std::size_t>(rows.targets[i])));
+    }
+    std::printf("    +%s\n", one_line(all).c_str());
+  }
   void print_examples(const Settings& s, const bora::data::Datasets& data, const text::Tokenizer& tokenizer) const {
     if (examples == 0) return;
     std::printf("examples (+ learnt, - given, | the next document of the row):\n");
@@ -114,10 +125,16 @@ struct Data {
       std::printf("  row %lld, of %s, %zu of %zu positions\n", static_cast<long long>(r),
                   data.train.parts()[static_cast<std::size_t>(part)].name.c_str(), filled, positions);
       std::vector<std::int32_t> ids;
+      if (data.shape.prediction != bora::data::Prediction::tokens) {
+        ids.assign(rows.tokens.begin(), rows.tokens.begin() + static_cast<std::ptrdiff_t>(filled));
+        show('-', ids);
+        print_predicted(rows, s.model->labels());
+        continue;
+      }
       for (std::size_t i = 0; i < rows.inputs.size(); ++i)
         if (rows.input_mask[i]) ids.push_back(rows.inputs[i]);
       show('-', ids);
-      bool encoder = data.shape.inputs > 0, begun = false, learnt = false;
+      bool encoder = data.shape.inputs > 0 || data.shape.in_place, begun = false, learnt = false;
       for (std::size_t i = 0; i < positions; ++i) {
         bool there = data.shape.segments ? rows.segments[i] > 0 : i < filled;
         if (!there) continue;

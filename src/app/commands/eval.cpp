@@ -24,7 +24,7 @@ struct Eval {
     if (e.rank != 0) return 0;
     auto loss = e.values[0].second;
     std::printf("checkpoint: %s\nval loss: %s\n", e.checkpoint.c_str(), number_text(loss).c_str());
-    if (auto perplexity = static_cast<float>(std::exp(loss)); std::isfinite(perplexity))
+    if (auto perplexity = static_cast<float>(std::exp(loss)); std::isfinite(perplexity) && !e.pairs)
       std::printf("perplexity: %s\n", number_text(static_cast<double>(perplexity)).c_str());
     for (auto value = e.values.begin() + 1; value != e.values.end(); ++value)
       std::printf("%s: %s\n", std::string(value->first).c_str(), number_text(value->second).c_str());

@@ -28,6 +28,7 @@ struct Export {
     flags.add("--shard-bytes", options.shard_bytes, "most bytes of tensors in a file; 0: one file").not_negative();
     declare_resume(flags, words.resume, {"latest", "good"},
                    "which checkpoint: latest (default), good: the newest that is whole");
+    declare_ema(flags, words);
   }
   int run() const { return export_run(words, options); }
 };

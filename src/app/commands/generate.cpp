@@ -87,7 +87,7 @@ struct Generate {
     flags.add("--date", date, "the day for chat templates that write one, YYYY-MM-DD, or now")
         .names(Names::nothing);
     flags.add("--shift", shift, "beyond the model's window the text goes on: the window moves, for each token anew");
-    flags.add("--cache-bytes", cache_bytes, "of keys and values on each rank; 0: half of the memory that is left");
+    declare_cache(flags, words, cache_bytes);
     flags.add("--step-tokens", step_tokens, "of a step at most: what decodes, and pieces of prompts");
     flags.add("--rows", rows, "texts that grow at the same time, at most");
     flags.add("--lookup", lookup, "tokens that a step may guess from the text so far, where it repeats itself; 0: none")

@@ -83,7 +83,8 @@ struct Launch {
     flags.add("--hosts", hosts, "a file of hosts that ssh reaches, one a line: host slots=N iface=NAME; or slurm, or "
                                "kubernetes: those of the job in which this runs")
         .names(Names::input);
-    flags.add("--ssh", ssh, "command and options instead of ssh").names(Names::nothing);
+    flags.add("--ssh", ssh, "command and options instead of ssh; agent: those hosts run bora agent --listen")
+        .names(Names::nothing);
     flags.add("--env", variables, "a variable that ranks on other hosts get too, beside BORA_*, OMP_*, PATH ...")
         .one_value()
         .names(Names::nothing);
@@ -361,6 +362,7 @@ int Launch::run_here(const std::string& bora, const std::optional<launch::Alloca
                        e.min, " to elastic.max=", e.max);
   }
   if (among) l.reach = among->reach, l.connect_s = among->connect_s;
+  else if (ssh == "agent") l.reach.before = {bora, "agent", "--reach"};
   if (!hosts.empty()) {
     l.hosts = among ? among->hosts : launch::read_hosts(hosts);
     auto slots = launch::count_slots(l.hosts);

@@ -17,8 +17,8 @@ struct Loss {
     declare_files(flags, words);
     flags
         .add("--labels", labels,
-             "a .npy file, i32 or i64 [batch, position]; -100 does not count. Models without an encoder predict "
-             "each label from the positions before it")
+             "a .npy file, i32 or i64 [batch, position]; -100 does not count. A decoder alone predicts each "
+             "label from the positions before it, an encoder alone where it stands")
         .required()
         .names(Names::input);
   }

@@ -21,7 +21,7 @@ struct Serve {
   std::string model_name = {}, chat_template = {}, date = "now";
   std::int64_t queue = 64, max_n = 16, max_tokens = 0, cache_bytes = 0, step_tokens = 256, rows = 32,
                lookup = 0;
-  double request_seconds = 0, drain = 30;
+  config::Duration request_time{0}, drain{30};
   bool follow = false;
 
   void declare(Flags& flags) {
@@ -43,7 +43,7 @@ struct Serve {
         .one_value();
     flags.add("--chat-template", chat_template, "its name, a file, or a folder with a tokenizer").names(Names::input);
     flags.add("--date", date, "the day for chat templates that write one, YYYY-MM-DD, or now").names(Names::nothing);
-    flags.add("--cache-bytes", cache_bytes, "of keys and values on each rank; 0: half of the memory that is left");
+    declare_cache(flags, words, cache_bytes);
     flags.add("--step-tokens", step_tokens, "of a step at most: what decodes, and pieces of prompts");
     flags.add("--rows", rows, "answers that grow at the same time, at most");
     flags.add("--lookup", lookup, "tokens that a step may guess from the text so far, where it repeats itself; 0: none")
@@ -51,14 +51,14 @@ struct Serve {
     flags.add("--queue", queue, "requests that wait, at most");
     flags.add("--max-n", max_n, "choices of a request, at most");
     flags.add("--max-tokens", max_tokens, "of an answer, at most; 0: what fits behind the prompt");
-    flags.add("--request-seconds", request_seconds, "of a request, at most; 0: as long as it takes");
+    flags.add("--request-time", request_time, "of a request, at most; 0: as long as it takes");
     flags.add("--body-bytes", http.body, "of a request's body, at most");
     flags.add("--header-bytes", http.header, "of a request's header, at most");
     flags.add("--connections", http.connections, "at most");
-    flags.add("--header-seconds", http.header_seconds, "until a request's header is there");
-    flags.add("--reader-seconds", http.reader_seconds, "that a client may read nothing of its answer");
+    flags.add("--header-time", http.header_time, "until a request's header is there");
+    flags.add("--reader-time", http.reader_time, "that a client may read nothing of its answer");
     flags.add("--follow", follow, "go over to the run's newer checkpoints as they come");
-    flags.add("--drain", drain, "seconds that running requests have after SIGTERM or SIGINT; a second one ends them");
+    flags.add("--drain", drain, "what running requests have after SIGTERM or SIGINT; a second one ends them");
   }
   void settle() {
     http.check();
@@ -68,8 +68,6 @@ struct Serve {
     constexpr auto most = std::numeric_limits<std::int64_t>::max();
     for (auto [flag, value] : {std::pair{"--max-tokens", max_tokens}, {"--cache-bytes", cache_bytes}})
       check<ConfigError>(value >= 0 && value < most, flag, ": must be 0 or more, and below 2^63 - 1");
-    for (auto [flag, value] : {std::pair{"--request-seconds", request_seconds}, {"--drain", drain}})
-      check<ConfigError>(value >= 0 && value <= 1e6, flag, ": must be from 0 to 1000000, got ", value);
   }
   int run() const;
   int answer(const Settings&, serve::Model, const Mesh&) const;
@@ -82,7 +80,7 @@ int Serve::answer(const Settings& s, serve::Model m, const Mesh& mesh) const {
                                      .rows = rows,
                                      .queue = queue,
                                      .lookup = lookup},
-                          .service = {.time = milliseconds(request_seconds)},
+                          .service = {.time = milliseconds(request_time)},
                           .follow = follow});
   if (!serving.first()) {
     OnSignals ignored([](int) {});  // rank 0 ends all of them

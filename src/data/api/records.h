@@ -135,6 +135,10 @@ class Record {
   /// rule allows it.
   std::string text(std::string_view field) const;
   double number(std::string_view field) const;
+  /// A text, or a number or truth value as it is written.
+  std::string word(std::string_view field) const;
+  /// Those of a list. A field of CSV holds the list as text.
+  std::vector<std::string> words(std::string_view field) const;
   /// The numbers of a list of JSON, where true is 1; or ids.
   std::vector<double> numbers(std::string_view field) const;
   /// A JSON list of objects of role and content, or of from and value (where human is user, and gpt is assistant). A
@@ -151,6 +155,8 @@ class Record {
   };
   [[noreturn]] void broken(std::string_view problem, std::size_t at) const;
   std::string text_of(const Member& member) const;
+  /// A value of JSON: a text, else a number or truth value as it is written. `what`: its name in errors.
+  template <class What> std::string word_of(std::string_view value, const What& what) const;
   /// A text of a table, in which no number or list is looked for: it is as a string of JSON.
   bool is_text(const Member& member) const;
   /// The text, by the rule; half: it had an escaped half of a surrogate pair. `what`: its name in errors.

@@ -148,6 +148,42 @@ double Record::number(std::string_view field) const {
   if (!x) failed("the field " + in_quotes(field) + " is " + in_quotes(words) + "; a number is expected");
   return *x;
 }
+template <class What> std::string Record::word_of(std::string_view value, const What& what) const {
+  auto first = value.front();
+  if (first == '"') return inner(value, what);
+  if (first == '{' || first == '[' || first == 'n')
+    failed(what() + " is " + kind_of(value) + "; a text or a number is expected");
+  return std::string(value);
+}
+std::string Record::word(std::string_view field) const {
+  auto& member = at(field);
+  if (member.form != Form::json) return text_of(member);
+  return word_of(member.value, [&] { return "the field " + in_quotes(field); });
+}
+std::vector<std::string> Record::words(std::string_view field) const {
+  auto& member = at(field);
+  bool json = member.form == Form::json;
+  auto text = json ? std::string() : text_of(member);
+  std::string_view list = json ? member.value : text;
+  std::vector<std::string> words;
+  auto one = [&](std::string_view value) {
+    words.push_back(word_of(value, [&] {
+      return "place " + std::to_string(words.size() + 1) + " of the field " + in_quotes(field);
+    }));
+  };
+  if (is_text(member) || (json && list.front() != '['))
+    failed("the field " + in_quotes(field) + " is " + (is_text(member) ? "text" : kind_of(list)) +
+           "; a list of words is expected");
+  try {
+    JsonCursor cursor(list);
+    cursor.list(one);
+    cursor.end();
+  } catch (const JsonProblem& p) {
+    failed("the field " + in_quotes(field) + " holds no list of words: at character " + std::to_string(p.at + 1) +
+           ": " + p.what);
+  }
+  return words;
+}
 std::vector<double> Record::numbers(std::string_view field) const {
   auto& member = at(field);
   std::vector<double> numbers;

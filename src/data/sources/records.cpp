@@ -29,10 +29,11 @@ template <class Form> struct RecordFiles {
   std::string field = "text";
   double weight = 1;
   std::vector<WeightAt> weights_at = {};
+  std::string name = {};
   std::vector<std::string> tags = {};
   bool train = true;
-  static constexpr config::Meaning meanings[] = {kPathMeaning,      kFieldMeaning, kWeightMeaning,
-                                                 kWeightsAtMeaning, kTagsMeaning,  kTrainMeaning};
+  static constexpr config::Meaning meanings[] = {kPathMeaning, kFieldMeaning, kWeightMeaning, kWeightsAtMeaning,
+                                                 kNameMeaning, kTagsMeaning,  kTrainMeaning};
 };
 }  // namespace
 }  // namespace bora::data

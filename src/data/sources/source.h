@@ -21,6 +21,7 @@ struct Source : config::Chosen {
   virtual const std::string& path() const = 0;
   virtual double weight() const = 0;
   virtual const std::vector<WeightAt>& weights_at() const = 0;
+  virtual const std::string& name() const = 0;
   virtual const std::vector<std::string>& tags() const = 0;
   virtual bool train() const = 0;
   /// Of a file; nothing if the source has none of its kind.
@@ -41,6 +42,7 @@ template <class T> struct SourceOf final : config::Of<T, Source> {
   const std::string& path() const override { return this->fields.path; }
   double weight() const override { return this->fields.weight; }
   const std::vector<WeightAt>& weights_at() const override { return this->fields.weights_at; }
+  const std::string& name() const override { return this->fields.name; }
   const std::vector<std::string>& tags() const override { return this->fields.tags; }
   bool train() const override { return this->fields.train; }
   std::optional<Format> format(std::string_view file) const override {
@@ -70,6 +72,8 @@ inline constexpr config::Meaning kPathMeaning{"path", "a file, a folder or a pat
     kFieldMeaning{"field", "the field with the text"},
     kWeightMeaning{"weight", "share of the rows, relative to the other sources'"},
     kWeightsAtMeaning{"weights_at", "other weights from given steps on: a list of {step, weight}"},
+    kNameMeaning{"name", "of the source's numbers, eval/NAME/loss; sources that have names are evaluated each; empty: "
+                         "the last word of its path"},
     kTagsMeaning{"tags", "sources that have tags are evaluated each, and together with others of a tag"},
     kTrainMeaning{"train", "false: all of its documents are held out, for evaluation only"};
 }  // namespace bora::data

@@ -9,10 +9,11 @@ struct TextFiles {
   std::string path = {};
   double weight = 1;
   std::vector<WeightAt> weights_at = {};
+  std::string name = {};
   std::vector<std::string> tags = {};
   bool train = true;
-  static constexpr config::Meaning meanings[] = {kPathMeaning, kWeightMeaning, kWeightsAtMeaning, kTagsMeaning,
-                                                 kTrainMeaning};
+  static constexpr config::Meaning meanings[] = {kPathMeaning, kWeightMeaning, kWeightsAtMeaning, kNameMeaning,
+                                                 kTagsMeaning, kTrainMeaning};
 };
 }  // namespace
 }  // namespace bora::data

@@ -1,8 +1,6 @@
 // Conversations, of which the assistant's turns are learnt.
-#include <filesystem>
 #include "bora/data/around.h"
-#include "bora/text/chat.h"
-#include "data/store/cache_folder.h"
+#include "data/tasks/chat_pieces.h"
 #include "data/tasks/task.h"
 
 namespace bora::data {
@@ -27,19 +25,11 @@ struct Chat {
     config::domain(!chat_template.empty(), "chat_template", "''", "one of " + names + ", or a file or folder");
     config::domain(date != "now", "date", date, "a day, YYYY-MM-DD, so that every run has the same rows");
   }
-  text::ChatTemplate open() const {
-    std::error_code error;
-    bool folder = std::filesystem::is_directory(chat_template, error);
-    const std::string key = "data.task.chat_template=";
-    auto t = folder ? text::chat_template_of("", chat_template, key) : text::chat_template_of(chat_template, {}, key);
-    return date.empty() ? t : t.on(date);
-  }
+  text::ChatTemplate open() const { return open_template(chat_template, date); }
   std::vector<text::Piece> pieces(const text::ChatTemplate& t, const Record& r) const {
     std::vector<text::Turn> turns;
     for (auto& [role, content] : r.turns(messages)) turns.push_back({role, content});
-    try {
-      return t.render(turns);
-    } catch (const ConfigError& e) { r.failed(std::string(e.text())); }
+    return pieces_of(t, turns, r);
   }
   std::string encoding() const {
     return "chat 3\t" + messages + "\t" + hash_of(open().identity());  // whatever its file is called

@@ -13,7 +13,7 @@ namespace {
 class Weights {
  public:
   Weights(const StoredDocuments& d, std::int64_t document, Learning learning) : learning_(learning) {
-    if (learning == Learning::all) return;
+    if (learning == Learning::all || learning == Learning::in_place) return;
     for (auto n : d.read(document, 1)) ends_.push_back((ends_.empty() ? 0 : ends_.back()) + n);
     if (learning == Learning::weights) halves_ = d.read(document, 2);
   }
@@ -30,22 +30,18 @@ class Weights {
   std::vector<std::int64_t> ends_ = {};
   std::vector<std::int32_t> halves_ = {};
 };
-/// Tokens before the first one that is learnt.
-std::int64_t tokens_given(const std::vector<std::int32_t>& parts) {
-  std::int64_t n = 0;
-  for (std::size_t k = 0; k < parts.size() && (k % 2 == 0 || parts[k] == 0); ++k) n += parts[k];
-  return n;
-}
-/// Tokens [begin, begin + length] of a document at `offset` of a row: the last one is a target alone.
+/// Tokens [begin, begin + length] of a document at `offset` of a row: the last one is a target alone. In place there is
+/// no such one.
 void put(const StoredDocuments& d, Learning learning, const Segment& s, std::int32_t number, const Row& row) {
-  std::vector<std::int32_t> ids(static_cast<std::size_t>(s.length + 1));
-  d.store->read(d.numbers[static_cast<std::size_t>(s.document)], 0, s.begin, s.length + 1, ids.data());
+  auto to_target = learning == Learning::in_place ? 0 : 1;
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(s.length + to_target));
+  d.store->read(d.numbers[static_cast<std::size_t>(s.document)], 0, s.begin, s.length + to_target, ids.data());
   Weights weights(d, s.document, learning);
   for (std::int64_t i = 0; i < s.length; ++i) {
     auto at = s.offset + i;
     row.tokens[at] = ids[static_cast<std::size_t>(i)];
-    row.targets[at] = ids[static_cast<std::size_t>(i + 1)];
-    row.weights[at] = weights.at(s.begin + i + 1);
+    row.targets[at] = ids[static_cast<std::size_t>(i + to_target)];
+    row.weights[at] = weights.at(s.begin + i + to_target);
     if (row.segments) row.segments[at] = number;
     if (row.positions) row.positions[at] = static_cast<std::int32_t>(i);
   }
@@ -106,7 +102,8 @@ struct StreamRows final : Dataset {
     std::int32_t number = 0;
     for (std::int64_t done = 0; done < positions;) {
       auto p = line.at((begin + done) % line.size());
-      auto take = std::min(p.left, positions - done), inside = std::min(take, p.left - 1);
+      auto take = std::min(p.left, positions - done);
+      auto inside = learning == Learning::in_place ? take : std::min(take, p.left - 1);
       put(documents, learning, {p.document, p.begin, inside, done}, ++number, row);
       if (inside < take) put_last(p.document, done + inside, number, inside, row);
       done += take;
@@ -137,6 +134,11 @@ void add_part(std::vector<std::int32_t>& parts, std::int64_t n, bool learnt) {
     if (parts.size() % 2 != (learnt ? 1U : 0U)) parts.push_back(0);
     parts.push_back(static_cast<std::int32_t>(std::min(n, most)));
   } while ((n -= parts.back()) > 0);
+}
+std::int64_t tokens_given(const std::vector<std::int32_t>& parts) {
+  std::int64_t n = 0;
+  for (std::size_t k = 0; k < parts.size() && (k % 2 == 0 || parts[k] == 0); ++k) n += parts[k];
+  return n;
 }
 std::shared_ptr<const Tokens> stream_of(const StoredDocuments& d) { return std::make_shared<Line>(d); }
 void put_decoder(const Row& row, std::span<const std::int32_t> ids, std::int32_t start, std::int64_t given,
@@ -169,6 +171,8 @@ Around::Around(const text::Tokenizer& t) {
   }
   if (auto end = t.end_of_text()) end_ = {*end};
   else end_ = without_begin(without_end(t.encode("\n")));
+  between_ = t.between();
+  if (between_.empty()) between_ = after_.empty() ? end_ : after_;
   if (!after_.empty() && end_ == std::vector{after_.back()}) end_.clear();
 }
 std::vector<std::int32_t> Around::without_begin(std::vector<std::int32_t> ids) const {
@@ -217,12 +221,13 @@ std::shared_ptr<const Dataset> learnt_rows(const StoredDocuments& d, const Mater
                                            Learning learning, TooLongRow too_long) {
   auto positions = m.positions;
   bool parts = learning == Learning::parts;
+  auto last = learning == Learning::in_place ? 0 : 1;  // a target alone
   auto name_of = [&](std::int64_t i) {
     return "data: document " + std::to_string(d.numbers[static_cast<std::size_t>(i)] + 1) + " of " + d.name;
   };
   // Positions that a document takes in a row.
   auto length = [&](std::int64_t i) -> std::int64_t {
-    auto n = std::max<std::int64_t>(0, d.length(i) - 1);
+    auto n = std::max<std::int64_t>(0, d.length(i) - last);
     if (!parts || n <= positions) return n;
     check<ConfigError>(too_long != TooLongRow::error, name_of(i), " has ", n + 1, " tokens, more than a row of ",
                        positions, " (model.positions) holds; raise it, or set data.task.too_long to truncate or drop");
@@ -245,7 +250,7 @@ std::shared_ptr<const Dataset> learnt_rows(const StoredDocuments& d, const Mater
                       .too_long = TooLong::cut,
                       .max_segments = how == Sharing::none ? 1 : m.pack.max_documents};
   auto of_kept = [&](std::int64_t i) {
-    auto n = kept.length(i) - 1;
+    auto n = kept.length(i) - last;
     return parts ? std::min(n, positions) : n;
   };
   auto packed = pack(kept.size(), of_kept, options);

@@ -52,10 +52,13 @@ struct Materials {
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::int64_t positions;  // of the model
   PackSettings pack;
+  std::vector<std::string> labels = {};  // the classes that the model tells apart
 };
 /// Adds a part of n tokens to the lengths of a document's parts, of which every second one is learnt, the first is not.
 /// A length takes two bytes beside ids that do (token_store.h): longer parts are several, with empty ones between them.
 void add_part(std::vector<std::int32_t>& parts, std::int64_t n, bool learnt);
+/// Tokens before the first one that is learnt.
+std::int64_t tokens_given(const std::vector<std::int32_t>& parts);
 /// Fills in the fields of an empty document. ConfigError "FILE:LINE: .."; called by many threads.
 using Encode = std::function<void(const Record&, Document&)>;
 struct Task : config::Chosen {
@@ -124,10 +127,11 @@ inline std::int32_t start_of(const text::Tokenizer& t) { return t.padding().valu
 /// A document of a decoder is longer than a row: its first tokens are kept, it is left out, it is an error.
 enum class TooLongRow : std::uint8_t { truncate, drop, error };
 /// What is learnt of a document, whose tokens are field 0: all of them; of its parts, whose lengths are field 1, every
-/// second one; or each part with a weight, whose bits are two numbers of field 2, the upper half first.
-enum class Learning : std::uint8_t { all, parts, weights };
+/// second one; each part with a weight, whose bits are two numbers of field 2, the upper half first; or each token
+/// where it stands (RowShape::in_place).
+enum class Learning : std::uint8_t { all, parts, weights, in_place };
 /// Rows of documents whose tokens predict the next ones. Documents that are longer than a row are cut into several,
-/// unless they have parts that are not learnt. A document of n tokens takes n - 1 positions.
+/// unless they have parts that are not learnt. A document of n tokens takes n - 1 positions, or n in place.
 std::shared_ptr<const Dataset> learnt_rows(const StoredDocuments&, const Materials&, Sharing, Learning,
                                            TooLongRow = TooLongRow::truncate);
 inline std::shared_ptr<const Dataset> learnt_rows(const StoredDocuments& d, const Materials& m, Sharing how, bool parts,

@@ -228,6 +228,7 @@ Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
 
 void append_context(tree::Key& key) {
   auto& h = here();
+  key.add(static_cast<std::uint64_t>(default_float()));
   key.add(static_cast<std::uint64_t>(h.rank));
   key.add(static_cast<std::uint64_t>(h.in_blocks));  // inside shard_map the axes of the mesh are bound
   key.add(h.mesh ? h.mesh->axes.size() : ~std::uint64_t{0});

@@ -1,13 +1,45 @@
 // Rules of the data with the model, and with the run's own files.
+#include "bora/array/mesh.h"
 #include "bora/data/data.h"
+#include "bora/models/model.h"
 #include "bora/text/tokenizer.h"
 #include "job/facts.h"
 
 namespace bora::job {
+bool has_pairs(const Settings& s) { return s.data->shape(s.model->positions()).pairs; }
+void check_group(const models::PreferenceSettings& preference, const Facts& facts) {
+  if (!facts.mesh) return;
+  auto& s = facts.all;
+  auto& mesh = *facts.mesh;
+  if (!has_pairs(s))
+    return check<ConfigError>(preference == models::PreferenceSettings(), "preference: it is the loss of pairs; set "
+                              "data.task to preference, or leave it out");
+  check<ConfigError>(s.loss == models::LossSettings(),
+                     "loss: the loss of pairs is the group preference; leave loss out");
+  check<ConfigError>(!s.model->decoder_start(),
+                     "data.task: preference is for models without an encoder, and the model ", s.model->type(),
+                     " has one");
+  check<ConfigError>(!s.local->on(), "local: replicas of local steps hold no reference model; leave local out, or the "
+                     "task preference");
+  AxisName context(mesh_axes::kContext);
+  check<ConfigError>(facts.stages == 1 && (!mesh.has(context) || mesh.axis_size(context) == 1), "mesh: ",
+                     to_string(mesh), ": the loss of pairs needs whole texts on a rank that has all layers; leave the "
+                     "axes stage and context out");
+}
 void check_rows(const Settings& s) {
-  bool inputs = s.data->shape(s.model->positions()).inputs > 0, encoder = s.model->decoder_start().has_value();
+  auto shape = s.data->shape(s.model->positions());
+  bool inputs = shape.inputs > 0, encoder = s.model->decoder_start().has_value();
+  check<ConfigError>(s.model->generates() || shape.in_place, "data.task: its rows are for models that predict the next "
+                     "token, and the model ", s.model->type(), " is an encoder; choose a task such as mlm");
+  check<ConfigError>(!s.model->generates() || !shape.in_place, "data.task: its rows are for an encoder alone, and the "
+                     "model ", s.model->type(), " predicts the next token; choose a task such as lm");
   check<ConfigError>(encoder || !inputs, "data.task: its rows are for an encoder and a decoder, and the model ",
                      s.model->type(), " has no encoder; choose a task such as lm");
+  using enum data::Prediction;
+  auto rows = [](data::Prediction p) { return p == tokens ? "tokens" : p == classes ? "classes" : "numbers"; };
+  check<ConfigError>(s.model->prediction() == shape.prediction, "data.task: its rows have ", rows(shape.prediction),
+                     " to predict, and the model ", s.model->type(), " predicts ", rows(s.model->prediction()),
+                     "; choose another task, or model.head (mlm: tokens; classify, tag: classes; regress: numbers)");
   check<ConfigError>(inputs || !encoder, "data.task: its rows have no inputs for the encoder of the model ",
                      s.model->type(), "; choose a task such as spans or seq2seq");
 }

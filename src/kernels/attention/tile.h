@@ -24,6 +24,29 @@ BORA_INLINE F load_wide(const bfloat16* p, F) {
   return F((F::V)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
 #endif
 }
+BORA_INLINE F load_wide(const std::int8_t* p, F) {
+#ifdef __AVX512F__
+  return F((F::V)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))));
+#else
+  return F((F::V)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))));
+#endif
+}
+BORA_INLINE D load_wide(const std::int8_t* p, D) {
+#ifdef __AVX512F__
+  return D((D::V)_mm512_cvtepi32_pd(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))));
+#else
+  int four;
+  __builtin_memcpy(&four, p, sizeof four);
+  return D((D::V)_mm256_cvtepi32_pd(_mm_cvtepi8_epi32(_mm_cvtsi32_si128(four))));
+#endif
+}
+BORA_INLINE D load_wide(const float* p, D) {
+#ifdef __AVX512F__
+  return D((D::V)_mm512_cvtps_pd(_mm256_loadu_ps(p)));
+#else
+  return D((D::V)_mm256_cvtps_pd(_mm_loadu_ps(p)));
+#endif
+}
 
 // ---- layout of operands --------------------------------------------------------------------------------------------
 /// to[c * to_step + r] = from[r * row + c], in the compute type.

@@ -20,6 +20,9 @@ struct Patience {
 /// other begins, and 130 is returned soon after it has ended, unless the job has ended as well.
 /// 86, with a line on stderr, if the launcher is lost. Throws ConfigError without a secret, or if the port is taken.
 int listen_for_launcher(const std::string& secret, const std::string& agent, const Patience&);
+/// The same for one job after another, as long as it takes: a service of a host. A job that has ended, or whose
+/// launcher is lost, leaves nothing behind but the listener. Returns 130 after a signal. Throws as above.
+int listen_for_launchers(const std::string& secret, const std::string& agent);
 /// Connects stdin and stdout with an agent behind listen_for_launcher on this host, which is tried again for a while.
 /// Returns 0 once the agent has ended, 255 with a line on stderr if it cannot be reached.
 int reach_agent(const std::string& host, const std::string& secret);

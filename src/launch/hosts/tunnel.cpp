@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <vector>
@@ -34,6 +35,7 @@ constexpr auto kStarved = std::chrono::milliseconds(100);  // without descriptor
 constexpr int kReach = 55;           // seconds in which a host may come up
 constexpr int kLate = 60;            // seconds after the last end in which a host may come, or come back
 constexpr int kEnding = 5;           // seconds after SIGTERM, and its agent's end, in which a host may hear the job's
+constexpr int kStopped = 130;        // the exit code after a signal
 constexpr char kAgent = 'A', kEnd = 'E';
 
 void need_secret(const std::string& secret) {
@@ -160,7 +162,7 @@ class Listener {
       for (auto& c : connections_) files.push_back({c.news, POLLIN, 0});
       ::poll(files.data(), files.size(), starved ? 50 : 500);
       for (int s : signals_.take()) {
-        if (!known() && ends_a_job(s)) return 130;
+        if (!known() && ends_a_job(s)) return kStopped;
         if (ends_a_job(s)) ends_ = true, until_ = Clock::now() + seconds(kEnding);
         for (auto& c : connections_) ::kill(-c.pid, s == SIGHUP ? SIGTERM : s);
       }
@@ -170,7 +172,7 @@ class Listener {
       auto now = Clock::now();
       if (known()) met_ = true, until_ = now + seconds(ends_ ? kEnding : patience_.next_s), seen_ = now;
       if (Clock::now() < until_ && !gone()) continue;
-      if (ends_) return 130;
+      if (ends_) return kStopped;
       write_all(2, "bora: the launcher of this job is lost: it has not connected for a while; started again, the job "
                    "goes on from the newest checkpoint\n");
       return 86;
@@ -308,6 +310,12 @@ struct Call {
 int listen_for_launcher(const std::string& secret, const std::string& agent, const Patience& patience) {
   need_secret(secret);
   return Listener(secret, agent, patience).run();
+}
+int listen_for_launchers(const std::string& secret, const std::string& agent) {
+  need_secret(secret);
+  constexpr int kEver = std::numeric_limits<int>::max();
+  for (;;)
+    if (Listener(secret, agent, {.first_s = kEver, .next_s = kEver}).run() == kStopped) return kStopped;
 }
 int reach_agent(const std::string& host, const std::string& secret) {
   need_secret(secret);

@@ -1,6 +1,5 @@
 // Cohere's Command R (2024): attention and a gated MLP side by side behind one norm without biases, angles of pairs of
 // neighbours, and scores of tokens that are multiplied.
-#include <cmath>
 #include "models/families/settings.h"
 #include "models/families/side_block.h"
 #include "models/hf/fields.h"
@@ -29,15 +28,8 @@ struct CohereConfig {
   double score_scale() const { return score_factor; }
   bool draws() const { return attention_dropout > 0; }
   void check() const {
-    check_sizes({{"layers", layers}, {"embed", embed}, {"heads", heads}, {"positions", positions}});
-    check_optional_sizes({{"hidden", hidden}});
-    check_heads(embed, heads, true);
-    check_key_heads(heads, kv_heads);
-    config::domain(std::isfinite(theta) && theta > 0, "theta", theta, "above 0");
+    check_layer_norm_decoder(*this);
     config::domain(std::isfinite(score_factor), "score_factor", score_factor, "finite");
-    check_rates({{"attention_dropout", attention_dropout}});
-    check_eps(eps);
-    check_checkpoint(checkpoint);
   }
   std::vector<AxisSize> axes() const { return decoder_axes(*this); }
   SideOptions block() const {

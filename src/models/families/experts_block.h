@@ -13,10 +13,16 @@ struct ExpertsBlock {
   using Report = nn::RouterReport;
   static ExpertsBlock init(const DecoderOptions& c, const Array& key) {
     auto keys = random::split<2>(key);
+    std::optional<nn::ClampedGate> clamped;
+    if (c.gate_limit > 0) clamped = {c.gate_slope, c.gate_limit};
     auto weights = c.renormalized ? nn::RouterWeights::renormalized : nn::RouterWeights::probabilities;
     return {c.norm(), decoder_attention(c, keys[0]), c.norm(),
             nn::Moe::init({nn::kExperts, c.experts}, c.embed_axis(), {nn::kMlp, c.hidden}, c.chosen, keys[1],
-                          {.weight = nn::Init::normal(0.02), .weights = weights, .activation = c.activation})};
+                          {.weight = nn::Init::normal(0.02),
+                           .weights = weights,
+                           .activation = c.activation,
+                           .use_bias = c.expert_bias,
+                           .clamped = clamped})};
   }
   /// x after attention, whose result is a.
   std::pair<NamedArray, Report> rest(const NamedArray& x, const NamedArray& a, const NamedArray& counts = {}) const {
@@ -48,6 +54,20 @@ template <class C> void check_experts(const C& c) {
                            " of model.experts ", c.experts, "; it must be from 1 to all of them");
   for (auto [name, x] : {std::pair{"router_loss", c.router_loss}, {"router_z_loss", c.router_z_loss}})
     config::domain(std::isfinite(x) && x >= 0, name, x, "0 or more");
+}
+/// What training's loss gets of a report, by the settings.
+template <class C> bool has_router_loss(const C& c) { return c.router_loss > 0 || c.router_z_loss > 0; }
+template <class C> NamedArray router_losses(const C& c, const nn::RouterReport& report) {
+  return nn::load_balancing_loss(report) * c.router_loss + nn::router_z_loss(report) * c.router_z_loss;
+}
+/// router_aux_loss_coef, which transformers adds only with output_router_logits.
+template <class C> void router_loss_from_hf(C& r, HfConfig& c) {
+  auto rate = c.number("router_aux_loss_coef", 1e-3);
+  r.router_loss = c.flag("output_router_logits", false) ? rate : 0;
+}
+template <class C> void router_loss_to_hf(const C& m, HfConfig& c) {
+  c.set("output_router_logits", m.router_loss > 0);
+  if (m.router_loss > 0) c.set("router_aux_loss_coef", m.router_loss);
 }
 template <class C> std::vector<AxisSize> expert_axes(const C& c) {
   auto all = decoder_axes(c);

@@ -1,6 +1,5 @@
 // Falcon (Almazrouei et al. 2023) with rotary positions: attention and MLP side by side behind one norm or two, or one
 // behind the other; few heads of keys, or one.
-#include <cmath>
 #include "models/families/settings.h"
 #include "models/families/side_block.h"
 #include "models/hf/fields.h"
@@ -31,15 +30,9 @@ struct FalconConfig {
   bool draws() const { return false; }
   bool one_norm() const { return parallel && !two_norms; }
   void check() const {
-    check_sizes({{"layers", layers}, {"embed", embed}, {"heads", heads}, {"positions", positions}});
-    check_optional_sizes({{"hidden", hidden}});
-    check_heads(embed, heads, true);
-    check_key_heads(heads, kv_heads);
+    check_layer_norm_decoder(*this);
     bora::check<ConfigError>(parallel || !two_norms, "two_norms: they are those of attention and MLP side by side; ",
                              "set model.parallel");
-    config::domain(std::isfinite(theta) && theta > 0, "theta", theta, "above 0");
-    check_eps(eps);
-    check_checkpoint(checkpoint);
   }
   std::vector<AxisSize> axes() const { return decoder_axes(*this); }
   SideOptions block() const {

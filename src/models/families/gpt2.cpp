@@ -7,9 +7,6 @@
 #include "bora/ops/indexing.h"
 
 namespace bora::models {
-namespace {
-const nn::Init kWeights = nn::Init::normal(0.02);
-}  // namespace
 void Gpt2Config::check() const {
   check_sizes({{"layers", layers},
                {"embed", embed},
@@ -27,7 +24,7 @@ std::vector<AxisSize> Gpt2Config::axes() const {
 }
 Gpt2Block Gpt2Block::init(const Gpt2Config& c, const Array& key) {
   auto keys = random::split<2>(key);
-  nn::LinearOptions in{kWeights}, out = in;
+  nn::LinearOptions in{gpt_weights}, out = in;
   out.weight.scale /= std::sqrt(2.0 * static_cast<double>(c.layers));  // residual paths, scaled as in GPT-2
   return {nn::LayerNorm::init(c.embed_axis(), c.eps),
           nn::Attention::init(c.embed_axis(), c.heads_axis(), c.head_size_axis(), keys[0],
@@ -67,15 +64,15 @@ Gpt2 Gpt2::init(const Gpt2Config& c, std::int64_t vocabulary, const Array& key) 
   bora::check<ConfigError>(vocabulary >= 1, "Gpt2: the vocabulary must have 1 token or more, got ", vocabulary);
   auto keys = random::split<3>(key);
   Axis vocab{nn::kVocab, vocabulary};
-  Gpt2 m{nn::Embedding::init(vocab, c.embed_axis(), keys[0], kWeights),
-         kWeights(keys[1], {c.position_axis(), c.embed_axis()}, c.embed),
+  Gpt2 m{nn::Embedding::init(vocab, c.embed_axis(), keys[0], gpt_weights),
+         gpt_weights(keys[1], {c.position_axis(), c.embed_axis()}, c.embed),
          nn::Stacked<Gpt2Block>::init(c.layers_axis(), c, nn::per_layer(random::split(keys[2], c.layers))),
          nn::LayerNorm::init(c.embed_axis(), c.eps),
          none,
          {static_cast<float>(c.embed_dropout)},
          c.scale_attention,
          c.scale_by_layer};
-  if (!c.tied) m.lm_head = nn::Linear::init(c.embed_axis(), vocab, random::fold_in(key, 3), {kWeights, false});
+  if (!c.tied) m.lm_head = nn::Linear::init(c.embed_axis(), vocab, random::fold_in(key, 3), {gpt_weights, false});
   return m;
 }
 std::optional<Array> Gpt2::scales() const {
@@ -101,7 +98,7 @@ NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& 
   return through_blocks(blocks, e, x, keys, how, ln_f, loss, nn::per_layer(scales()));
 }
 nn::Head Gpt2::head() const { return nn::Head::of(lm_head, wte); }
-nn::KeyValues Gpt2::pages(std::int64_t n) const { return pages_of(blocks, n); }
+nn::KeyValues Gpt2::pages(const nn::PageOptions& o) const { return pages_of(blocks, o); }
 std::pair<NamedArray, nn::KeyValues> Gpt2::decode(const NamedArray& tokens, const nn::KeyValues& pages,
                                                   const StepPlaces& at) const {
   auto places = rows_at(wpe, positions_of(tokens, at));

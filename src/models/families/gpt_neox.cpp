@@ -1,8 +1,6 @@
 // GPT-NeoX (Black et al. 2022), as Pythia (Biderman et al. 2023) has it: attention and MLP side by side behind norms of
 // their own, or one behind the other; rotary positions turn a part of each head. The code mentions no mesh.
-#include <cmath>
 #include "models/families/side_block.h"
-#include "models/lm/config_check.h"
 #include "models/hf/fields.h"
 #include "models/hf/layers.h"
 #include "models/hf/rope.h"
@@ -41,16 +39,7 @@ struct GptNeoXConfig {
   Axis embed_axis() const { return {nn::kEmbed, embed}; }
   double words_dropout() const { return dropout; }
   bool draws() const { return dropout > 0 || attention_dropout > 0; }
-  void check() const {
-    check_sizes({{"layers", layers}, {"embed", embed}, {"heads", heads}, {"positions", positions}});
-    check_optional_sizes({{"hidden", hidden}});
-    check_heads(embed, heads, rotary == 0);
-    check_rotary(rotary, embed / heads);
-    config::domain(std::isfinite(theta) && theta > 0, "theta", theta, "above 0");
-    check_rates({{"dropout", dropout}, {"attention_dropout", attention_dropout}});
-    check_eps(eps);
-    check_checkpoint(checkpoint);
-  }
+  void check() const { check_layer_norm_decoder(*this); }
   std::vector<AxisSize> axes() const { return block_axes(heads, hidden_units(), embed); }
   SideOptions block() const {
     return {.embed = embed_axis(),

@@ -38,10 +38,7 @@ struct GraniteConfig {
   }
   std::vector<AxisSize> axes() const { return decoder_axes(*this); }
   DecoderOptions options() const {
-    auto o = decoder_options(*this);
-    o.activation = activation;
-    o.qkv_bias = o.out_bias = attention_bias;
-    o.mlp_bias = mlp_bias;
+    auto o = llama_options(*this);
     o.words_scale = words_scale;
     o.residual_scale = residual_scale;
     if (attention_scale != 0) o.scale = attention_scale;
@@ -58,9 +55,7 @@ struct GraniteConfig {
     if (r.attention_scale == 0) c.refuse("attention_multiplier", "numbers other than 0 are");
     r.score_divisor = c.number("logits_scaling", 1);
     if (r.score_divisor == 0) c.refuse("logits_scaling", "numbers other than 0 are");
-    r.attention_bias = c.flag("attention_bias", false);
-    r.mlp_bias = c.flag("mlp_bias", false);
-    r.activation = hf_activation(c, "hidden_act", "silu");
+    read_fields(r, c, llama_fields<GraniteConfig>());
     return r;
   }
   void to_hf(HfConfig& c) const {
@@ -70,9 +65,7 @@ struct GraniteConfig {
     auto size = static_cast<double>(decoder_head_size(*this));
     c.set("attention_multiplier", attention_scale != 0 ? attention_scale : 1 / std::sqrt(size));
     c.set("logits_scaling", score_divisor);
-    c.set("attention_bias", attention_bias);
-    c.set("mlp_bias", mlp_bias);
-    c.set("hidden_act", hf_word(activation));
+    write_fields(*this, c, llama_fields<GraniteConfig>());
   }
 };
 using Granite = RotaryDecoder<GraniteConfig>;

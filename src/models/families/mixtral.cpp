@@ -51,13 +51,11 @@ struct MixtralConfig {
     o.activation = activation;
     o.experts = experts;
     o.chosen = chosen;
-    o.block_sparse = true;
+    o.expert_files = ExpertFiles::mixtral;
     return o;
   }
-  bool has_extra_loss() const { return router_loss > 0 || router_z_loss > 0; }
-  NamedArray extra_loss(const nn::RouterReport& report) const {
-    return nn::load_balancing_loss(report) * router_loss + nn::router_z_loss(report) * router_z_loss;
-  }
+  bool has_extra_loss() const { return has_router_loss(*this); }
+  NamedArray extra_loss(const nn::RouterReport& report) const { return router_losses(*this, report); }
   static constexpr std::string_view hf_types[] = {"mixtral"};
   static MixtralConfig from_hf(HfConfig& c);
   void to_hf(HfConfig& c) const;
@@ -68,8 +66,7 @@ MixtralConfig MixtralConfig::from_hf(HfConfig& c) {
                          .theta = 1e6});
   r.experts = hf_size(c, "num_local_experts", 8);
   r.chosen = hf_size(c, "num_experts_per_tok", 2);
-  auto rate = c.number("router_aux_loss_coef", 1e-3);
-  r.router_loss = c.flag("output_router_logits", false) ? rate : 0;  // transformers adds it only then
+  router_loss_from_hf(r, c);
   c.expect("router_jitter_noise", 0.0);
   r.activation = hf_activation(c, "hidden_act", "silu");
   r.window = hf_size(c, "sliding_window", 0);
@@ -82,8 +79,7 @@ void MixtralConfig::to_hf(HfConfig& c) const {
   decoder_to_hf(*this, c, "Mixtral", "mixtral");
   c.set("num_local_experts", experts);
   c.set("num_experts_per_tok", chosen);
-  c.set("output_router_logits", router_loss > 0);
-  if (router_loss > 0) c.set("router_aux_loss_coef", router_loss);
+  router_loss_to_hf(*this, c);
   c.set("hidden_act", hf_word(activation));
   c.set("sliding_window", window > 0 ? HfConfig::Value(window) : HfConfig::Value());
 }

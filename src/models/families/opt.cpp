@@ -235,7 +235,7 @@ struct Opt {
     return through_blocks(blocks, e, x, keys, how, before_head(), loss);
   }
   nn::Head head() const { return nn::Head::of(lm_head, wte); }
-  nn::KeyValues pages(std::int64_t n) const { return pages_of(blocks, n); }
+  nn::KeyValues pages(const nn::PageOptions& o) const { return pages_of(blocks, o); }
   std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& tokens, const nn::KeyValues& pages,
                                               const StepPlaces& at) const {
     return decode_blocks(blocks, embedded(tokens, positions_of(tokens, at)), pages, at, before_head());

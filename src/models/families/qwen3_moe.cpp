@@ -43,10 +43,8 @@ struct Qwen3MoeConfig {
     o.renormalized = renormalized;
     return o;
   }
-  bool has_extra_loss() const { return router_loss > 0 || router_z_loss > 0; }
-  NamedArray extra_loss(const nn::RouterReport& report) const {
-    return nn::load_balancing_loss(report) * router_loss + nn::router_z_loss(report) * router_z_loss;
-  }
+  bool has_extra_loss() const { return has_router_loss(*this); }
+  NamedArray extra_loss(const nn::RouterReport& report) const { return router_losses(*this, report); }
   static constexpr std::string_view hf_types[] = {"qwen3_moe"};
   static Qwen3MoeConfig from_hf(HfConfig& c) {
     Qwen3MoeConfig r;
@@ -59,8 +57,7 @@ struct Qwen3MoeConfig {
     r.renormalized = c.flag("norm_topk_prob", false);
     c.expect("decoder_sparse_step", std::int64_t{1});
     if (!c.integers("mlp_only_layers").empty()) c.refuse("mlp_only_layers", "experts in all layers are");
-    auto rate = c.number("router_aux_loss_coef", 1e-3);
-    r.router_loss = c.flag("output_router_logits", false) ? rate : 0;  // transformers adds it only then
+    router_loss_from_hf(r, c);
     r.activation = hf_activation(c, "hidden_act", "silu");
     r.attention_bias = c.flag("attention_bias", false);
     c.expect("mlp_bias", false);
@@ -76,8 +73,7 @@ struct Qwen3MoeConfig {
     c.set("num_experts", experts);
     c.set("num_experts_per_tok", chosen);
     c.set("norm_topk_prob", renormalized);
-    c.set("output_router_logits", router_loss > 0);
-    if (router_loss > 0) c.set("router_aux_loss_coef", router_loss);
+    router_loss_to_hf(*this, c);
     c.set("hidden_act", hf_word(activation));
     c.set("attention_bias", attention_bias);
     c.set("use_sliding_window", window > 0);

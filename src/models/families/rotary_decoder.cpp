@@ -10,7 +10,8 @@ nn::Attention decoder_attention(const DecoderOptions& c, const Array& key) {
                       .dropout = c.attention_dropout,
                       .rotary = {.dims = c.rotary, .scaling = c.scaling},
                       .scale = c.scale,
-                      .soft_cap = c.soft_cap};
+                      .soft_cap = c.soft_cap,
+                      .sinks = c.sinks};
   if (c.heads > c.kv_heads) o.group = Axis{nn::kHeadGroup, c.heads / c.kv_heads};
   Axis size{nn::kHeadSize, c.head_size};
   auto a = nn::Attention::init(c.embed_axis(), {nn::kHeads, c.kv_heads}, size, key, o);
@@ -19,6 +20,30 @@ nn::Attention decoder_attention(const DecoderOptions& c, const Array& key) {
   if (c.qk_norm == QkNorm::all) a.q_norm = norm(Axes(a.q.out)), a.k_norm = norm(Axes(a.k.out));
   return a;
 }
+namespace {
+/// gate_up_proj [experts, inputs, 2 * hidden units], of which each has its gate and then its up; down_proj; biases.
+void add_stacked_experts(std::vector<HfWeight>& all, const DecoderOptions& c) {
+  const std::string leaf = "blocks.layer.moe.", mlp = "model.layers.{}.mlp.", experts = mlp + "experts.";
+  hf_linear(all, leaf + "router", mlp + "router", c.expert_bias);
+  auto add = [&](const std::string& end, const Shape& before) {
+    for (auto part : {0, 1}) {
+      auto view = before, to = before;
+      view.push_back(2), to.push_back(part + 1);
+      Dims begin(before.size(), 0);
+      begin.push_back(part);
+      all.push_back({.leaf = leaf + (part == 0 ? "gate" : "up") + end,
+                     .tensor = experts + "gate_up_proj" + end,
+                     .view = view,
+                     .begin = begin,
+                     .end = Dims(to.begin(), to.end()),
+                     .split = before});
+    }
+    all.push_back({.leaf = leaf + "down" + end, .tensor = experts + "down_proj" + end});
+  };
+  add("", {c.experts, c.embed, c.hidden});
+  if (c.expert_bias) add("_bias", {c.experts, c.hidden});
+}
+}  // namespace
 std::vector<HfWeight> decoder_weights(const DecoderOptions& c) {
   std::vector<HfWeight> all{{"wte.weight", "model.embed_tokens.weight"}, {"norm.weight", "model.norm.weight"}};
   auto block = [&](const std::string& leaf, const std::string& tensor, const std::optional<Shape>& view = none,
@@ -50,11 +75,14 @@ std::vector<HfWeight> decoder_weights(const DecoderOptions& c) {
     if (c.qk_norm == QkNorm::all) view = heads;
     block(std::string("attn.") + norm, std::string("self_attn.") + norm, view);
   }
-  if (c.experts > 0) {
-    std::string moe = c.block_sparse ? "block_sparse_moe." : "mlp.";
+  if (c.sinks) block("attn.sinks", "self_attn.sinks", g > 1 ? Shape{k, g} : Shape{k});
+  if (c.experts > 0 && c.expert_files == ExpertFiles::stacked) add_stacked_experts(all, c);
+  else if (c.experts > 0) {
+    bool mixtral = c.expert_files == ExpertFiles::mixtral;
+    std::string moe = mixtral ? "block_sparse_moe." : "mlp.";
     block("moe.router.weight", moe + "gate.weight", none, {1, 0});
     for (auto [part, theirs] : {std::pair{"gate", "w1"}, {"up", "w3"}, {"down", "w2"}}) {
-      auto name = c.block_sparse ? theirs : std::string(part) + "_proj";
+      auto name = mixtral ? theirs : std::string(part) + "_proj";
       block(std::string("moe.") + part, moe + "experts.{}." + name + ".weight", none, {1, 0});
     }
   }

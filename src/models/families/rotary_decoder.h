@@ -16,6 +16,9 @@
 namespace bora::models {
 /// RMS norms of queries and keys before they turn: of each, or of those of all heads as one vector.
 enum class QkNorm : std::uint8_t { none, each, all };
+/// Tensors of experts in the files: each expert's own, the same by Mixtral's names, or all experts' as one with gates
+/// and ups in turn.
+enum class ExpertFiles : std::uint8_t { each, mixtral, stacked };
 struct DecoderOptions {
   std::int64_t layers, embed, heads, kv_heads, head_size, hidden;
   double theta;
@@ -35,10 +38,13 @@ struct DecoderOptions {
   std::int64_t rotary = 0;                                // numbers of a head that positions turn; 0: all
   std::vector<double> speeds = {};  // radians per position of each layer's pairs; none: all layers' are theta's
   double attention_dropout = 0;
+  bool sinks = false;  // of attention
   bool joined = false;  // the files have queries, keys and values as one tensor, gate and up as another
   std::int64_t experts = 0, chosen = 0;  // of a block's feed-forward layer; 0: it is one MLP
-  bool renormalized = true;   // the chosen experts' weights add up to 1
-  bool block_sparse = false;  // Mixtral's names of the experts' tensors
+  bool renormalized = true;  // the chosen experts' weights add up to 1
+  bool expert_bias = false;  // router and experts have biases
+  double gate_slope = 0, gate_limit = 0;  // of experts' clamped gates; limit 0: they have the activation
+  ExpertFiles expert_files = ExpertFiles::each;
   Axis embed_axis() const { return {nn::kEmbed, embed}; }
   /// Radians per position of the pairs of a head.
   std::vector<double> speeds_of(double base, const nn::RotaryScaling& s) const {
@@ -79,6 +85,19 @@ template <class C> DecoderOptions decoder_options(const C& c) {
           .windows = layer_windows(c.window, c.layer_types, c.layers),
           .attention_dropout = c.attention_dropout};
 }
+/// The options, and the fields, of models whose attention and MLP have biases or none, as Llama's.
+template <class C> DecoderOptions llama_options(const C& c) {
+  auto o = decoder_options(c);
+  o.activation = c.activation;
+  o.qkv_bias = o.out_bias = c.attention_bias;
+  o.mlp_bias = c.mlp_bias;
+  return o;
+}
+template <class C> HfFields<C> llama_fields() {
+  return {{"attention_bias", &C::attention_bias, false},
+          {"mlp_bias", &C::mlp_bias, false},
+          {"hidden_act", &C::activation, "silu"}};
+}
 /// Numbers that a config.json may lack, as transformers fills them in; head_size of 0: embed / heads.
 struct AbsentInHf {
   std::int64_t kv_heads = 0, positions = 0, head_size = 0;
@@ -104,7 +123,9 @@ template <class C> HfFields<C> decoder_fields(const AbsentInHf& absent) {
 template <class C> void decoder_from_hf(C& r, HfConfig& c, const AbsentInHf& absent) {
   r.layers = layers_from_hf(c);
   read_fields(r, c, decoder_fields<C>(absent));
-  auto rope = rope_from_hf(c, r.positions, absent.theta, absent.part);
+  LongRope* longer = nullptr;
+  if constexpr (requires { r.longer; }) longer = &r.longer;
+  auto rope = rope_from_hf(c, r.positions, absent.theta, absent.part, longer);
   r.theta = rope.theta;
   r.scaling = rope.scaling;
   if constexpr (requires { r.rotary; })
@@ -267,7 +288,7 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
     return random::split(*key, blocks.axis.size);
   }
   nn::Head head() const { return nn::Head::of(lm_head, wte, final_soft_cap); }
-  nn::KeyValues pages(std::int64_t n) const { return pages_of(blocks, n); }
+  nn::KeyValues pages(const nn::PageOptions& o) const { return pages_of(blocks, o); }
   std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& tokens, const nn::KeyValues& pages,
                                               const StepPlaces& at) const {
     return decode_blocks(blocks, embedded(tokens), pages, at, last(), nn::per_layer(values()));

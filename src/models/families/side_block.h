@@ -1,8 +1,11 @@
 // side_block.h -- blocks with layer norms whose attention and MLP are side by side, or one behind the other: those of
 // GPT-NeoX, StableLM, Falcon and Cohere. Private.
 #pragma once
+#include <cmath>
+#include "bora/config/config.h"
 #include "bora/nn/mlp.h"
 #include "models/hf/layers.h"
+#include "models/lm/config_check.h"
 #include "models/lm/decoder.h"
 
 namespace bora::models {
@@ -15,7 +18,7 @@ struct SideOptions {
   bool qkv_bias = true, out_bias = true, mlp_bias = true;
   bool gated = false;
   bool parallel = true;   // attention and MLP read the same vectors, else the MLP those behind attention
-  bool one_norm = false;  // both read vectors of the same norm
+  bool one_norm = false;  // where they are parallel: both read vectors of the same norm
   double dropout = 0, attention_dropout = 0;
   bool drops_attention = true;  // dropout of attention's results too, not of the MLP's alone
   float eps = 1e-5F;
@@ -60,7 +63,7 @@ template <class Norm = nn::LayerNorm> struct SideBlock {
                   const std::optional<Array>& key) const {
     if (parallel) return auto_sharded(x + a + dropout(mlp(norm_2 ? (*norm_2)(x) : normed), key));
     auto y = auto_sharded(x + a);
-    return auto_sharded(y + dropout(mlp(norm_2 ? (*norm_2)(y) : norm_1(y)), key));
+    return auto_sharded(y + dropout(mlp((*norm_2)(y)), key));
   }
   NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key,
                         const std::optional<NamedArray>& positions) const {
@@ -76,6 +79,23 @@ template <class Norm = nn::LayerNorm> struct SideBlock {
     return {rest(x, normed, a, none), kv};
   }
 };
+/// Throws ConfigError for a setting that these models have.
+template <class C> void check_layer_norm_decoder(const C& c) {
+  check_sizes({{"layers", c.layers}, {"embed", c.embed}, {"heads", c.heads}, {"positions", c.positions}});
+  check_optional_sizes({{"hidden", c.hidden}});
+  if constexpr (requires { c.rotary; }) {
+    check_heads(c.embed, c.heads, c.rotary == 0);
+    check_rotary(c.rotary, c.embed / c.heads);
+  } else {
+    check_heads(c.embed, c.heads, true);
+  }
+  if constexpr (requires { c.kv_heads; }) check_key_heads(c.heads, c.kv_heads);
+  config::domain(std::isfinite(c.theta) && c.theta > 0, "theta", c.theta, "above 0");
+  if constexpr (requires { c.dropout; }) check_rates({{"dropout", c.dropout}});
+  if constexpr (requires { c.attention_dropout; }) check_rates({{"attention_dropout", c.attention_dropout}});
+  check_eps(c.eps);
+  check_checkpoint(c.checkpoint);
+}
 /// The output layer of a family: the table of the tokens' vectors where the settings are `tied`, else its own.
 template <class C> struct TiedOrOwnHead {
   using Head = std::optional<nn::Linear>;

@@ -38,10 +38,7 @@ struct SmolLm3Config {
   }
   std::vector<AxisSize> axes() const { return decoder_axes(*this); }
   DecoderOptions options() const {
-    auto o = decoder_options(*this);
-    o.activation = activation;
-    o.qkv_bias = o.out_bias = attention_bias;
-    o.mlp_bias = mlp_bias;
+    auto o = llama_options(*this);
     if (!has_plain()) return o;
     auto own = o.speeds_of(theta, o.scaling);
     for (std::int64_t i = 0; i < layers; ++i)
@@ -64,9 +61,7 @@ struct SmolLm3Config {
     }
     c.expect("use_sliding_window", false);
     c.ignore({"sliding_window", "max_window_layers"});  // of windows that are switched off
-    r.attention_bias = c.flag("attention_bias", false);
-    r.mlp_bias = c.flag("mlp_bias", false);
-    r.activation = hf_activation(c, "hidden_act", "silu");
+    read_fields(r, c, llama_fields<SmolLm3Config>());
     return r;
   }
   void to_hf(HfConfig& c) const {
@@ -74,9 +69,7 @@ struct SmolLm3Config {
     std::vector<std::int64_t> all;
     for (std::int64_t i = 0; i < layers; ++i) all.push_back(turned(i));
     c.set("no_rope_layers", all);
-    c.set("attention_bias", attention_bias);
-    c.set("mlp_bias", mlp_bias);
-    c.set("hidden_act", hf_word(activation));
+    write_fields(*this, c, llama_fields<SmolLm3Config>());
   }
 };
 using SmolLm3 = RotaryDecoder<SmolLm3Config>;

@@ -1,6 +1,5 @@
 // StableLM (Bellagente et al. 2024): Llama with layer norms, angles for a quarter of each head, and, by option,
 // attention and MLP side by side.
-#include <cmath>
 #include "models/families/settings.h"
 #include "models/families/side_block.h"
 #include "models/hf/fields.h"
@@ -30,17 +29,7 @@ struct StableLmConfig {
   Axis embed_axis() const { return {nn::kEmbed, embed}; }
   double words_dropout() const { return 0; }
   bool draws() const { return dropout > 0 || attention_dropout > 0; }
-  void check() const {
-    check_sizes({{"layers", layers}, {"embed", embed}, {"heads", heads}, {"positions", positions}});
-    check_optional_sizes({{"hidden", hidden}});
-    check_heads(embed, heads, rotary == 0);
-    check_key_heads(heads, kv_heads);
-    check_rotary(rotary, embed / heads);
-    config::domain(std::isfinite(theta) && theta > 0, "theta", theta, "above 0");
-    check_rates({{"dropout", dropout}, {"attention_dropout", attention_dropout}});
-    check_eps(eps);
-    check_checkpoint(checkpoint);
-  }
+  void check() const { check_layer_norm_decoder(*this); }
   std::vector<AxisSize> axes() const { return decoder_axes(*this); }
   SideOptions block() const {
     return {.embed = embed_axis(),

@@ -169,9 +169,9 @@ NamedArray T5::hidden(const training::Example& e, const Key& key, const nn::Pipe
   auto x = auto_sharded(shared.embed(auto_sharded(e.tokens)));
   return decoder(x, mask, encoded, keys[1], how.checkpoint) * score_scale;
 }
-T5Pages T5::pages(std::int64_t n) const {
+T5Pages T5::pages(const nn::PageOptions& o) const {
   auto& blocks = decoder.blocks;
-  return {blocks.layer.attn.pages({blocks.axis}, n), blocks.layer.cross->pages({blocks.axis}, n)};
+  return {blocks.layer.attn.pages({blocks.axis}, o), blocks.layer.cross->pages({blocks.axis}, o)};
 }
 T5Pages T5::read(const NamedArray& inputs, const NamedArray& mask, const T5Pages& pages, const Array& slots) const {
   auto encoded = encode(inputs, mask, none, none, remat::nothing);

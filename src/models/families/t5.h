@@ -108,7 +108,7 @@ struct T5 {
                    const remat::Policy&) const;
   NamedArray hidden(const training::Example&, const std::optional<Array>& key, const nn::PipelineOptions& how) const;
   nn::Head head() const { return nn::Head::of(lm_head, shared); }
-  T5Pages pages(std::int64_t n) const;
+  T5Pages pages(const nn::PageOptions&) const;
   T5Pages read(const NamedArray& inputs, const NamedArray& mask, const T5Pages&, const Array& slots) const;
   std::pair<NamedArray, T5Pages> decode(const NamedArray& tokens, const T5Pages&, const StepPlaces&) const;
 

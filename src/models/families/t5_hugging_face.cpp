@@ -15,7 +15,7 @@ void read_activation(HfConfig& c, T5Config& t, std::string_view absent) {
   auto activation = hf_activation_of(word);
   if (!activation) refuse_activation(c, "feed_forward_proj", ", also behind gated-");
   t.activation = *activation;
-  c.expect("dense_act_fn", word);
+  if (c.word("dense_act_fn", word) != word) c.refuse("dense_act_fn", "feed_forward_proj: " + words + " differs");
   c.expect("is_gated_act", t.gated);
 }
 std::string activation_words(const T5Config& t) {

@@ -126,7 +126,7 @@ void save_adapters(const std::string& folder, tree::Node parameters, const Model
   save_safetensors(folder + kTensors, tensors);
   HfConfig c;
   c.set("peft_type", "LORA");
-  c.set("task_type", model.decoder_start() ? "SEQ_2_SEQ_LM" : "CAUSAL_LM");
+  if (model.generates()) c.set("task_type", model.decoder_start() ? "SEQ_2_SEQ_LM" : "CAUSAL_LM");
   if (auto name = name_of_base(base); !name.empty()) c.set("base_model_name_or_path", name);
   c.set("r", s.rank);
   c.set("lora_alpha", s.alpha);

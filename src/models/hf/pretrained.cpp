@@ -197,7 +197,7 @@ bool write_in_pieces(const FolderTensors& files, const TensorPart& part, const P
 /// The weight of one layer as the files keep it, if that is the leaf's format and its order of outputs and inputs.
 std::optional<Array> packed_as_stored(const FolderTensors& files, const TensorPart& part, const PackedLeaf& leaf,
                                       bool grows) {
-  if (!files.is_quantised(part.name) || grows || !part.begin.empty() || !part.end.empty()) return none;
+  if (!files.has_matrix(part.name) || grows || !part.begin.empty() || !part.end.empty()) return none;
   auto layer = leaf.of_layer();
   auto outputs_first = leaf.weight.out;
   outputs_first.insert(outputs_first.end(), leaf.weight.in.begin(), leaf.weight.in.end());
@@ -354,7 +354,7 @@ std::string weights_of(const std::string& folder) {
   if (gguf::is_file(folder)) return gguf_weights(*gguf::File::open(folder));
   auto file = folder + "/config.json";
   auto how = QuantisedFiles::parse(read_file(file), file);
-  if (how.kind != QuantisedFiles::Kind::none) return to_string(how.nearest());
+  if (how.kind != QuantisedFiles::Kind::none) return how.nearest();
   auto files = Safetensors::open(folder);
   std::int64_t half = 0, all = 0;
   for (auto& name : files.names()) {

@@ -2,6 +2,7 @@
 //   compressed-tensors: X.weight_packed i32 [N, K / per], inputs from the low bits on, each plus 2^(bits - 1);
 //     X.weight_scale float [N, groups]; X.weight_shape [2]; X.weight_zero_point i32 [N / per, groups], as packed;
 //     X.weight_g_idx i32 [K].
+//   MXFP4: models/hf/mxfp4.h.
 //   GPTQ: X.qweight i32 [K / per, N], inputs from the low bits on; X.qzeros i32 [groups, N / per]; X.scales float
 //     [groups, N]; X.g_idx i32 [K]. A zero point is stored less one, but for checkpoint_format gptq_v2.
 // Letters: N outputs, K inputs, per = 32 / bits.
@@ -20,6 +21,7 @@
 #include "gguf/api/companions.h"
 #include "json/api/value.h"
 #include "models/hf/gguf_tensors.h"
+#include "models/hf/mxfp4.h"
 #include "ops/api/quantized.h"
 #include "ops/api/same_everywhere.h"
 #include "shard/api/agree.h"
@@ -27,13 +29,15 @@
 namespace bora::models {
 namespace {
 using I = std::int64_t;
-constexpr std::string_view kWeight = ".weight";
 struct Names {
-  std::string_view integers, scales, zeros, order, shape;
+  std::string_view weight, integers, scales, zeros = {}, order = {}, shape = {};
 };
-constexpr Names kPackedNames{".weight_packed", ".weight_scale", ".weight_zero_point", ".weight_g_idx", ".weight_shape"};
-constexpr Names kGptqNames{".qweight", ".scales", ".qzeros", ".g_idx", ""};
+constexpr Names kPackedNames{".weight",        ".weight_packed", ".weight_scale", ".weight_zero_point",
+                             ".weight_g_idx", ".weight_shape"};
+constexpr Names kGptqNames{".weight", ".qweight", ".scales", ".qzeros", ".g_idx"};
+constexpr Names kMxfp4Names{"", kMxfp4Blocks, kMxfp4Scales};
 const Names& names_of(QuantisedFiles::Kind kind) {
+  if (kind == QuantisedFiles::Kind::mxfp4) return kMxfp4Names;
   return kind == QuantisedFiles::Kind::gptq ? kGptqNames : kPackedNames;
 }
 std::string without(const std::string& name, std::string_view end) {
@@ -135,15 +139,16 @@ QuantisedFiles QuantisedFiles::parse(const std::string& config, const std::strin
   Fields f{*q, file + ": quantization_config"};
   auto method = f.word("quant_method");
   check<IoError>(!method.empty(), f.place, ": ", [&] { return one_line(q->dump()); },
-                 " is not supported without a quant_method; gptq and compressed-tensors (pack-quantized) are");
+                 " is not supported without a quant_method; gptq, mxfp4 and compressed-tensors (pack-quantized) are");
   if (method == "gptq") return gptq(f);
   if (method == "compressed-tensors") return compressed(f);
-  f.refuse("quant_method", json::Value(method), "gptq and compressed-tensors (pack-quantized) are");
+  if (method == "mxfp4") return {.kind = Kind::mxfp4};
+  f.refuse("quant_method", json::Value(method), "gptq, mxfp4 and compressed-tensors (pack-quantized) are");
 }
-nn::WeightFormat QuantisedFiles::nearest() const {
+std::string QuantisedFiles::nearest() const {
+  if (kind == Kind::mxfp4) return "bf16";
   bool fits = symmetric && ordered && bits == 4 && group % 32 == 0;
-  if (!fits) return {8, 32};
-  return {4, group % 128 == 0 ? 128 : 32};
+  return to_string(fits ? nn::WeightFormat{4, group % 128 == 0 ? 128 : 32} : nn::WeightFormat{8, 32});
 }
 Array QuantisedMatrix::numbers() const {
   auto out = new_buffer({Shape{n, k}, f32});
@@ -200,9 +205,9 @@ FolderTensors FolderTensors::open(const std::string& folder) {
   std::set<std::string> hidden;
   for (auto& name : t.files_->names())
     if (auto layer = without(name, ends.integers); !layer.empty()) {
-      t.names_.push_back(layer + std::string(kWeight));
+      t.names_.push_back(layer + std::string(ends.weight));
       for (auto end : {ends.integers, ends.scales, ends.zeros, ends.order, ends.shape})
-        hidden.insert(layer + std::string(end));
+        if (!end.empty()) hidden.insert(layer + std::string(end));
     }
   for (auto& name : t.files_->names())
     if (!hidden.contains(name)) t.names_.push_back(name);
@@ -214,8 +219,12 @@ FolderTensors FolderTensors::open(const std::string& folder) {
 }
 bool FolderTensors::is_quantised(const std::string& name) const {
   if (gguf_) return gguf_->is_quantised(name);
-  auto layer = how_.kind == QuantisedFiles::Kind::none ? std::string() : without(name, kWeight);
-  return !layer.empty() && files().has(layer + std::string(names_of(how_.kind).integers));
+  auto& ends = names_of(how_.kind);
+  auto layer = how_.kind == QuantisedFiles::Kind::none ? std::string() : without(name, ends.weight);
+  return !layer.empty() && files().has(layer + std::string(ends.integers));
+}
+bool FolderTensors::has_matrix(const std::string& name) const {
+  return is_quantised(name) && how_.kind != QuantisedFiles::Kind::mxfp4;
 }
 bool FolderTensors::has(const std::string& name) const {
   return gguf_ ? gguf_->has(name) : is_quantised(name) || files().has(name);
@@ -223,7 +232,8 @@ bool FolderTensors::has(const std::string& name) const {
 std::string FolderTensors::where(const std::string& name) const {
   if (gguf_) return gguf_->where(name);
   if (!is_quantised(name)) return files().where(name);
-  return files().where(without(name, kWeight) + std::string(names_of(how_.kind).integers));
+  auto& ends = names_of(how_.kind);
+  return files().where(without(name, ends.weight) + std::string(ends.integers));
 }
 namespace {
 /// The tensors of one weight, whose shapes fit each other.
@@ -289,7 +299,8 @@ Stored stored_of(const Safetensors& files, const QuantisedFiles& how, const std:
 Type FolderTensors::type(const std::string& name) const {
   if (gguf_) return gguf_->type(name);
   if (!is_quantised(name)) return files().type(name);
-  auto s = stored_of(files(), how_, without(name, kWeight));
+  if (how_.kind == QuantisedFiles::Kind::mxfp4) return mxfp4_type(files(), name);
+  auto s = stored_of(files(), how_, without(name, names_of(how_.kind).weight));
   return {Shape{s.n, s.k}, f32};
 }
 Type FolderTensors::type(const TensorPart& part) const {
@@ -312,7 +323,7 @@ Type FolderTensors::type(const TensorPart& part) const {
 }
 QuantisedMatrix FolderTensors::matrix(const std::string& name) const {
   if (gguf_) return gguf_->matrix(name);
-  auto s = stored_of(files(), how_, without(name, kWeight));
+  auto s = stored_of(files(), how_, without(name, names_of(how_.kind).weight));
   bool gptq = how_.kind == QuantisedFiles::Kind::gptq;
   QuantisedMatrix m{.n = s.n, .k = s.k, .groups = s.groups};
   const int bits = how_.bits;
@@ -366,7 +377,9 @@ QuantisedMatrix FolderTensors::matrix(const std::string& name) const {
 }
 Array FolderTensors::read(const TensorPart& p, const Spec& spec) const {
   if (!gguf_ && !is_quantised(p.name)) return files().read(p, spec);
-  auto x = gguf_ ? gguf_->numbers(p.name) : matrix(p.name).numbers();
+  auto x = gguf_                 ? gguf_->numbers(p.name)
+           : has_matrix(p.name) ? matrix(p.name).numbers()
+                                : mxfp4_numbers(files(), p.name);
   if (p.view) x = reshape(x, *p.view);
   auto n = static_cast<I>(x.ndim());
   for (I d = 0; d < n; ++d) {

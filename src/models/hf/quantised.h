@@ -1,6 +1,6 @@
 // quantised.h -- the tensors of a folder of Hugging Face's, in which weights may be integers that share scales: those
-// of compressed-tensors (pack-quantized) and of GPTQ look like the float weights that they stand for, as do a GGUF
-// file's. Private.
+// of compressed-tensors (pack-quantized) and of GPTQ, and MXFP4's, look like the float weights that they stand for, as
+// do a GGUF file's. Private.
 #pragma once
 #include <memory>
 #include <optional>
@@ -13,7 +13,7 @@ namespace bora::models {
 inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 /// What `quantization_config` of a config.json says.
 struct QuantisedFiles {
-  enum class Kind : std::uint8_t { none, packed, gptq };
+  enum class Kind : std::uint8_t { none, packed, gptq, mxfp4 };
   Kind kind = Kind::none;
   int bits = 4;
   std::int64_t group = 0;   // inputs that share a scale; 0: all
@@ -22,8 +22,8 @@ struct QuantisedFiles {
   bool zero_minus_one = true;  // of GPTQ: zero points are stored less one
   /// Throws IoError, naming the field, for a layout that is not read here. `file`: the config.json, in errors.
   static QuantisedFiles parse(const std::string& config, const std::string& file);
-  /// The nearest format of ours.
-  nn::WeightFormat nearest() const;
+  /// The word of the nearest form of ours.
+  std::string nearest() const;
 };
 /// A matrix [n, k] of integers less their zero points, times the scale [n, groups] of each input's group.
 struct QuantisedMatrix {
@@ -50,6 +50,8 @@ class FolderTensors {
   Type type(const std::string& name) const;
   Type type(const TensorPart& part) const;
   bool is_quantised(const std::string& name) const;
+  /// Whether matrix() gives it.
+  bool has_matrix(const std::string& name) const;
   /// Throws CheckpointError for damage.
   QuantisedMatrix matrix(const std::string& name) const;
   Array read(const TensorPart& part, const Spec& spec = {}) const;

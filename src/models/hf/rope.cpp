@@ -1,6 +1,7 @@
 #include "models/hf/rope.h"
 #include <algorithm>
 #include "models/hf/fields.h"
+#include "models/hf/long_rope.h"
 
 namespace bora::models {
 using Kind = nn::RotaryScaling::Kind;
@@ -34,6 +35,19 @@ void RopeScaling::check() const {
   config::domain(std::isfinite(o.low) && o.low > 0, "low", o.low, "above 0");
   config::domain(std::isfinite(o.high) && o.high > o.low, "high", o.high, "above low");
 }
+void LongRope::check() const {
+  if (!given()) return;
+  config::domain(positions <= 1 << 30, "positions", positions, "at most 2^30 (or 0)");
+  config::domain(pretrained_positions >= 2 && pretrained_positions <= positions, "pretrained_positions",
+                 pretrained_positions, "from 2 to positions");
+  for (auto [name, all] : {std::pair{"short_factors", &short_factors}, {"long_factors", &long_factors}})
+    for (auto x : *all) config::domain(std::isfinite(x) && x > 0, name, x, "above 0");
+  if (amplitude) config::domain(std::isfinite(*amplitude) && *amplitude >= 0, "amplitude", *amplitude, "0 or more");
+}
+double LongRope::amplitude_or_default() const {
+  auto before = static_cast<double>(pretrained_positions), by = static_cast<double>(positions) / before;
+  return amplitude.value_or(by <= 1 ? 1 : std::sqrt(1 + std::log(by) / std::log(before)));
+}
 namespace {
 constexpr std::string_view kPart = "partial_rotary_factor";
 void read_part(HfConfig& c, Rope& r, bool may_differ) {
@@ -42,7 +56,8 @@ void read_part(HfConfig& c, Rope& r, bool may_differ) {
   if (c.has(kPart) && !(r.part > 0 && r.part <= 1)) c.refuse(kPart, "a part above 0 and up to 1 is");
 }
 /// The fields of a group into r. original: of the whole file; 0: it says none.
-void read_group(HfConfig& g, Rope& r, std::int64_t positions, std::int64_t original, bool may_differ) {
+void read_group(HfConfig& g, Rope& r, std::int64_t positions, std::int64_t original, bool may_differ,
+                LongRope* longer = nullptr) {
   r.theta = g.number("rope_theta", r.theta);
   read_part(g, r, may_differ);
   auto older = g.word("type", "default"), kind = g.word("rope_type", older);
@@ -50,7 +65,18 @@ void read_group(HfConfig& g, Rope& r, std::int64_t positions, std::int64_t origi
   auto optional = [&](std::string_view name) {
     return g.has(name) && g.number(name) != 0 ? std::optional(g.number(name)) : std::nullopt;
   };
-  if (kind == "linear") s.kind = Kind::linear;
+  if (longer && (kind == "longrope" || kind == "su" || kind == "yarn")) {
+    longer->positions = positions;
+    longer->pretrained_positions = original;
+    for (auto [name, to] :
+         {std::pair{"short_factor", &longer->short_factors}, {"long_factor", &longer->long_factors}}) {
+      *to = g.numbers(name);
+      if (to->empty()) g.refuse(name, "longrope needs a number for each pair");
+    }
+    if (g.has("attention_factor")) longer->amplitude = g.number("attention_factor");
+    else if (auto by = g.has("factor") ? g.number("factor") : 0; by > 0)
+      longer->amplitude = by <= 1 ? 1 : std::sqrt(1 + std::log(by) / std::log(static_cast<double>(original)));
+  } else if (kind == "linear") s.kind = Kind::linear;
   else if (kind == "llama3") s.kind = Kind::llama3;
   else if (kind == "yarn") s.kind = Kind::yarn;
   else if (kind != "default")
@@ -72,19 +98,21 @@ void read_group(HfConfig& g, Rope& r, std::int64_t positions, std::int64_t origi
   // The other kinds' fields, which transformers reads no more than this.
   g.ignore({"factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor", "beta_slow",
             "beta_fast", "truncate", "mscale", "mscale_all_dim", "attention_factor", "finetuned"});
+  if (longer) g.ignore({"short_factor", "long_factor"});
 }
 }  // namespace
-Rope rope_from_hf(HfConfig& c, std::int64_t positions, double absent_theta, std::optional<double> absent_part) {
+Rope rope_from_hf(HfConfig& c, std::int64_t positions, double absent_theta, std::optional<double> absent_part,
+                  LongRope* longer) {
   Rope r{.part = absent_part.value_or(1)};
   r.theta = c.number("rope_theta", absent_theta);
   read_part(c, r, absent_part.has_value());
-  auto original = c.integer("original_max_position_embeddings", 0);
+  auto original = c.integer("original_max_position_embeddings", longer ? 4096 : 0);
   if (c.has("rope_scaling") && c.has("rope_parameters")) c.refuse("rope_scaling", "rope_parameters says the same");
   c.ignore({"rope_scaling", "rope_parameters"});
   auto field = c.has("rope_scaling") ? "rope_scaling" : "rope_parameters";
   if (!c.has(field)) return r;
   auto g = c.group(field);
-  read_group(g, r, positions, original, absent_part.has_value());
+  read_group(g, r, positions, original, absent_part.has_value(), longer);
   return r;
 }
 Rope rope_from_group(HfConfig& group, std::int64_t positions, double absent_theta) {
@@ -123,6 +151,16 @@ void rope_to_hf(const Rope& r, HfConfig& c) {
   if (s.high) g.set("beta_fast", *s.high);
   g.set("truncate", s.whole_pairs);
   if (s.amplitude) g.set("attention_factor", *s.amplitude);
+}
+
+void long_rope_to_hf(const LongRope& longer, HfConfig& c) {
+  c.set("max_position_embeddings", longer.positions);
+  c.set("original_max_position_embeddings", longer.pretrained_positions);
+  auto g = c.group("rope_scaling");
+  g.set("rope_type", "longrope");
+  g.set("short_factor", longer.short_factors);
+  g.set("long_factor", longer.long_factors);
+  if (longer.amplitude) g.set("attention_factor", *longer.amplitude);
 }
 
 std::vector<std::int64_t> layer_windows(std::int64_t window, const std::vector<LayerType>& types, std::int64_t layers) {

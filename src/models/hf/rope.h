@@ -25,6 +25,7 @@ struct RopeScaling {
   nn::RotaryScaling options() const;
   void check() const;
 };
+struct LongRope;
 struct Rope {
   double theta = 10000;
   RopeScaling scaling = {};
@@ -32,7 +33,9 @@ struct Rope {
 };
 /// rope_theta with rope_scaling, or rope_parameters (since transformers 5). Refuses other kinds of scaling.
 /// absent_part: `part` unless partial_rotary_factor says it; none: the model turns whole heads, and a part is refused.
-Rope rope_from_hf(HfConfig&, std::int64_t positions, double absent_theta, std::optional<double> absent_part = none);
+/// longer: where the model has it, gets longrope's fields, which are also the kinds su and yarn then.
+Rope rope_from_hf(HfConfig&, std::int64_t positions, double absent_theta, std::optional<double> absent_part = none,
+                  LongRope* longer = nullptr);
 /// The same of the fields in a group of their own: rope_parameters.full_attention, where layers differ.
 Rope rope_from_group(HfConfig& group, std::int64_t positions, double absent_theta);
 /// The numbers of a head that such a part of it is, as transformers rounds it; 0: all. Refuses a part without a number.

@@ -23,6 +23,8 @@ inline std::string tensor_at(const HfWeight& w, const Dims& place) {
   for (auto i : place) name.replace(name.find("{}"), 2, std::to_string(i));
   return name;
 }
+/// The axis of the last dimension of a view in which leaves take turns.
+inline constexpr const char* kTurns = "turns";
 /// The axis of each dimension of the tensor's view, of a leaf with these axes. Sizes are the leaf's; a dimension that
 /// is split has the name of its first part and the size of all.
 inline std::vector<Axis> view_axes(const HfWeight& w, const std::vector<Axis>& leaf) {
@@ -33,20 +35,26 @@ inline std::vector<Axis> view_axes(const HfWeight& w, const std::vector<Axis>& l
   std::size_t part = 0;
   for (std::size_t d = 0; d < w.view->size(); ++d) {
     auto end = w.end.empty() ? (*w.view)[d] : w.end[d], size = end - (w.begin.empty() ? 0 : w.begin[d]);
+    if (part == r.size() && size == 1) {
+      joined.emplace_back(kTurns, 1);
+      continue;
+    }
     joined.push_back(r.at(part));
     for (auto n = r[part++].size; n < size; ++part) n *= r.at(part).size;
     joined.back().size = size;
   }
   return joined;
 }
-/// The tensor's own shape: in the files, neighbouring dimensions of its view that are parts of heads are one.
+/// The tensor's own shape: in the files, neighbouring dimensions of its view that are parts of heads are one,
+/// and so are a dimension and the turns behind it.
 inline Shape stored_shape(const Shape& view, const std::vector<Axis>& axes) {
   auto of_heads = [](const Axis& a) {
     return a.name == nn::kHeads || a.name == nn::kHeadGroup || a.name == nn::kHeadSize;
   };
   Shape shape;
   for (std::size_t d = 0; d < axes.size(); ++d) {
-    if (d > 0 && of_heads(axes[d]) && of_heads(axes[d - 1])) shape[shape.size() - 1] *= view[d];
+    bool turns = axes[d].name == kTurns;
+    if (d > 0 && (turns || (of_heads(axes[d]) && of_heads(axes[d - 1])))) shape[shape.size() - 1] *= view[d];
     else shape.push_back(view[d]);
   }
   return shape;

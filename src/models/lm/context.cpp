@@ -13,6 +13,8 @@ training::Example in_context(const training::Example& e) {
   auto turned = [&](const NamedArray& x) { return auto_sharded(nn::zigzag(x, ranks)); };
   training::Example r{turned(e.tokens), turned(e.targets), turned(e.weights)};
   if (e.segments) r.segments = turned(*e.segments);
+  if (e.token_types) r.token_types = turned(*e.token_types);
+  if (e.values) r.values = turned(*e.values);
   r.filled = e.filled;
   r.positions = turned(e.positions ? *e.positions : arange(e.tokens.axis(nn::kPosition)));
   r.zigzag = ranks;

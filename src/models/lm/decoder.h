@@ -30,9 +30,11 @@ NamedArray through_blocks(const nn::Stacked<Block>& blocks, const training::Exam
                 const auto&... m) { return block(v, mask, nn::key_of_part(key, part), m...); };
   return nn::through(blocks, one, x, how, last, loss)(causal_mask(e), nn::per_layer(keys), more...);
 }
+/// Of GPT-2's weights, and of BERT's (Radford et al. 2019, Devlin et al. 2018).
+inline const nn::Init gpt_weights = nn::Init::normal(0.02);
 /// Pages of no keys and values yet.
-template <class Block> static nn::KeyValues pages_of(const nn::Stacked<Block>& blocks, std::int64_t n) {
-  return blocks.layer.attn.pages({blocks.axis}, n);
+template <class Block> static nn::KeyValues pages_of(const nn::Stacked<Block>& blocks, const nn::PageOptions& o) {
+  return blocks.layer.attn.pages({blocks.axis}, o);
 }
 /// The places of tokens [position] in their sequences; below 0: of none.
 inline NamedArray positions_of(const NamedArray& tokens, const StepPlaces& at) {
@@ -90,7 +92,7 @@ template <class F, class Norm = nn::LayerNorm> struct LayerNormDecoder {
     return through_blocks(blocks, e, x, layers, how, last(), loss, e.positions);
   }
   nn::Head head() const { return F::head(lm_head, wte); }
-  nn::KeyValues pages(std::int64_t n) const { return pages_of(blocks, n); }
+  nn::KeyValues pages(const nn::PageOptions& o) const { return pages_of(blocks, o); }
   std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& tokens, const nn::KeyValues& pages,
                                               const StepPlaces& at) const {
     return decode_blocks(blocks, auto_sharded(wte.embed(auto_sharded(tokens))), pages, at, last());

@@ -1,6 +1,8 @@
 // Training, generation and scoring of any model: one compilation for all of them.
 #include <algorithm>
+#include "bora/data/dataset.h"
 #include "bora/models/lm.h"
+#include "bora/models/preference.h"
 #include "bora/models/stepper.h"
 #include "bora/ops/manipulation.h"
 #include "models/lm/initial.h"
@@ -10,6 +12,11 @@ namespace {
 using tree::Any;
 using training::Example;
 
+/// The sum of weights * (score - value)^2 over positions, of the one score that there is.
+NamedArray squared_error(const NamedArray& scores, const NamedArray& values, const NamedArray& weights) {
+  auto off = scores.astype(f32)[{nn::kVocab, 0}] - values;
+  return sum(where(weights == 0.0, 0.0, weights * off * off));
+}
 /// How the model's layers are run.
 nn::PipelineOptions how_of(const AnyModel& model, const ModelOptions& options) {
   return {.microbatches = options.microbatches,
@@ -90,8 +97,18 @@ class AnyScorer final : public Scorer {
           auto scores = policy.cast_to_output(model->head(computing)(x).astype(f32)).astype(f32);
           auto logprobs = -nn::cross_entropy(scores, nn::kVocab, e.targets);
           return std::pair{logprobs, (argmax(scores, nn::kVocab) == e.targets).astype(i32)};
-        }))) {}
+        }))),
+        vectors_(jit(Fn([model, policy = options.policy](const Any& m, const Example& e) {
+          return model->encode(policy.cast_to_compute(m), e).astype(f32);
+        }))),
+        encodes_(model->encode != nullptr) {}
   tree::Node parameters() override { return tree::node(parameters_); }
+  NamedArray vectors(const Example& e) override {
+    bora::check<ConfigError>(encodes_, "model.type: a model that predicts next tokens has no vectors of a text; choose "
+                             "an encoder, such as bert");
+    auto x = vectors_(parameters_, e);
+    return aligned(x, {e.tokens.axis(nn::kBatch), e.tokens.axis(nn::kPosition), x.axis(nn::kEmbed)});
+  }
   NamedArray scores(const Example& e) override { return scores_(parameters_, e); }
   NamedArray loss(const Example& e) override { return loss_(parameters_, e); }
   std::pair<NamedArray, NamedArray> targets(const Example& e) override {
@@ -104,6 +121,8 @@ class AnyScorer final : public Scorer {
   Any parameters_;
   fx::Jitted<Fn> scores_, loss_;
   fx::Jitted<TargetsFn> targets_;
+  fx::Jitted<Fn> vectors_;
+  bool encodes_;
 };
 }  // namespace
 
@@ -113,12 +132,14 @@ TrainTask<Any> task(const AnyModelPtr& model, const ModelOptions& options) {
     return [=](const Any& m, const Example& rows, const std::optional<Array>& key) {
       auto e = in_context(rows);
       auto computing = policy.cast_to_compute(m);
+      auto weights = loss_weights(e, how.normalize);
       nn::RowsLoss of_tokens{
           [&, head = model->head(computing)](const NamedArray& x, const std::vector<NamedArray>& rows) {
+            if (model->prediction == data::Prediction::numbers) return squared_error(head(x), rows[0], rows[1]);
             return nn::linear_cross_entropy(head, x, rows[0], rows[1],
                                             {.scores = policy.output, .loss = how.terms()});
           },
-          {e.targets, loss_weights(e, how.normalize)}};
+          {model->prediction == data::Prediction::numbers ? *e.values : e.targets, weights}};
       if (training && model->has_extra_loss) {
         auto [x, report] = model->hidden_and_report(computing, e, key, layers);
         return of_tokens.of(x, of_tokens.rows) + model->extra_loss(report) * sum(loss_divisor(e, how.normalize));
@@ -130,9 +151,22 @@ TrainTask<Any> task(const AnyModelPtr& model, const ModelOptions& options) {
                           const Array& key) { return initial(*model, how, key); },
               .loss = loss(options.loss, true),
               .weights = [how = options.loss.normalize](const Example& e) { return loss_divisor(e, how); }};
+  // A pipeline's own gradient has none by rows' weights, and weights of sequences are not the rows' own.
+  t.by_row = options.loss.normalize != Normalize::average_per_sequence && options.schedule == nn::Schedule::gpipe;
   if (model->has_extra_loss || options.loss != LossSettings())
     t.evaluation = [plain = loss({}, false)](const Any& m, const Example& e) {
       return std::pair{plain(m, e, none), sum(e.weights)};
+    };
+  if (model->prediction != data::Prediction::tokens)
+    t.predictions = [=, policy = options.policy](const Any& m, const Example& e) {
+      auto computing = policy.cast_to_compute(m);
+      auto scores = model->head(computing)(model->hidden(computing, e, none, layers)).astype(f32);
+      bool numbers = model->prediction == data::Prediction::numbers;
+      auto got = numbers ? scores[{nn::kVocab, 0}] : argmax(scores, nn::kVocab).astype(f32);
+      auto want = numbers ? *e.values : e.targets.astype(f32);
+      Arrays all;
+      for (auto& x : {got, want, e.weights}) all.push_back(aligned(x, e.tokens.axes()).array());
+      return stack(all);
     };
   return t;
 }
@@ -144,7 +178,12 @@ std::unique_ptr<Trainable> Model::trainable(const ModelOptions& options) const {
   if (!step.trains) step.trains = chosen.trains;
   step.keeps = chosen.keeps;
   auto each = [any](Any& m, const VisitLinear& f) { any->each_linear(m, f); };
-  return bora::trainable(tuned<Any>(task(any, options), options.tuning, each), step);
+  auto whole = options.preference ? preference_task(any, options) : task(any, options);
+  return bora::trainable(tuned<Any>(std::move(whole), options.tuning, each), step);
+}
+void Model::check_generates() const {
+  bora::check<ConfigError>(generates(), "model.type: ", type(), " is an encoder, which has no next tokens; choose a "
+                           "decoder");
 }
 std::unique_ptr<Generator> Model::generator(const ModelOptions& options, const AxisMapping& storage, const Array& key,
                                             Generator::Choose choose) const {

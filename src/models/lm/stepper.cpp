@@ -74,7 +74,7 @@ struct Places {
 class AnyStepper final : public Stepper {
  public:
   AnyStepper(const AnyModelPtr& model, const ModelOptions& options, const AxisMapping& storage, const Array& key)
-      : model_(model), vocabulary_(options.vocabulary),
+      : model_(model), vocabulary_(options.vocabulary), int8_pages_(options.int8_pages),
         parameters_(named_jit(task(model, options).init, {.out = storage})(key)), policy_(options.policy),
         body_([model](const Any& m, const NamedArray& tokens, const Any& pages, const StepPlaces& at) {
           return model->decode(m, tokens, pages, at);
@@ -145,7 +145,8 @@ class AnyStepper final : public Stepper {
   }
   /// n pages without memory.
   Any shapes(std::int64_t n) const {
-    return eval_shape([&](const Any& m) { return model_->pages(policy_.cast_to_compute(m), n); }, parameters_);
+    return eval_shape([&](const Any& m) { return model_->pages(policy_.cast_to_compute(m), {n, int8_pages_}); },
+                      parameters_);
   }
   static std::vector<LeafOf> leaves(Any& tree) {
     std::vector<LeafOf> r;
@@ -167,6 +168,7 @@ class AnyStepper final : public Stepper {
   Array run(const Step&);
   AnyModelPtr model_;
   std::int64_t vocabulary_;
+  bool int8_pages_;
   Any parameters_;
   Policy policy_;
   std::optional<Any> computing_, pages_;  // parameters_ in the dtype of computation, from the first step on
@@ -294,6 +296,7 @@ Array AnyStepper::run(const Step& step) {
 
 std::unique_ptr<Stepper> Model::stepper(const ModelOptions& options, const AxisMapping& storage,
                                         const Array& key) const {
+  check_generates();
   return std::make_unique<AnyStepper>(model(options.vocabulary), options, storage, key);
 }
 }  // namespace bora::models

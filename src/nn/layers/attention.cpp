@@ -99,6 +99,7 @@ NamedArray attend(const BasicAttention<c>& a, const NamedArray& x, const NamedAr
     if (axis.name != kPosition && find_axis(a.q.in, axis.name) < 0) p.batch.push_back(axis);
   auto options = options_of(mask, p);
   options.scale = a.scale, options.soft_cap = a.soft_cap;
+  if (a.sinks) options.sinks = with_whole_dims(auto_sharded(*a.sinks), {}, {p.many});
   if (key && a.dropout > 0) {
     // A key that is dropped for all queries has no value: the weights' own dropout would draw for every pair.
     if (a.drop_keys) kv.values = Dropout{static_cast<float>(a.dropout)}.along(kv.values, value_size.name, key);
@@ -119,11 +120,12 @@ NamedArray attend_in_ring(const BasicAttention<c>& a, const NamedArray& x, const
                           const KeyValues& kv, const AttentionMask& mask, const std::optional<Array>& key) {
   bool dropped = key && a.dropout > 0, windowed = mask.window || mask.window_value;
   bool more = mask.explicit_mask || mask.bias || mask.key_segments || a.learned_key || a.zero_key;
-  check<ValueError>(*mask.causal && !more && !windowed && !dropped, "Attention: a sequence split over ", mask.zigzag,
-                    " ranks has no ",
+  check<ValueError>(*mask.causal && !more && !windowed && !dropped && !a.sinks, "Attention: a sequence split over ",
+                    mask.zigzag, " ranks has no ",
                     !*mask.causal ? "attention to later positions"
                     : dropped     ? "dropout of weights"
                     : windowed    ? "sliding windows"
+                    : a.sinks     ? "sinks"
                                   : "explicit masks",
                     "; leave the mesh axis context out");
   auto y = ring_attention(queries, kv.keys, kv.values,
@@ -157,6 +159,7 @@ BasicAttention<c> BasicAttention<c>::init(const Axis& embed, const Axis& heads, 
     a.learned_value = of_v.weight(keys[5], values, embed.size);
   }
   a.zero_key = o.zero_key;
+  if (o.sinks) a.sinks = zeros(all_but_last(a.q.out));
   return a;
 }
 template <bool c>
@@ -186,8 +189,8 @@ KeyValues BasicAttention<c>::keys(const NamedArray& sequence, const std::optiona
 }
 template <bool c>
 NamedArray BasicAttention<c>::weights(const NamedArray& x, const KeyValues& given, const AttentionMask& limits) const {
-  check<ValueError>(!limits.window && !limits.window_value && !limits.segments && !limits.key_segments && !soft_cap,
-                    "Attention: weights are computed under explicit masks and biases only");
+  bool more = limits.window || limits.window_value || limits.segments || limits.key_segments || soft_cap || sinks;
+  check<ValueError>(!more, "Attention: weights are computed under explicit masks and biases only");
   auto queries = queries_of(*this, x, given);
   auto [kv, mask] = extended(*this, x, given, causal_or(limits, false));
   auto& key_position = kv.keys.axis(kKeyPosition);
@@ -264,11 +267,13 @@ template <> std::vector<LayerSample> samples<"Attention">() {
   };
   LinearOptions bare{.use_bias = false};
   AttentionInit llama{.in = bare, .out = bare, .group = Axis{kHeadGroup, 2}, .theta = 10000.};
+  AttentionInit sunk{.out = bare, .group = Axis{kHeadGroup, 2}, .sinks = true};
   AttentionInit normed{.out = bare, .theta = 100., .norm_eps = 1e-6F, .scale = 0.3, .soft_cap = 2.};
   AttentionInit t5{.in = bare, .out = bare, .dropout = 0.25, .drop_keys = true, .scale = 1.};
   return {sample("causal", make({}), example({batch, position, embed}), causal),
           sample("shared keys, rotary, a window", make(llama), example({batch, position, embed}), in_window),
           sample("dropout", make({.dropout = 0.25}), example({batch, position, embed}), dropped),
+          sample("sinks, shared keys, a window", make(sunk), example({batch, position, embed}), in_window),
           sample("norms, a cap, a window as a value", make(normed), example({batch, position, embed}), as_value),
           sample("segments, position first", make({}), example({position, batch, embed}), in_segments),
           sample("T5's of itself, causal, a bias", make(t5), example({batch, position, embed}), of_itself),

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include "bora/array/communicator.h"
+#include "bora/fx/checkpoint.h"
 #include "bora/fx/custom.h"
 #include "bora/fx/transforms.h"
 #include "bora/named/axes.h"
@@ -62,6 +63,9 @@ namespace {
 constexpr const char* kBlock = "block";
 struct Rows {
   NamedArray x, targets, weights;
+};
+struct Targets {
+  NamedArray x, targets;
 };
 /// The arguments that have derivatives.
 struct Inputs {
@@ -174,6 +178,26 @@ NamedArray blocks_of(const Inputs& in, const NamedArray& targets, const std::str
 }
 }  // namespace
 
+NamedArray linear_log_probabilities(const Head& head, const NamedArray& x, const NamedArray& targets,
+                                    const LinearCrossEntropyOptions& options) {
+  check<ValueError>(options.block_bytes > 0, "linear_log_probabilities: block_bytes is ", options.block_bytes);
+  auto axes = x.axes();
+  std::erase_if(axes, [](auto& a) { return a.name == kEmbed; });
+  auto of = [scores = options.scores](const Head& h, const Targets& r) {
+    return -cross_entropy(h(r.x).astype(f32).astype(scores), kVocab, r.targets);
+  };
+  Targets all{x, broadcast_to(targets, axes)};
+  auto length = x.axis(kPosition).size, block = block_length({head, x, x}, kPosition, options.block_bytes);
+  if (block >= length) return aligned(of(head, all), axes);
+  CutAxis p{{kBlock, length / block}, {kPosition, block}, none};
+  if (length % block) p.rest = Axis{kPosition, length % block};
+  auto one = checkpoint(of);
+  auto body = [&](const NamedArray& nothing, const Targets& r) { return std::pair{nothing, one(head, r)}; };
+  auto whole = scan(body, p.blocks)(zero(), Targets{p.whole(all.x), p.whole(all.targets)}).second;
+  std::optional<NamedArray> tail;
+  if (p.rest) tail = one(head, Targets{p.tail(all.x), p.tail(all.targets)});
+  return aligned(p.joined(whole, tail), axes);
+}
 NamedArray linear_cross_entropy(const Head& head, const NamedArray& x, const NamedArray& targets,
                                 const NamedArray& weights, const LinearCrossEntropyOptions& options) {
   check<ValueError>(options.block_bytes > 0, "linear_cross_entropy: block_bytes is ", options.block_bytes);

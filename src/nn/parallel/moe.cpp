@@ -47,6 +47,7 @@ Shape with(Shape s, std::initializer_list<std::int64_t> more) {
 /// The tokens' way to the experts and back.
 struct Route {
   Array weights;       // [R.., T, k]
+  Array choices;       // boolean [R.., T, k, E]: the expert of each choice
   Array picks;         // i32 [R.., T, E]: 1 for the chosen experts
   Array token, place;  // i32 [R.., M]: the token of a sorted row; the sorted row of a token's k-th choice
   Array sizes;         // i32 [R.., E]: rows of each expert
@@ -62,7 +63,13 @@ Route route(const Array& scores, std::int64_t chosen, RouterWeights how) {
   auto picks = sum(is_it.astype(i32), rows + 1);
   Shape flat(Dims(choice.begin(), choice.begin() + rows));
   auto order = argsort(reshape(top.indices, with(flat, {scores.shape(-2) * chosen})));  // stable: by token
-  return {weights, picks, floor_divide(order, constant(chosen, i32)), argsort(order), sum(picks, rows)};
+  return {weights, is_it, picks, floor_divide(order, constant(chosen, i32)), argsort(order), sum(picks, rows)};
+}
+/// A value within an expert, which a policy may keep or not.
+Array mlp(const Array& a) { return checkpoint_name(a, std::string(checkpoint_names::kMlp)); }
+Array clamped_gate(const ClampedGate& how, const Array& gate, const Array& up) {
+  auto g = mlp(minimum(gate, how.limit));
+  return mlp(clip(up, -how.limit, how.limit) + 1) * mlp(g * mlp(sigmoid(g * how.slope)));
 }
 /// The number of parts into which this mesh splits the experts, as a number of equal stacks of them: where the experts
 /// do not divide, each is a stack of its own.
@@ -83,13 +90,16 @@ Moe Moe::init(const Axis& experts, const Axis& embed, const Axis& hidden, std::i
   check<AxisError>(experts.name == kExperts, "Moe: the axis of the experts must be named '", kExperts, "', got ",
                    experts);
   auto keys = random::split<4>(key);
-  return {Linear::init(embed, experts, keys[0], {.weight = o.weight, .use_bias = false}),
-          o.weight(keys[1], {experts, embed, hidden}, embed.size),
-          o.weight(keys[2], {experts, embed, hidden}, embed.size),
-          o.weight(keys[3], {experts, hidden, embed}, hidden.size),
-          chosen,
-          o.weights,
-          o.activation};
+  Moe m{Linear::init(embed, experts, keys[0], {.weight = o.weight, .use_bias = o.use_bias}),
+        o.weight(keys[1], {experts, embed, hidden}, embed.size),
+        o.weight(keys[2], {experts, embed, hidden}, embed.size),
+        o.weight(keys[3], {experts, hidden, embed}, hidden.size),
+        chosen,
+        o.weights,
+        o.activation};
+  if (o.use_bias) m.gate_bias = m.up_bias = zeros({experts, hidden}), m.down_bias = zeros({experts, embed});
+  m.clamped = o.clamped;
+  return m;
 }
 NamedArray Moe::operator()(const NamedArray& x) const { return reported(x).first; }
 std::pair<NamedArray, RouterReport> Moe::reported(const NamedArray& input, const NamedArray& counts) const {
@@ -113,8 +123,9 @@ std::pair<NamedArray, RouterReport> Moe::reported(const NamedArray& input, const
 
   auto stacks = stacks_of(gate), each = experts.size / stacks;
   auto stack = [&](const NamedArray& w, const Axis& in, const Axis& out) {
-    auto a = broadcast_to(auto_sharded(w), {experts, in, out}).array();
-    return stacks == 1 ? a : reshape(a, {stacks, each, in.size, out.size});
+    auto a = w.has_axis(in.name) ? broadcast_to(auto_sharded(w), {experts, in, out}).array()
+                                 : expand_dims(broadcast_to(auto_sharded(w), {experts, out}).array(), 1);
+    return stacks == 1 ? a : reshape(a, {stacks, each, a.shape(1), out.size});
   };
   auto per_stack = [&](const Array& a) {
     return stacks == 1 ? a : broadcast_to(expand_dims(a, 0), [&] {
@@ -125,20 +136,31 @@ std::pair<NamedArray, RouterReport> Moe::reported(const NamedArray& input, const
   };
   RaggedDotOptions first;
   if (stacks > 1) first.first_group = iota({stacks}, 0) * constant(each, i32);
-  auto mlp = [](const Array& a) { return checkpoint_name(a, std::string(checkpoint_names::kMlp)); };
   auto sizes = per_stack(r.sizes), sorted = per_stack(mlp(taken(rows, r.token)));
-  auto times = [&](const Array& a, const Array& w) { return mlp(ragged_dot(a, w, sizes, first)); };
+  auto times = [&](const Array& a, const Array& w) { return ragged_dot(a, w, sizes, first); };
   auto nameless = [](const Array& a) {
     AxisList axes;
     for (std::int64_t d = 0; d < a.ndim(); ++d) axes.push_back({"dim" + std::to_string(d), a.shape(d)});
     return NamedArray(a, axes);
   };
-  auto h = mlp(activate(activation, nameless(times(sorted, stack(gate, embed, hidden)))).array() *
-               times(sorted, stack(up, embed, hidden)));
-  auto y = times(h, stack(down, hidden, embed));
+  auto one_each = sorted.shape();
+  one_each[one_each.size() - 1] = 1;
+  auto of_rows = [&](const NamedArray& w, const std::optional<NamedArray>& bias) {
+    auto y = times(sorted, stack(w, embed, hidden));
+    // A row's bias is the product of the number 1 and its expert's.
+    return mlp(bias ? y + times(ones(one_each, y.dtype()), stack(*bias, embed, hidden)) : y);
+  };
+  auto g = of_rows(gate, gate_bias), u = of_rows(up, up_bias);
+  auto h = mlp(clamped ? clamped_gate(*clamped, g, u) : activate(activation, nameless(g)).array() * u);
+  auto y = mlp(times(h, stack(down, hidden, embed)));
   if (stacks > 1) y = sum(y, 0);  // of one number and zeros
   auto back = reshape(taken(y, r.place), with(r.weights.shape(), {embed.size})).astype(real_accumulator(x.dtype()));
-  auto out = sum(back * expand_dims(r.weights, -1), -2).astype(x.dtype());
+  auto out = sum(back * expand_dims(r.weights, -1), -2);
+  if (down_bias) {  // of a token, not of its rows: a product over the experts with their weights, 0 of the others
+    auto shares = sum(r.choices.astype(out.dtype()) * expand_dims(r.weights, -1), -2);
+    out = out + matmul(shares, broadcast_to(auto_sharded(*down_bias), {experts, embed}).array().astype(out.dtype()));
+  }
+  out = out.astype(x.dtype());
   if (tokens.empty()) out = squeeze(out, 0);
   auto axes = tokens;
   axes.push_back(embed);
@@ -178,9 +200,13 @@ template <> std::vector<LayerSample> samples<"Moe">() {
   auto all = [=](const Array& k) {
     return Moe::init(experts, embed, hidden, 4, k, {.weights = RouterWeights::probabilities});
   };
+  auto biased = [=](const Array& k) {
+    return Moe::init(experts, embed, hidden, 2, k, {.use_bias = true, .clamped = ClampedGate{1.2, 0.5}});
+  };
   auto call = [](const Moe& m, const NamedArray& x) { return m(x); };
   return {sample("two of four", two, example({batch, position, embed}), call),
           sample("one of four, position first", one, example({position, batch, embed}), call),
+          sample("two of four, biases, a clamped gate", biased, example({batch, position, embed}), call),
           sample("all, without positions", all, example({embed, batch}), call)};
 }
 template const bool added<"Moe">;

@@ -93,7 +93,16 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionO
     p.window = true;
     in.push_back(shaped(options.window, "the window", {}, false));
   }
-  auto out = call(p, in)[0];
+  auto parts = call(p, in);
+  auto out = parts[0];
+  if (options.sinks.defined()) {
+    check<ShapeError>(options.sinks.shape() == Shape{H}, "attention: .sinks are [", H, "], a score for each head, got ",
+                      options.sinks.type());
+    check<DtypeError>(is_float(options.sinks.dtype()), "attention: .sinks are floating, got ", options.sinks.type());
+    // The other keys' weights add up to e^lse / (e^lse + e^sink).
+    auto share = sigmoid(parts[1] - reshape(options.sinks.astype(computed), {K, G, 1}));
+    out = (out.astype(computed) * expand_dims(moveaxis(share, -1, lead), -1)).astype(dtype);
+  }
   auto flat = batch;
   flat.append(Shape{S, H, v.shape(-1)});
   return reshape(out, flat);

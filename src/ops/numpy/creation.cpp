@@ -147,7 +147,7 @@ Arrays meshgrid(const Arrays& vectors, const MeshgridOptions& options) {
 }
 Array linspace(double start, double stop, std::int64_t n, const LinspaceOptions& options) {
   check<ValueError>(n >= 0, "linspace: n must not be negative, got ", n);
-  auto dtype = options.dtype.value_or(f32);
+  auto dtype = options.dtype.value_or(default_float());
   if (options.endpoint) return linspace(start, stop, n, dtype);
   return slice_in_dim(linspace(start, stop, n + 1, dtype), 0, 0, n);
 }

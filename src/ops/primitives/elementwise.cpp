@@ -115,7 +115,7 @@ Array at_once(kernels::OpId op, OneOpKernels& kernels, InputViews in) {
 
 Dtype weak_dtype(Dtype array, Scalar number) {
   if (number.kind == Scalar::Kind::complex) return complex_dtype(array);
-  if (number.kind == Scalar::Kind::floating) return is_inexact(array) ? array : f32;
+  if (number.kind == Scalar::Kind::floating) return is_inexact(array) ? array : default_float();
   if (number.kind == Scalar::Kind::integer && array == boolean) return i32;
   return array;
 }

@@ -92,15 +92,19 @@ struct WritePages {
   }
 };
 /// Inputs: q [T, K, G, D], keys [P, K, D, 32], values [P, K, 32, E], of one floating dtype, i32 first [T], positions
-/// [T] and table [L], then as the flags say window i32 [T] and bias [K, G, M] (f32; f64 for f64) -> [T, K, G, E]. All
-/// may have the same batch [B..] before.
+/// [T] and table [L], then as the flags say window i32 [T], bias [K, G, M] and sinks [K, G] (f32; f64 for f64), and f32
+/// [P, K, 32, 1], the scales of keys and of values, which are u8 then, bytes of i8 -> [T, K, G, E]. All may have the
+/// same batch [B..] before.
 struct PagedAttention {
   double scale, soft_cap = 0;
-  bool window = false, bias = false;
+  bool window = false, bias = false, sinks = false, scaled = false;
+  std::size_t bias_at() const { return at(6 + window); }
+  std::size_t sinks_at() const { return bias_at() + bias; }
+  std::size_t scales_at() const { return sinks_at() + sinks; }
   static constexpr std::string_view name = "paged_attention";
   Type infer(const Types& all) const {
-    check<ShapeError>(all.size() == at(6 + window + bias), "paged_attention: needs ", 6 + window + bias,
-                      " inputs, got ", all.size());
+    auto wanted = scales_at() + 2 * scaled;
+    check<ShapeError>(all.size() == wanted, "paged_attention: needs ", wanted, " inputs, got ", all.size());
     auto in = without_batch(name, all, all[0].ndim() - 4);
     const auto &q = in[0], &k = in[1], &v = in[2];
     check<ShapeError>(q.ndim() == 4 && k.ndim() == 4 && v.ndim() == 4, "paged_attention: q is [T, K, G, D], keys are ",
@@ -110,8 +114,10 @@ struct PagedAttention {
                       "paged_attention: beside q ", q, " keys must be ", Shape{P, K, D, kPagePositions},
                       " and values ", Shape{P, K, kPagePositions, E}, ", got ", k, " and ", v);
     auto fits = q.dtype == f32 || q.dtype == f64 || q.dtype == bf16;
-    check<DtypeError>(fits && k.dtype == q.dtype && v.dtype == q.dtype, "paged_attention: needs operands of f32, f64 ",
-                      "or bf16, all of one dtype, got ", q.dtype, ", ", k.dtype, ", ", v.dtype);
+    auto pages = scaled ? u8 : q.dtype;  // i8 has no kernels: it would be widened
+    check<DtypeError>(fits && k.dtype == pages && v.dtype == pages, "paged_attention: needs operands of f32, f64 or ",
+                      "bf16, all of one dtype; with scales keys and values of u8, got ", q.dtype, ", ", k.dtype, ", ",
+                      v.dtype);
     auto of_tokens = [&](std::size_t i, std::string_view what) {
       check<ShapeError>(in[i] == Type{{T}, i32}, "paged_attention: ", what, " must be ", Type{{T}, i32}, ", got ",
                         in[i]);
@@ -121,12 +127,18 @@ struct PagedAttention {
     check<ShapeError>(in[5].ndim() == 1 && in[5].dtype == i32, "paged_attention: the table is i32 [L], got ", in[5]);
     if (window) of_tokens(6, "the window");
     if (bias) {
-      auto& b = in.back();
+      auto& b = in[bias_at()];
       check<ShapeError>(b.ndim() == 3 && b.shape[0] == K && b.shape[1] == G && b.shape[2] > 0 &&
                             b.dtype == real_accumulator(q.dtype),
                         "paged_attention: the bias is ", real_accumulator(q.dtype), " [", K, ", ", G,
                         ", distances], got ", b);
     }
+    Type of_heads{{K, G}, real_accumulator(q.dtype)};
+    check<ShapeError>(!sinks || in[sinks_at()] == of_heads, "paged_attention: the sinks are ", of_heads, ", got ",
+                      in.back());
+    const Type scales{{P, K, kPagePositions, 1}, f32};
+    for (auto i = scales_at(); i < in.size(); ++i)
+      check<ShapeError>(in[i] == scales, "paged_attention: scales must be ", scales, ", got ", in[i]);
     return with_batch(all, all[0].ndim() - 4, {{T, K, G, E}, q.dtype});
   }
   void eval(InputViews in, OutputViews out) const {
@@ -152,7 +164,10 @@ struct PagedAttention {
                            .positions = numbers(4),
                            .table = numbers(5)};
       if (window) c.window = numbers(6);
-      if (bias) c.bias = data(in.size() - 1), c.distances = in.back().type.shape.back();
+      if (bias) c.bias = data(bias_at()), c.distances = in[bias_at()].type.shape.back();
+      if (sinks) c.sinks = data(sinks_at());
+      auto scales = [&](std::size_t i) { return reinterpret_cast<const float*>(data(scales_at() + i)); };
+      if (scaled) c.key_scales = scales(0), c.value_scales = scales(1);
       kernels::paged_attention(c, element(out[0], lead, b));
     }
   }
@@ -164,7 +179,7 @@ struct PagedAttention {
         static_cast<double>(in[0].shape.back() + in[2].shape.back());
     return {2 * keys * heads * static_cast<double>(in[0].shape[at(lead + 2)]) * sizes,
             static_cast<double>(in[0].nbytes() + out[0].nbytes()) +
-                keys * sizes * heads * static_cast<double>(dtype_size(in[0].dtype))};
+                keys * sizes * heads * static_cast<double>(dtype_size(in[1].dtype))};
   }
   DimFactors factors(const Types& in) const {
     auto labels = [lead = in[0].ndim() - 4](const Dims& d) { return behind_batch(lead, d); };
@@ -172,6 +187,8 @@ struct PagedAttention {
     DimFactors f{{q, pages, pages, token, token, labels({kNone})}, {q}};
     if (window) f.in.push_back(token);
     if (bias) f.in.push_back(labels({1, 2, kNone}));
+    if (sinks) f.in.push_back(labels({1, 2}));
+    if (scaled) f.in.insert(f.in.end(), 2, pages);
     return f;
   }
   PagedAttention lift(std::int64_t) const { return *this; }
@@ -187,10 +204,15 @@ struct PagedAttention {
     };
     auto shared = plain;
     shared[0] = random_values({3, 2, 2, 2}, -1, 1, 4);
+    auto scales = random_values({3, 2, kPagePositions, 1}, 0.1, 1, 6).astype(f32);
+    auto small = with({scales, scales});
+    for (auto& x : {&small[1], &small[2]}) *x = bitcast((*x * 100).astype(i8), u8);
     return {{{.scale = 0.7}, plain},
             {{.scale = 1, .soft_cap = 0.8}, shared},
             {{.scale = 1, .window = true}, with({values({3}, {4, 4, 4}, i32)})},
-            {{.scale = 1, .bias = true}, with({random_values({2, 1, 5}, -1, 1, 5)})}};
+            {{.scale = 1, .bias = true}, with({random_values({2, 1, 5}, -1, 1, 5)})},
+            {{.scale = 1, .sinks = true}, with({random_values({2, 1}, -1, 1, 6)})},
+            {{.scale = 0.7, .scaled = true}, small}};
   }
 };
 Array written(const Array& pages, const Array& rows, const Array& slots, bool turned) {
@@ -212,20 +234,30 @@ Array paged_attention(const Array& q, const Array& keys, const Array& values, co
                     "are [P, K, D, 32], values [P, K, 32, E], got ", q.type(), ", ", keys.type(), ", ", values.type());
   auto T = q.shape(0), H = q.shape(1), K = keys.shape(1);
   check<ShapeError>(K > 0 && H % K == 0, "paged_attention: ", H, " heads of q do not share ", K, " of the keys evenly");
-  auto dtype = keys.dtype();
+  auto dtype = o.key_scales.defined() ? q.dtype() : keys.dtype();
   ops::PagedAttention p{.scale = o.scale.value_or(1 / std::sqrt(static_cast<double>(q.shape(2)))),
                         .soft_cap = o.soft_cap.value_or(0),
                         .window = o.window.defined(),
-                        .bias = o.bias.defined()};
+                        .bias = o.bias.defined(),
+                        .sinks = o.sinks.defined(),
+                        .scaled = o.key_scales.defined()};
   check<ValueError>(!o.soft_cap || *o.soft_cap > 0, "paged_attention: .soft_cap must be positive, got ", p.soft_cap);
-  Arrays in{reshape(q.astype(dtype), {T, K, H / K, q.shape(2)}), keys, values.astype(dtype), tokens.first.astype(i32),
-            tokens.positions.astype(i32), tokens.table.astype(i32)};
+  check<ValueError>(o.key_scales.defined() == o.value_scales.defined(), "paged_attention: .key_scales and ",
+                    ".value_scales belong together");
+  Arrays in{reshape(q.astype(dtype), {T, K, H / K, q.shape(2)}), keys, values.astype(keys.dtype()),
+            tokens.first.astype(i32), tokens.positions.astype(i32), tokens.table.astype(i32)};
   if (p.window) in.push_back(broadcast_to(o.window.astype(i32), {T}));
   if (p.bias) {
     check<ShapeError>(o.bias.ndim() == 2 && o.bias.shape(0) == H, "paged_attention: the bias is [", H,
                       ", distances], got ", o.bias.type());
     in.push_back(reshape(o.bias.astype(real_accumulator(dtype)), {K, H / K, o.bias.shape(1)}));
   }
+  if (p.sinks) {
+    check<ShapeError>(o.sinks.shape() == Shape{H}, "paged_attention: the sinks are [", H, "], a score for each head, ",
+                      "got ", o.sinks.type());
+    in.push_back(reshape(o.sinks.astype(real_accumulator(dtype)), {K, H / K}));
+  }
+  if (p.scaled) in.insert(in.end(), {o.key_scales, o.value_scales});
   return reshape(call_one(p, in), {T, H, values.shape(3)});
 }
 }  // namespace bora

@@ -125,6 +125,13 @@ void ScheduleConfig::check() const {
   config::domain(final_lr >= 0 && final_lr <= 1, "final_lr", final_lr, "between 0 and 1");
   config::domain(shape != Shape::exponential || final_lr > 0, "final_lr", final_lr, "above 0 for shape exponential");
   config::domain(warmup > 0 || shape != Shape::factors, "warmup", warmup, "above 0 for shape factors");
+  for (auto [key, steps] : {std::pair("decay", decay), {"timescale", timescale}, {"rewarmup", rewarmup}}) {
+    config::domain(steps >= 0, key, steps, "0 or more");
+    settings::check_steps(key, steps);
+  }
+  config::domain(cycles >= 1 && cycles <= 1 << 10, "cycles", cycles, "from 1 to 1024");
+  config::domain(shape != Shape::inverse_sqrt || timescale + warmup > 0, "warmup", warmup,
+                 "above 0 for shape inverse_sqrt without timescale");
   if (shape != Shape::factors) return;
   try {
     (void)factors_schedule(factors);
@@ -132,11 +139,35 @@ void ScheduleConfig::check() const {
     config::domain(false, "factors", factors, "known words (" + std::string(e.text()) + ")");
   }
 }
+namespace {
+/// Cycle k lasts from step k * steps / n on, n of them; where the steps are too few for the warm-ups, longer ones.
+Schedule in_cycles(const ScheduleConfig& s, double lr, std::int64_t steps) {
+  steps = std::max(steps, s.cycles * (std::max(s.warmup, s.rewarmup) + 1));
+  std::vector<WarmupCosine> all;
+  for (std::int64_t k = 0; k < s.cycles; ++k)
+    all.push_back({.init = k == 0 ? 0 : lr * s.final_lr,
+                   .peak = lr,
+                   .warmup_steps = k == 0 ? s.warmup : s.rewarmup,
+                   .decay_steps = (k + 1) * steps / s.cycles - k * steps / s.cycles,
+                   .end = lr * s.final_lr});
+  return sgdr_schedule(all);
+}
+}  // namespace
 Schedule ScheduleConfig::make(double lr, std::int64_t steps) const {
   if (shape == Shape::factors)
     return factors_schedule(factors,
                             {.base = lr, .warmup_steps = warmup, .steps_per_cycle = std::max<std::int64_t>(steps, 1)});
+  if (shape == Shape::inverse_sqrt)
+    return inverse_sqrt_schedule(lr, warmup, timescale > 0 ? timescale : warmup, lr * final_lr);
+  if (shape == Shape::cycles) return in_cycles(*this, lr, steps);
   steps = std::max(steps, warmup + 1);
+  if (shape == Shape::wsd) {
+    auto last = decay > 0 ? decay : std::max<std::int64_t>(steps / 10, 1);
+    return wsd_schedule(lr, steps, {.warmup_steps = warmup,
+                                    .decay_steps = std::min(last, steps - warmup),
+                                    .end = lr * final_lr,
+                                    .fall = fall});
+  }
   if (shape == Shape::exponential)
     return warmup_exponential_decay_schedule(0, lr, warmup, steps - warmup, final_lr, {.end = lr * final_lr});
   if (shape == Shape::cosine) return warmup_cosine_decay_schedule(0, lr, warmup, steps, lr * final_lr);

@@ -108,6 +108,31 @@ Schedule sgdr_schedule(const std::vector<WarmupCosine>& cycles) {
   boundaries.pop_back();
   return join_schedules(std::move(parts), std::move(boundaries));
 }
+Schedule wsd_schedule(double peak, std::int64_t steps, WsdOptions o) {
+  auto begin = steps - o.decay_steps;
+  check<ValueError>(o.warmup_steps >= 0 && o.decay_steps >= 0 && o.warmup_steps <= begin,
+                    "wsd_schedule: a warm-up of ", o.warmup_steps, " steps and a fall of ", o.decay_steps,
+                    " do not fit into ", steps, " steps");
+  auto up = linear_schedule(0, peak, o.warmup_steps);
+  auto n = static_cast<double>(std::max<std::int64_t>(o.decay_steps, 1));
+  return Schedule([=](Step step) {
+    auto done = clip((step - begin).astype(f32) / n, 0, 1);
+    auto left = o.fall == Fall::linear   ? 1 - done
+                : o.fall == Fall::cosine ? 0.5 * (1 + cos(std::numbers::pi * done))
+                                         : 1 - sqrt(done);
+    auto down = (peak - o.end) * left + o.end;
+    return where(step < o.warmup_steps, up(step), o.decay_steps > 0 ? down : constant(peak, f32));
+  });
+}
+Schedule inverse_sqrt_schedule(double peak, std::int64_t warmup_steps, std::int64_t timescale, double end) {
+  check<ValueError>(warmup_steps >= 0 && timescale > 0, "inverse_sqrt_schedule: warmup_steps must not be negative and ",
+                    "timescale must be positive, got ", warmup_steps, " and ", timescale);
+  auto up = linear_schedule(0, peak, warmup_steps);
+  return Schedule([=](Step step) {
+    auto falling = minimum(sqrt(static_cast<double>(timescale) / maximum(step, 1).astype(f32)), 1);
+    return where(step < warmup_steps, up(step), maximum(peak * falling, end));
+  });
+}
 
 namespace {
 using Factor = Array (*)(const Array& step, const FactorsOptions&);

@@ -42,7 +42,13 @@ class DecoderReader {
       steps.push_back({.kind = fused_ ? StepKind::strip_all : StepKind::strip,
                        .content = node.character("content"),
                        .count = node.count("start", 1'000'000)});
-    } else node.unknown_type("null, ByteLevel, ByteFallback, Metaspace, Replace, Strip, Fuse, Sequence");
+    } else if (type == "WordPiece") {
+      node.only({"type", "prefix", "cleanup"});
+      auto prefix = node.find("prefix");
+      steps.push_back({.kind = StepKind::word_piece,
+                       .content = prefix ? prefix->text() : "##",
+                       .cleans = node.flag("cleanup", true)});
+    } else node.unknown_type("null, ByteLevel, ByteFallback, Metaspace, Replace, Strip, Fuse, WordPiece, Sequence");
     node.need(steps.size() <= kMostSteps, "more than ", kMostSteps, " decoders");
   }
 
@@ -75,6 +81,17 @@ std::optional<char> byte_of(std::string_view t) {
   int high = t[3] == '+' ? 0 : hex(t[3]), low = hex(t[4]);
   if (high < 0 || low < 0) return {};
   return static_cast<char>(high * 16 + low);
+}
+
+/// Of a token with a space in front: without it before punctuation and the ends of English short forms.
+std::string without_spaces(std::string text) {
+  constexpr std::pair<std::string_view, std::string_view> kForms[] = {
+      {" .", "."},     {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
+      {" 'm", "'m"},   {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (auto& [from, to] : kForms)
+    for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size())
+      text.replace(at, from.size(), to);
+  return text;
 }
 
 class Chain final : public Decoder {
@@ -122,6 +139,13 @@ class Chain final : public Decoder {
     switch (step.kind) {
       case StepKind::join:
         if (!is_first) pass(k + 1, " ", text);
+        break;
+      case StepKind::word_piece:
+        if (is_first) changed = token;
+        else if (token.starts_with(step.content)) changed = token.substr(step.content.size());
+        else changed.append(" ").append(token);
+        if (step.cleans) changed = without_spaces(std::move(changed));
+        token = changed;
         break;
       case StepKind::byte_level:
         state.held += token;

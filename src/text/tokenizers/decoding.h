@@ -14,11 +14,12 @@ struct TokenTexts {
   std::vector<bool> special;       // whether options may leave it out
 };
 struct DecodeStep {
-  enum class Kind { join, byte_level, byte_fallback, metaspace, replace, strip, strip_all };
+  enum class Kind { join, byte_level, byte_fallback, metaspace, replace, strip, strip_all, word_piece };
   Kind kind;
-  std::string content = {};  // a replacement, or the character in question
+  std::string content = {};  // a replacement, the character in question, or what continues a word
   std::int64_t count = 0;    // of characters that strip takes from the front
   bool first = true;         // whether Metaspace takes the first token's spaces away
+  bool cleans = true;        // whether WordPiece takes the spaces before punctuation away
   std::optional<Pattern> pattern = {};
 };
 /// The steps of a "decoder"; without one tokens are joined by spaces. Throws IoError for those that are not supported.

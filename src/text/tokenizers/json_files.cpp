@@ -20,7 +20,8 @@ std::shared_ptr<const Tokenizer> open_json(std::string_view type, const std::str
   bool vocabulary = file.ends_with("vocab.json");
   auto json = vocabulary ? parse_tokenizer_json(tokenizer_json_of(file, bytes), file, special)
                          : parse_tokenizer_json(bytes, file, special);
-  check<IoError>(type != "bpe" || json.bpe, file, ": model: type 'Unigram' is no BPE; type=huggingface reads it");
+  check<IoError>(type != "bpe" || json.bpe, file, ": model: type '", json.unigram ? "Unigram" : "WordPiece",
+                 "' is no BPE; type=huggingface reads it");
   auto identity = std::string(type) + " " + sha256(bytes) + (special ? " with special tokens" : "");
   if (!end_of_text.empty()) identity += " end " + end_of_text;
   return make_tokenizer(std::move(json), identity, end_of_text);

@@ -45,13 +45,15 @@ class JsonTokenizer final : public Tokenizer {
     in_text_ = AddedTokens(std::move(in_text));
     in_normalized_ = AddedTokens(std::move(in_normalized));
     as_written_ = AddedTokens(json_.added);
-    unknown_ = json_.bpe ? json_.bpe->unknown : json_.unigram->unknown;
-    if (json_.bpe) model_ = std::make_unique<Merges>(std::move(*json_.bpe));
-    else model_ = std::make_unique<Unigram>(std::move(*json_.unigram));
+    if (json_.bpe) unknown_ = json_.bpe->unknown, model_ = std::make_unique<Merges>(std::move(*json_.bpe));
+    else if (json_.unigram)
+      unknown_ = json_.unigram->unknown, model_ = std::make_unique<Unigram>(std::move(*json_.unigram));
+    else unknown_ = json_.word_piece->unknown, model_ = std::make_unique<WordPiece>(std::move(*json_.word_piece));
   }
   std::int64_t size() const override { return static_cast<std::int64_t>(json_.tokens.texts.size()); }
   std::string identity() const override { return identity_; }
   std::optional<std::int32_t> end_of_text() const override { return end_; }
+  std::vector<std::int32_t> between() const override { return json_.between; }
   std::optional<std::int32_t> padding() const override {
     for (auto usual : {"<pad>", "<|pad|>", "[PAD]", "<|padding|>", "<|finetune_right_pad_id|>"})
       for (auto& t : json_.added)

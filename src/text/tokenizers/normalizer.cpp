@@ -60,6 +60,23 @@ Step precompiled(const Node& node) {
   auto map = std::make_shared<const Charsmap>(*bytes, table.place);
   return [map](std::string& s, NormalBegin& begin) { s = map->normalize(s, most_of(begin.bytes)); };
 }
+/// The steps of BERT's own.
+void add_bert(const Node& node, std::vector<Step>& steps) {
+  node.only({"type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"});
+  auto lower = node.flag("lowercase", true);
+  if (node.flag("clean_text", true)) steps.push_back(filter(printed_text));
+  if (node.flag("handle_chinese_chars", true))
+    steps.push_back([](std::string& s, NormalBegin& begin) {
+      auto apart = with_ideographs_apart(s);
+      if (apart.starts_with(' ') && !s.starts_with(' ')) begin.made += 1;
+      s = std::move(apart);
+    });
+  if (node.flag("strip_accents", lower)) {
+    steps.push_back([](std::string& s, NormalBegin&) { s = normal_form(s, false, false); });
+    steps.push_back(filter([](std::string_view text) { return without(text, is_nonspacing_mark); }));
+  }
+  if (lower) steps.push_back([](std::string& s, NormalBegin&) { s = lower_case(s); });
+}
 }  // namespace
 
 void Normalizer::read(const Node& node) {
@@ -92,9 +109,11 @@ void Normalizer::read(const Node& node) {
     });
   } else if (type == "Strip") steps_.push_back(strip(node));
   else if (type == "Replace") steps_.push_back(replace(node));
+  else if (type == "BertNormalizer") add_bert(node, steps_);
   else if (type == "Precompiled") steps_.push_back(precompiled(node));
   else node.unknown_type(
-        "null, NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace, Strip, StripAccents, Nmt, Precompiled, Sequence");
+        "null, NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace, Strip, StripAccents, Nmt, Precompiled, "
+        "BertNormalizer, Sequence");
   node.need(steps_.size() <= kMostSteps, "more than ", kMostSteps, " normalizers");
 }
 std::string Normalizer::operator()(std::string_view text, bool* first) const {

@@ -49,7 +49,7 @@ class TokenizerReader {
     auto model = root_.at("model");
     std::string type = "BPE";
     if (auto given = model.find("type")) type = given->text();
-    if (type != "BPE" && type != "Unigram") model.unknown_type("BPE, Unigram");
+    if (type != "BPE" && type != "Unigram" && type != "WordPiece") model.unknown_type("BPE, Unigram, WordPiece");
     if (auto normalizer = root_.find("normalizer")) out_.normalizer.read(*normalizer);
     auto pre = root_.find("pre_tokenizer");
     if (pre) out_.pre_tokenizer.read(*pre);
@@ -58,8 +58,9 @@ class TokenizerReader {
     if (type == "BPE") {
       bpe_vocabulary(model);
     } else {
-      if (pre) pre->need(!out_.pre_tokenizer.byte_level(), "ByteLevel is not supported for Unigram");
-      unigram_vocabulary(model);
+      if (pre) pre->need(!out_.pre_tokenizer.byte_level(), "ByteLevel is not supported for ", type);
+      if (type == "Unigram") unigram_vocabulary(model);
+      else word_pieces(model);
     }
     if (auto list = root_.find("added_tokens")) added(*list);
     places(model.at("vocab"));
@@ -76,12 +77,8 @@ class TokenizerReader {
   }
 
  private:
-  void bpe_vocabulary(const Node& model) {
-    model.only({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
-                "byte_fallback", "ignore_merges", "vocab", "merges"});
-    for (auto key : {"continuing_subword_prefix", "end_of_word_suffix"})
-      if (auto found = model.find(key)) found->need(found->text().empty(), "is not supported; set it to null");
-    if (auto dropout = model.find("dropout")) dropout->need(dropout->j == 0.0, "is not supported; set it to null");
+  /// Reads the vocabulary into ids_.
+  Node tokens_and_ids(const Node& model) {
     auto vocab = model.at("vocab");
     vocab.need(vocab.j.is_object() && !vocab.j.members().empty(), "expected an object of tokens and their ids");
     ids_.reserve(vocab.j.members().size());
@@ -90,6 +87,27 @@ class TokenizerReader {
         vocab.wrong("the id of '", token, "' is ", one_line(id.dump()));
       ids_.emplace(token, static_cast<std::int32_t>(id.natural()));
     }
+    return vocab;
+  }
+  void word_pieces(const Node& model) {
+    model.only({"type", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"});
+    (void)tokens_and_ids(model);
+    auto& words = out_.word_piece.emplace();
+    for (auto& [token, id] : ids_) words.pieces.emplace(token, id);
+    if (auto prefix = model.find("continuing_subword_prefix")) words.prefix = prefix->text();
+    words.most_characters = static_cast<std::size_t>(model.count("max_input_chars_per_word", 1'000'000, 100));
+    auto unknown = model.at("unk_token");
+    auto id = find(unknown.text());
+    unknown.need(id.has_value(), "'", unknown.text(), "' is not in model.vocab");
+    words.unknown = *id;
+  }
+  void bpe_vocabulary(const Node& model) {
+    model.only({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
+                "byte_fallback", "ignore_merges", "vocab", "merges"});
+    for (auto key : {"continuing_subword_prefix", "end_of_word_suffix"})
+      if (auto found = model.find(key)) found->need(found->text().empty(), "is not supported; set it to null");
+    if (auto dropout = model.find("dropout")) dropout->need(dropout->j == 0.0, "is not supported; set it to null");
+    auto vocab = tokens_and_ids(model);
     auto& bpe = out_.bpe.emplace();
     bpe.byte_level = out_.pre_tokenizer.byte_level();
     bpe.ignore_merges = model.flag("ignore_merges");
@@ -257,7 +275,27 @@ class TokenizerReader {
       auto id = token.item(1).id();
       token.need(static_cast<std::size_t>(id) < out_.tokens.texts.size(), "id ", id, " is no token");
       list->insert(key == std::string_view("cls") ? list->begin() : list->end(), id);
+      if (key == std::string_view("sep")) out_.between.assign(node.type() == "RobertaProcessing" ? 2 : 1, id);
     }
+  }
+  /// What a template has between the texts A and B; nothing of one that is not of the usual kind.
+  void between_texts(const Node& pieces, const Node& special) {
+    std::vector<std::int32_t> ids;
+    bool inside = false;
+    for (std::size_t i = 0, n = pieces.items(); i < n; ++i) {
+      auto piece = pieces.item(i);
+      if (auto sequence = piece.find("Sequence")) {
+        if (inside) out_.between = ids;
+        inside = !inside && sequence->at("id").j == "A";
+        continue;
+      }
+      if (!inside) continue;
+      auto tokens = special.at(piece.at("SpecialToken").at("id").text().c_str()).at("ids");
+      for (std::size_t k = 0, m = std::min(tokens.items(), kMostAround); k < m; ++k) ids.push_back(tokens.item(k).id());
+      piece.need(ids.size() <= kMostAround, "more than ", kMostAround, " tokens between two texts");
+    }
+    for (auto id : out_.between)
+      pieces.need(static_cast<std::size_t>(id) < out_.tokens.texts.size(), "id ", id, " is no token");
   }
   void post_process(const Node& node) {
     auto& type = node.type();
@@ -295,6 +333,7 @@ class TokenizerReader {
       }
     }
     single.need(sequences == 1, "expected the text, A, once");
+    if (auto pair_of = node.find("pair")) between_texts(*pair_of, special);
     in_parts_ = single.items() > 1;
     out_.before.insert(out_.before.begin(), parts[0].begin(), parts[0].end());
     out_.after.insert(out_.after.end(), parts[1].begin(), parts[1].end());

@@ -8,18 +8,21 @@
 #include "text/tokenizers/normalizer.h"
 #include "text/tokenizers/pre_tokenizer.h"
 #include "text/tokenizers/unigram.h"
+#include "text/tokenizers/word_piece.h"
 
 namespace bora::text {
 struct TokenizerJson {
   std::unordered_map<std::string, std::int32_t> ids;  // of the vocabulary, as the file writes it
   TokenTexts tokens;                                  // as the decoder takes them
-  std::optional<BpeModel> bpe;                        // one of two
+  std::optional<BpeModel> bpe;                        // one of three
   std::optional<UnigramModel> unigram;
+  std::optional<WordPieceModel> word_piece;
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
   std::vector<DecodeStep> decoder;
   std::vector<AddedToken> added;
   std::vector<std::int32_t> before, after;  // tokens that the post-processor puts around a text
+  std::vector<std::int32_t> between;        // and between two texts
 };
 /// Throws IoError "FILE: place: .." for broken JSON, contradictions, and for everything that changes results and is not
 /// supported. The post-processor is read only if `post_processor`.

@@ -20,8 +20,11 @@ io::GoodCheckpoint find_checkpoint(const Mesh&, const io::Stores&, const std::st
                                    std::string_view offer, const std::function<void(const std::string&)>& say);
 /// The digest of the parameters that no checkpoint holds (Trainable::base); empty if there are none. All ranks.
 std::string base_digest(tree::Node base, const Mesh&);
-/// Throws CheckpointError, on all ranks, if the checkpoint was written beside another base.
-void check_base(const Mesh&, const std::string& folder, const std::string& base);
+/// The name of a checkpoint's note that has this digest: of the base of adapters, or of the reference that a loss
+/// measures beside.
+constexpr std::string_view base_note(bool reference) { return reference ? "reference" : "base"; }
+/// Throws CheckpointError, on all ranks, if the checkpoint was written beside another base, or another reference.
+void check_base(const Mesh&, const std::string& folder, const std::string& base, bool reference = false);
 /// CheckpointError, on all ranks, if the checkpoint is not of as many replicas with local steps as the state has.
 void check_replicas(const Mesh&, const std::string& folder, tree::Node state);
 /// How many ranks' residuals the checkpoint holds (Compression). CheckpointError, on all ranks, if they are not those

@@ -8,6 +8,7 @@
 #include "bora/train/placement.h"
 #include "train/api/not_finite.h"
 #include "train/at_once.h"
+#include "train/metrics.h"
 #include "train/hooks.h"
 
 namespace bora {
@@ -21,8 +22,13 @@ constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
 /// Sums over the targets of some rows.
 struct Sums {
   double loss = 0, tokens = 0, bytes = 0;
+  std::vector<double> numbers = {};  // of Trainable::measured
+  Predictions predictions = {};
   Sums& operator+=(const Sums& o) {
     loss += o.loss, tokens += o.tokens, bytes += o.bytes;
+    numbers.resize(std::max(numbers.size(), o.numbers.size()));
+    for (std::size_t i = 0; i < o.numbers.size(); ++i) numbers[i] += o.numbers[i];
+    predictions.add(o.predictions);
     return *this;
   }
   double mean() const { return loss / tokens; }
@@ -48,9 +54,14 @@ Sums sums_of(Trainable& model, const data::Dataset& set, const data::RowShape& s
   for (std::int64_t step = 0; step * s.batch < count; ++step) {
     auto rows = data::evaluation_rows(set, shape, step, s.batch, mine.begin, mine.end, count);
     auto r = model.evaluate(make_batch(rows, s.batch, mesh)).to_vector<float>();
-    sums += {static_cast<double>(r[0]), static_cast<double>(r[1]), s.text_bytes ? bytes_of(rows, s) : 0};
+    bool text = s.text_bytes && shape.prediction == data::Prediction::tokens;
+    Sums one{static_cast<double>(r[0]), static_cast<double>(r[1]), text ? bytes_of(rows, s) : 0};
+    auto numbers = std::span(r).subspan(2, model.measured().size());
+    one.numbers.assign(numbers.begin(), numbers.end());
+    one.predictions.add(std::span(r).subspan(2 + numbers.size()));
+    sums += one;
   }
-  if (!s.text_bytes) return sums;
+  if (!s.text_bytes || shape.prediction != data::Prediction::tokens) return sums;
   bool tells = true;  // one rank of those that read the same rows
   auto over = batch_axes(current_mapping(), mesh.shape());
   for (auto& axis : mesh.shape().axes)
@@ -65,8 +76,12 @@ track::Values rounded(track::Values values) {
   for (auto& [name, x] : values) x = static_cast<double>(static_cast<float>(x));
   return values;
 }
-void add_bits(track::Values& to, const std::string& name, const Sums& sums) {
+void add_more(track::Values& to, const std::string& name, const Sums& sums, const Trainable& model,
+              const data::RowShape& shape) {
+  auto names = model.measured();
+  for (std::size_t i = 0; i < sums.numbers.size(); ++i) to.push_back({name + names[i], sums.numbers[i] / sums.tokens});
   if (sums.bytes > 0) to.push_back({name + "bits_per_byte", sums.loss / std::numbers::ln2 / sums.bytes});
+  sums.predictions.append(shape.prediction, name, to);
 }
 /// Over at most `most` rows of each set. "eval/loss" is first.
 track::Values measured(Trainable& model, const data::Datasets& data, const LoopSettings& s, const Mesh& mesh,
@@ -90,7 +105,7 @@ track::Values measured(Trainable& model, const data::Datasets& data, const LoopS
     learnt += 1;
     means += sums.mean();
     of_sets.push_back({"eval/" + set.name + "/loss", sums.mean()});
-    add_bits(of_sets, "eval/" + set.name + "/", sums);
+    add_more(of_sets, "eval/" + set.name + "/", sums, model, data.shape);
     for (auto& tag : set.tags) {
       auto& group = tags[tag];
       group.sums += sums, group.means += sums.mean(), group.sets += 1;
@@ -100,7 +115,7 @@ track::Values measured(Trainable& model, const data::Datasets& data, const LoopS
   check<ConfigError>(all.tokens > 0, "eval: nothing is learnt in the held-out rows that are read, as where all of them "
                      "are prompts; raise eval.rows (", s.eval.rows, ") or data.hold_out");
   values.push_back({"eval/loss", all.mean()});
-  add_bits(values, "eval/", all);
+  add_more(values, "eval/", all, model, data.shape);
   if (data.sets.empty()) return values;
   values.push_back({"eval/macro_loss", means / learnt});
   values.insert(values.end(), of_sets.begin(), of_sets.end());
@@ -108,7 +123,7 @@ track::Values measured(Trainable& model, const data::Datasets& data, const LoopS
     auto name = "eval/tag/" + tag + "/";
     values.push_back({name + "micro_loss", group.sums.mean()});
     values.push_back({name + "macro_loss", group.means / group.sets});
-    add_bits(values, name, group.sums);
+    add_more(values, name, group.sums, model, data.shape);
   }
   return values;
 }
@@ -117,7 +132,11 @@ double value_of(const track::Values& values, const std::string& metric, std::str
   std::string names;
   for (auto& [name, x] : values) {
     auto word = name.substr(name.find('/') + 1);  // behind "eval/"
-    if (word == metric) return x;
+    if (word == metric) {
+      check<ConfigError>(!grows(metric), key, ": ", metric, " grows as the model learns, and the lowest number is "
+                         "watched; choose loss");
+      return x;
+    }
     names += (names.empty() ? "" : ", ") + word;
   }
   fail<ConfigError>(key, ": an evaluation has no '", metric, "'; it has ", names);

@@ -46,6 +46,10 @@ class Log final : public LoopHook {
     auto& parts = run.data.train.parts();
     for (std::size_t p = 0; parts.size() > 1 && p < parts.size(); ++p)
       values.push_back({"data/tokens/" + parts[p].name, static_cast<double>(r.tokens_by_source[p])});
+    auto losses = run.model.losses_by_source();
+    for (std::size_t p = 0; p < losses.size(); ++p)
+      if (auto [loss, weight] = losses[p]; weight > 0)
+        values.push_back({"train/loss/" + parts[p].name, static_cast<double>(static_cast<float>(loss / weight))});
     for (auto& [name, value] : r.optimizer) values.push_back({"optim/" + name, value});
     for (auto& [name, value] : r.meeting) values.push_back({"local/" + name, value});
     for (auto& number : run.monitored) values.push_back(number);

@@ -32,7 +32,7 @@ Monitor::Monitor(Run& run)
       command_(run.settings.alerts.command) {
   ::gethostname(status_.host, sizeof status_.host - 1);
   status_.step = run.done;
-  status_.flops = run.flops;
+  status_.flops = flops_of_step(run.done);
   status_.peak_flops = product_rate();
   if (!first()) return;
   save_bytes_ = checkpoint_bytes(run.model.state());
@@ -45,6 +45,9 @@ Monitor::Monitor(Run& run)
   });
 }
 Monitor::~Monitor() { end_thread(); }
+double Monitor::flops_of_step(std::int64_t before) const {
+  return run_.flops_of_row * static_cast<double>(run_.cursor.batch_of(before));
+}
 void Monitor::end_thread() {
   {
     std::lock_guard lock(mutex_);
@@ -71,6 +74,7 @@ void Monitor::count_step(const StepReport& r) {
   auto wait = std::min(traffic.waited_s - waited_, r.seconds);
   std::lock_guard lock(mutex_);
   status_.step = r.step;
+  status_.flops = flops_of_step(r.step - 1);
   status_.sent_bytes = static_cast<std::int64_t>(traffic.bytes_sent);
   if (steps_++ == 0) return;
   ++status_.counted;

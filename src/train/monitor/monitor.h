@@ -45,6 +45,7 @@ class Monitor {
   void deliver(std::vector<Alert>);
   void record_found();
   void end_thread();
+  double flops_of_step(std::int64_t before) const;  // of the step that follows so many
   bool first() const { return run_.mesh.rank() == 0; }
 
   Run& run_;

@@ -5,9 +5,11 @@ Development only: python make_FAMILY.py (torch 2.13.0, transformers 5.23.0, CPU)
   config.json, generation_config.json, model.safetensors      by save_pretrained
   golden.safetensors:
     ids i32 [batch, position], mask i32 (1: a token, 0: padding, on the right), labels i32 (-100: ignored);
-      of an encoder-decoder ids and mask are the encoder's, labels the decoder's, decoder_ids its inputs
-    logits f32 [batch, position, vocab]; no numbers of note where the mask is 0
-    loss f32: the mean over labels that are not -100; causal models shift them
+      of an encoder-decoder ids and mask are the encoder's, labels the decoder's, decoder_ids its inputs;
+      of an encoder alone labels are of their own position, and there may be token_types
+      of a class or a number for a text the labels are at its first token, values f32 [batch] are the numbers
+    logits f32 [batch, position, vocab], or [batch, classes]; no numbers of note where the mask is 0
+    loss f32: the mean over labels that are not -100; causal models shift them, encoders do not
     grad.<tensor> of one step; adamw4.<tensor> after four steps of AdamW (lr 1e-2, betas 0.9 0.999, eps 1e-8, weight
       decay 0.1 for all tensors) on the same batch. NaN in adamw4: the number depends on rounding (its gradient is close
       to zero, which AdamW divides by itself): with the rows in another order PyTorch's differs by more than 5e-6.
@@ -53,6 +55,7 @@ def tokens(config, seed, batch, length):
 def train(model, inputs):
     """logits, loss, {name: gradient}, {name: parameter after four steps}."""
     logits, loss, grads = None, None, None
+    inputs = {k: v.to(model.dtype) if torch.is_tensor(v) and v.is_floating_point() else v for k, v in inputs.items()}
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.1)
     for step in range(4):
         optimizer.zero_grad()
@@ -65,10 +68,12 @@ def train(model, inputs):
     return logits, loss, grads, {n: p.detach().numpy().copy() for n, p in model.named_parameters()}
 
 
-def make(name, model, seed=0, batch=3, length=8, decoder_length=None, double=True, std=0.3, in_files=None):
-    """Writes the folder. `model` is f32, of any class *ForCausalLM, or *ForConditionalGeneration with decoder_length,
-    on attn_implementation="eager". double: whether the code runs in f64. in_files: (parameter, array) -> {tensor:
-    array}, where the files hold parameters under other names or in parts."""
+def make(name, model, seed=0, batch=3, length=8, decoder_length=None, double=True, std=0.3, in_files=None,
+         types=None, classes=None):
+    """Writes the folder. `model` is f32, of any class *ForCausalLM or *ForMaskedLM, or *ForConditionalGeneration with
+    decoder_length, on attn_implementation="eager". double: whether the code runs in f64. in_files: (parameter, array)
+    -> {tensor: array}, where the files hold parameters under other names or in parts. types: of tokens. classes: of
+    *ForTokenClassification and *ForSequenceClassification; 1: a number."""
     folder = os.path.join(HERE, name)
     model = model.float().eval()  # no dropout
     randomize(model, seed, std)
@@ -80,11 +85,25 @@ def make(name, model, seed=0, batch=3, length=8, decoder_length=None, double=Tru
         shifted = model.prepare_decoder_input_ids_from_labels(torch.tensor(golden["labels"]))
         golden["decoder_ids"] = shifted.numpy()
     inputs = {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask),
-              "labels": torch.tensor(golden["labels"]), "use_cache": False}
+              "labels": torch.tensor(golden["labels"])}
+    if types:
+        golden["token_types"] = np.sort(np.random.RandomState(seed + 2).randint(0, types, (batch, length)), axis=1)
+        inputs["token_type_ids"] = torch.tensor(golden["token_types"])
+    random, kind = np.random.RandomState(seed + 3), type(model).__name__
+    if classes:
+        drawn = random.randint(0, classes, (batch, length))
+        of_texts = "Sequence" in kind
+        golden["labels"] = np.where((np.arange(length) == 0) if of_texts else mask == 1, drawn, IGNORED)
+        inputs["labels"] = torch.tensor(golden["labels"][:, 0] if of_texts else golden["labels"])
+    if classes == 1:
+        golden["values"] = random.standard_normal(batch).astype(np.float32)
+        inputs["labels"] = torch.tensor(golden["values"])
+    if "MaskedLM" not in kind and not classes:
+        inputs["use_cache"] = False
     model.save_pretrained(folder)
     turned = train(copy.deepcopy(model), {k: v.flip(0) if k != "use_cache" else v for k, v in inputs.items()})
     logits, loss, grads, after = train(copy.deepcopy(model).double() if double else copy.deepcopy(model), inputs)
-    golden = {k: v.astype(np.int32) for k, v in golden.items()}
+    golden = {k: v if k == "values" else v.astype(np.int32) for k, v in golden.items()}
     golden["logits"] = logits.astype(np.float32)
     golden["loss"] = np.array(loss, np.float32)
     if in_files:
@@ -98,6 +117,8 @@ def make(name, model, seed=0, batch=3, length=8, decoder_length=None, double=Tru
         x[np.abs(after[n] - turned[3][n]) > 5e-6] = np.nan
         x[np.abs(g) < 1e-6 * top] = np.nan
         x = np.where(g == 0, after[n].astype(np.float32), x)  # never trained: weight decay alone
+        if n.endswith(("self.key.bias", "k_lin.bias")):
+            x[:] = np.nan  # adds the same to all scores of a query: its gradient is 0 but for rounding
         unclear += np.isnan(x).sum()
         golden["adamw4." + n] = x
     parameters = sum(p.numel() for p in model.parameters())

@@ -4,8 +4,9 @@
   "same" where they are the folder's own to 1e-6, or null where transformers itself refuses the value or the files.
 
 Fields of generation, of names and of training alone are left out, and so are sizes that the files decide and the tie,
-which is asked of the files. Development only, after the scripts make_FAMILY.py: python make_fields.py [FOLDER..]
-(torch 2.14.1, transformers 5.24.0, CPU), which keeps the other folders' entries.
+which is asked of the files, with a T5's scale_decoder_outputs where they have a head of its own. Development only,
+after the scripts make_FAMILY.py: python make_fields.py [FOLDER..] (torch 2.14.1, transformers 5.24.0, CPU), which
+keeps the other folders' entries.
 """
 import copy
 import json
@@ -17,7 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import torch
 from safetensors.numpy import load_file
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
 
 warnings.simplefilter("ignore")
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -57,18 +58,30 @@ def config_of(fields):
     return config
 
 
+def kind_of(fields, golden):
+    if "MaskedLM" in fields["architectures"][0]:
+        return AutoModelForMaskedLM
+    return AutoModelForSeq2SeqLM if "decoder_ids" in golden else AutoModelForCausalLM
+
+
 def logits(fields, golden, weights):
     """Of the first row's last position; none: transformers refuses the fields, or the weights do not fit."""
     try:
-        kind = AutoModelForSeq2SeqLM if "decoder_ids" in golden else AutoModelForCausalLM
-        model = kind.from_config(config_of(fields))
+        config = config_of(fields)
+        if "shared.weight" in weights and not torch.equal(weights["shared.weight"], weights["lm_head.weight"]):
+            config.tie_word_embeddings = False  # from_pretrained asks the files
+        model = kind_of(fields, golden).from_config(config)
         model.load_state_dict(weights)
         inputs = {"input_ids": torch.tensor(golden["ids"][:1].astype(np.int64))}
         if "decoder_ids" in golden:
             inputs["attention_mask"] = torch.tensor(golden["mask"][:1].astype(np.int64))
             inputs["decoder_input_ids"] = torch.tensor(golden["decoder_ids"][:1].astype(np.int64))
         with torch.no_grad():
-            return model.double().eval()(**inputs, use_cache=False).logits[0, -1].numpy()
+            if kind_of(fields, golden) != AutoModelForMaskedLM:
+                inputs["use_cache"] = False
+            elif "token_types" in golden:
+                inputs["token_type_ids"] = torch.tensor(golden["token_types"][:1].astype(np.int64))
+            return model.double().eval()(**inputs).logits[0, -1].numpy()
     except Exception:
         return None
 
@@ -81,8 +94,7 @@ for name in sys.argv[1:] or sorted(os.listdir(HERE)):
         continue
     golden = load_file(folder + "/golden.safetensors")
     fields = json.load(open(folder + "/config.json"))
-    kind = AutoModelForSeq2SeqLM if "decoder_ids" in golden else AutoModelForCausalLM
-    weights = kind.from_pretrained(folder, config=config_of(fields)).state_dict()
+    weights = kind_of(fields, golden).from_pretrained(folder, config=config_of(fields)).state_dict()
     base = logits(fields, golden, weights)
     if base is None:
         print(name, "is not computed")
@@ -90,7 +102,8 @@ for name in sys.argv[1:] or sorted(os.listdir(HERE)):
     assert np.abs(base - golden["logits"][0, -1]).max() < 1e-5, name
     result[name] = mine = {}
     for field, value in {**AutoConfig.for_model(fields["model_type"]).to_dict(), **fields}.items():
-        if field in LEFT_OUT:
+        own_head = "shared.weight" in weights and not torch.equal(weights["shared.weight"], weights["lm_head.weight"])
+        if field in LEFT_OUT or (own_head and field == "scale_decoder_outputs"):
             continue
         for other in others(value):
             got = logits({**fields, field: other}, golden, weights)

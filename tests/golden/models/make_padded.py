@@ -14,7 +14,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDERS = ["gpt2_plain", "gptj_options", "opt_plain", "opt_post_norm", "olmo2", "phi3", "qwen3_moe", "granite",
-           "smollm3", "gemma3", "stablelm_options", "falcon", "cohere"]
+           "smollm3", "gemma3", "stablelm_options", "falcon", "cohere", "gpt_oss"]
 
 all = {}
 for name in FOLDERS:

@@ -165,9 +165,18 @@ template <class X> void weigh_row(const PagedCall& c, Number<X>* s, I from, I to
   sum = total(parts);
 }
 
+/// Rows of a page's scores, or of its weights, times the scales of its keys, or of its values.
+template <class X> void scale_page(I rows, const float* scales, Number<X>* s) {
+  for (I k = 0; k < P; k += X::size) {
+    const X f = load_wide(scales + k, X());
+    for (I r = 0; r < rows; ++r) store(s + r * kChunk + k, load<X>(s + r * kChunk + k) * f);
+  }
+}
+
 // ---- a chunk --------------------------------------------------------------------------------------------------------
-template <class X, class In> void chunk(const PagedCall& c, const PagedTile& t, I head, I number, const PagedSums& to,
-                                        Number<X>* scratch) {
+/// Page: the type of keys and values.
+template <class X, class In, class Page>
+void chunk(const PagedCall& c, const PagedTile& t, I head, I number, const PagedSums& to, Number<X>* scratch) {
   using T = Number<X>;
   const I rows = t.rows(c), D = c.dim, E = c.value_dim, q_step = padded_to(D), room_step = padded_to(E);
   T *q = scratch, *scores = q + rows * q_step, *room = scores + rows * kChunk;
@@ -180,10 +189,13 @@ template <class X, class In> void chunk(const PagedCall& c, const PagedTile& t, 
   const I k0 = number * kChunk, low = max(t.low, k0) - k0, high = min(t.high, k0 + kChunk) - k0;
   const I first = low / P, last = (high + P - 1) / P;
   auto page = [&](I p) { return I{t.table[k0 / P + p]} * c.heads + head; };
-  auto keys = [&](I p) { return static_cast<const In*>(c.keys) + page(p) * D * P; };
-  auto values_of = [&](I p) { return static_cast<const In*>(c.values) + page(min(p, last - 1)) * P * E; };
-  for (I p = first; p < last; ++p)
+  constexpr bool scaled = std::is_same_v<Page, std::int8_t>;
+  auto keys = [&](I p) { return static_cast<const Page*>(c.keys) + page(p) * D * P; };
+  auto values_of = [&](I p) { return static_cast<const Page*>(c.values) + page(min(p, last - 1)) * P * E; };
+  for (I p = first; p < last; ++p) {
     score_page<X>(rows, D, q, q_step, keys(p), p + 1 < last ? keys(p + 1) : values_of(first), scores + p * P);
+    if constexpr (scaled) scale_page<X>(rows, c.key_scales + page(p) * P, scores + p * P);
+  }
   auto seen = [&](I r, I& from, I& end) {
     from = max(t.from[t.t0 + r / c.group] - k0, 0), end = min(t.to[t.t0 + r / c.group] - k0, kChunk);
     return from < end;
@@ -201,6 +213,7 @@ template <class X, class In> void chunk(const PagedCall& c, const PagedTile& t, 
   const bool whole = E % X::size == 0;
   for (I p = first; p < last; ++p) {
     const auto *values = values_of(p), *next = values_of(p + 1);
+    if constexpr (scaled) scale_page<X>(rows, c.value_scales + page(p) * P, scores + p * P);
     if (!whole)
       for (I k = 0; k < P; ++k)
         for (I e = 0; e < room_step; ++e) room[k * room_step + e] = e < E ? static_cast<T>(values[k * E + e]) : T(0);
@@ -263,6 +276,13 @@ template <class X> void join(const PagedCall& c, const PagedTile& t, I number, c
       store(x + e, fma(load<X>(y + e), g, load<X>(x + e) * f));
   }
 }
+/// 1 / (sum + e^(sink - most)), where sum is that of e^(score - most).
+template <class X> Number<X> beside_sink(Number<X> most, Number<X> sum, Number<X> sink) {
+  using T = Number<X>;
+  T less[X::size];
+  store(less, exp_below(X(most < sink ? most - sink : sink - most)));
+  return most < sink ? less[0] / (sum * less[0] + T(1)) : T(1) / (sum + less[0]);
+}
 template <class X, class Out> void finish(const PagedCall& c, const PagedTile& t, I head, const PagedSums& from,
                                           Out* out) {
   using T = Number<X>;
@@ -272,6 +292,8 @@ template <class X, class Out> void finish(const PagedCall& c, const PagedTile& t
     Out* to = out + ((token * c.heads + head) * c.group + r % c.group) * c.value_dim;
     bool none = t.from[token] >= t.to[token] || sums.sum[r] == 0;
     T f = none ? T(0) : T(1) / sums.sum[r];
+    if (!none && c.sinks != nullptr)
+      f = beside_sink<X>(sums.most[r], sums.sum[r], static_cast<const T*>(c.sinks)[head * c.group + r % c.group]);
     for (I e = 0; e < c.value_dim; ++e)
       to[e] = none ? static_cast<Out>(T(0)) : static_cast<Out>(sums.values[r * sums.step + e] * f);
   }
@@ -286,7 +308,10 @@ template <class Fn> void by_dtype(Dtype d, Fn f) {
 void paged_chunk(const PagedCall& c, const PagedTile& t, I head, I number, const PagedSums& to, void* scratch) {
   by_dtype(c.dtype, [&](auto x, auto in) {
     using X = decltype(x);
-    chunk<X, decltype(in)>(c, t, head, number, to, static_cast<Number<X>*>(scratch));
+    using In = decltype(in);
+    auto* room = static_cast<Number<X>*>(scratch);
+    if (c.key_scales) chunk<X, In, std::int8_t>(c, t, head, number, to, room);
+    else chunk<X, In, In>(c, t, head, number, to, room);
   });
 }
 void paged_join(const PagedCall& c, const PagedTile& t, I number, const PagedSums& part, const PagedSums& all,

@@ -1,0 +1,142 @@
+#include "bora/models/preference.h"
+#include "bora/named/operations.h"
+#include "bora/nn/adapters.h"
+#include "bora/nn/axes.h"
+#include "bora/nn/functions.h"
+#include "bora/nn/loss.h"
+#include "models/lm/initial.h"
+
+namespace bora::models {
+void PreferenceSettings::check() const {
+  using config::domain;
+  domain(config::finite(beta) && beta > 0, "beta", beta, "above 0");
+  domain(label_smoothing >= 0 && label_smoothing < 0.5, "label_smoothing", label_smoothing,
+         "at least 0 and below 0.5");
+  domain(label_smoothing == 0 || loss == PreferenceLoss::dpo, "label_smoothing", label_smoothing,
+         "0 for other losses than dpo");
+}
+namespace {
+using tree::Any;
+using training::Example;
+constexpr const char* kAnswer = "answer";
+
+NamedArray mean_of(const NamedArray& sum, const NamedArray& tokens) { return sum / maximum(tokens, 1.0); }
+/// log(p / (1 - p)) of p = exp(x); p is at most 1 - 1e-7, the largest number below 1.
+NamedArray log_odds(const NamedArray& x) {
+  auto below = minimum(x, -1e-7);
+  return below - log1p(-exp(below));
+}
+/// What the chosen answer gains more than the rejected one: over the reference, or, without one, in its mean.
+NamedArray gain(const PreferenceSettings& s, const AnswerScores& m, const AnswerScores& r) {
+  bool means = s.loss == PreferenceLoss::ipo || s.loss == PreferenceLoss::orpo;
+  auto of = [&](const NamedArray& sum, const NamedArray& reference, const NamedArray& tokens) {
+    auto gained = s.has_reference() ? sum - reference : sum;
+    return means ? mean_of(gained, tokens) : gained;
+  };
+  return of(m.chosen, r.chosen, m.chosen_tokens) - of(m.rejected, r.rejected, m.rejected_tokens);
+}
+/// The two texts of each row as rows of their own: [2 batch, position].
+Example answers_of(const Example& e) {
+  auto cut = [](const NamedArray& x) {
+    auto batch = x.axis(nn::kBatch), positions = x.axis(nn::kPosition);
+    auto halves = unflatten_axis(x, nn::kPosition, {Axis{kAnswer, 2}, Axis{nn::kPosition, positions.size / 2}});
+    return flatten_axes(halves, {nn::kBatch, kAnswer}, Axis{nn::kBatch, 2 * batch.size});
+  };
+  return {.tokens = cut(e.tokens), .targets = cut(e.targets), .weights = cut(e.weights)};
+}
+/// Sums over the positions of each text of x [2 batch, position]: of the chosen, of the rejected, [batch].
+std::pair<NamedArray, NamedArray> by_answer(const NamedArray& x) {
+  auto sums = sum(x, nn::kPosition);
+  auto n = sums.axis(nn::kBatch).size;
+  auto pairs = unflatten_axis(sums, nn::kBatch, {Axis{nn::kBatch, n / 2}, Axis{kAnswer, 2}});
+  return {take(pairs, kAnswer, 0), take(pairs, kAnswer, 1)};
+}
+/// 1 for each pair whose texts both have something to learn: others fill batches.
+NamedArray counted(const NamedArray& chosen_tokens, const NamedArray& rejected_tokens) {
+  return (chosen_tokens > 0.0 && rejected_tokens > 0.0).astype(f32);
+}
+/// The parts of the task that its functions share.
+struct Preferring {
+  AnyModelPtr model;
+  ModelOptions options;
+  PreferenceSettings settings;
+
+  AnswerScores scores(const Any& m, const Example& answers, const std::optional<Array>& key) const {
+    nn::PipelineOptions layers{.checkpoint = remat::parse(model->checkpoint)};
+    auto computing = options.policy.cast_to_compute(m);
+    auto x = model->hidden(computing, answers, key, layers);
+    auto all = nn::linear_log_probabilities(model->head(computing), x, answers.targets,
+                                            {.scores = options.policy.output});
+    auto [chosen, rejected] = by_answer(where(answers.weights != 0.0, all, 0.0) * answers.weights);
+    auto [chosen_tokens, rejected_tokens] = by_answer(answers.weights);
+    return {chosen, rejected, chosen_tokens, rejected_tokens};
+  }
+  /// The model without its adapters.
+  Any base_of(Any m) const {
+    model->each_linear(m, [](const std::string&, nn::Linear& l) { l.lora = none; });
+    return m;
+  }
+  /// {the model's, the reference's}. reference: where all of the model is trained.
+  std::pair<AnswerScores, AnswerScores> both(const Any& m, const Any* reference, const Example& answers,
+                                             const std::optional<Array>& key) const {
+    auto mine = scores(m, answers, key);
+    if (!settings.has_reference()) return {mine, {}};
+    auto theirs = scores(reference ? *reference : base_of(m), answers, none);
+    theirs.chosen = stop_gradient(theirs.chosen), theirs.rejected = stop_gradient(theirs.rejected);
+    return {mine, theirs};
+  }
+  NamedArray loss(const Any& m, const Any* reference, const Example& e, const std::optional<Array>& key) const {
+    auto [mine, theirs] = both(m, reference, answers_of(e), key);
+    auto counts = counted(mine.chosen_tokens, mine.rejected_tokens);
+    return sum(where(counts != 0.0, preference_losses(settings, mine, theirs), 0.0));
+  }
+  std::vector<NamedArray> measures(const Any& m, const Any* reference, const Example& e) const {
+    auto [mine, theirs] = both(m, reference, answers_of(e), none);
+    auto counts = counted(mine.chosen_tokens, mine.rejected_tokens);
+    auto gained = gain(settings, mine, theirs);
+    auto total = [&](const NamedArray& x) { return sum(where(counts != 0.0, x, 0.0)); };
+    return {total(preference_losses(settings, mine, theirs)), sum(counts), total((gained > 0.0).astype(f32)),
+            total(gained) * settings.beta};
+  }
+};
+}  // namespace
+
+NamedArray preference_losses(const PreferenceSettings& s, const AnswerScores& m, const AnswerScores& r) {
+  auto d = gain(s, m, r);
+  switch (s.loss) {
+    case PreferenceLoss::dpo: {
+      auto loss = -nn::log_sigmoid(d * s.beta);
+      if (s.label_smoothing == 0) return loss;
+      return loss * (1 - s.label_smoothing) - nn::log_sigmoid(d * -s.beta) * s.label_smoothing;
+    }
+    case PreferenceLoss::ipo: return square(d - 1 / (2 * s.beta));
+    case PreferenceLoss::hinge: return relu(1.0 - d * s.beta);
+    case PreferenceLoss::orpo: break;
+  }
+  auto chosen = mean_of(m.chosen, m.chosen_tokens), rejected = mean_of(m.rejected, m.rejected_tokens);
+  return -chosen - nn::log_sigmoid(log_odds(chosen) - log_odds(rejected)) * s.beta;
+}
+TrainTask<Any> preference_task(const AnyModelPtr& model, const ModelOptions& options) {
+  auto settings = options.preference.value_or(PreferenceSettings());
+  Preferring p{model, options, settings};
+  TrainTask<Any> t{.init = [model, how = Initial{options.policy, options.weights, options.drawn}](
+                               const Array& key) { return initial(*model, how, key); },
+                   .loss = [p](const Any& m, const Example& e, const std::optional<Array>& key) {
+                     return p.loss(m, nullptr, e, key);
+                   },
+                   .weights = [](const Example& e) {
+                     auto [chosen, rejected] = by_answer(answers_of(e).weights);
+                     return counted(chosen, rejected);
+                   }};
+  bool beside = settings.has_reference() && !options.tuning.lora;
+  if (beside)
+    t.loss_beside = [p](const Any& m, const Any& reference, const Example& e, const std::optional<Array>& key) {
+      return p.loss(m, &reference, e, key);
+    };
+  t.measured = {"accuracy", "margin"};
+  t.measures = [p, beside](const Any& m, const Any& reference, const Example& e) {
+    return p.measures(m, beside ? &reference : nullptr, e);
+  };
+  return t;
+}
+}  // namespace bora::models
