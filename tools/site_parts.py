@@ -14,7 +14,7 @@ nav{padding:1rem;border-right:1px solid var(--line);font-size:.92rem}
 nav ul{list-style:none;margin:0 0 .6rem;padding-left:.8rem}
 nav summary{font-weight:600;cursor:pointer}
 nav [aria-current]{font-weight:700}
-main{padding:1rem 2rem 4rem;max-width:60rem;min-width:0}
+main{padding:1rem 2rem 4rem;max-width:60rem;min-width:0;overflow-wrap:anywhere}
 img{max-width:100%;height:auto}
 a{color:var(--link)}
 h1,h2,h3{line-height:1.25}
@@ -23,7 +23,7 @@ h2 small{color:var(--dim);font-weight:400;font-size:.7em}
 code,pre{font-family:ui-monospace,monospace;font-size:.9em}
 pre{background:var(--soft);padding:.7rem;overflow-x:auto;border-radius:4px}
 :not(pre)>code{background:var(--soft);padding:.1em .25em;border-radius:3px;overflow-wrap:anywhere}
-table{border-collapse:collapse;display:block;overflow-x:auto}
+table{border-collapse:collapse;display:block;overflow-x:auto;overflow-wrap:normal}
 td,th{border:1px solid var(--line);padding:.25rem .5rem;text-align:left;vertical-align:top}
 .at{color:var(--dim);font-size:.85rem;margin:.2rem 0 .8rem}
 .source a{color:var(--dim);text-decoration:none}

@@ -25,12 +25,12 @@
 
 namespace bora::job {
 namespace {
-using Ids = std::vector<std::int32_t>;
+using TokenIds = std::vector<std::int32_t>;
 constexpr std::int64_t kTokens = 4096;  // of a batch, at most
 
 /// A text as a row; `words`: the place of each word's first token, -1 of words that are cut off.
 struct TextRow {
-  Ids ids = {};
+  TokenIds ids = {};
   std::vector<std::int64_t> words = {};
 };
 /// Numbers of a row, [position, each].
@@ -63,7 +63,7 @@ class Texts {
     std::vector<TextRow> all;
     for (auto& text : texts) {
       TextRow r{around.before()};
-      auto add = [&](const Ids& ids) {
+      auto add = [&](const TokenIds& ids) {
         auto left = room + std::ssize(around.before()) - std::ssize(r.ids);
         r.words.push_back(left > 0 && !ids.empty() ? std::ssize(r.ids) : -1);
         r.ids.insert(r.ids.end(), ids.begin(), ids.begin() + std::min(left, std::ssize(ids)));
@@ -124,14 +124,14 @@ class Texts {
   /// These rows and rows of padding, n in all.
   static training::Example example(const std::vector<TextRow>& rows, std::span<const std::size_t> which,
                                    std::int64_t n, std::int64_t length) {
-    Ids tokens(static_cast<std::size_t>(n * length)), mask = tokens;
+    TokenIds tokens(static_cast<std::size_t>(n * length)), mask = tokens;
     for (std::size_t k = 0; k < which.size(); ++k) {
       auto& ids = rows[which[k]].ids;
       auto at = static_cast<std::ptrdiff_t>(k) * length;
       std::copy(ids.begin(), ids.end(), tokens.begin() + at);
       std::fill_n(mask.begin() + at, ids.size(), 1);
     }
-    auto named_of = [&](const Ids& ids) {
+    auto named_of = [&](const TokenIds& ids) {
       return NamedArray(asarray(ids, Shape{n, length}), {Axis{nn::kBatch, n}, Axis{nn::kPosition, length}});
     };
     training::Example e{.tokens = named_of(tokens)};

@@ -66,6 +66,8 @@ struct Kind : config::Chosen {
   CommonConfig common = {};
   /// For a run of this many steps.
   virtual Built build(std::int64_t steps) const = 0;
+  /// Whether its updates need estimates of the Hessian's diagonal over the whole batch.
+  virtual bool estimates_hessian() const = 0;
 };
 /// The kind whose settings are T's fields.
 template <class T> struct KindOf final : config::Of<T, Kind> {
@@ -74,5 +76,6 @@ template <class T> struct KindOf final : config::Of<T, Kind> {
     auto rate = this->fields.schedule.make(this->fields.lr, this->common.updates(steps));
     return {this->common.around(this->fields.make(rate, this->common.decays())), this->common.of_steps(rate)};
   }
+  bool estimates_hessian() const override { return requires { T::estimates_hessian; }; }
 };
 }  // namespace bora::optim

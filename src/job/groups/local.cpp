@@ -28,8 +28,9 @@ void check_group(const config::Choice<bora::training::LocalKind>& local, const F
   check<ConfigError>(!local->on() || !skips,
                      "local: steps that are left out (optimizer.skip_not_finite, precision.loss_scale=dynamic) "
                      "would differ between replicas; leave these at their defaults");
-  check<ConfigError>(!local->on() || s.optimizer->type() != "sophia", "optimizer: sophia estimates a Hessian of the "
-                     "whole batch, and replicas of local steps have their own ones; leave local out");
+  check<ConfigError>(!local->on() || !s.optimizer->estimates_hessian(), "optimizer: ", s.optimizer->type(),
+                     " estimates a Hessian of the whole batch, and replicas of local steps have their own ones; leave "
+                     "local out");
   if (auto link = local->link(); !link.empty()) (void)read_link(link, "local.link");
   if (!facts.mesh) return;
   bora::training::check_local(*local, *facts.mesh, facts.batch_axes, s.batch, s.accumulate);

@@ -33,9 +33,9 @@ void check_group(const ReproducibleSettings& reproducible, const Facts& facts) {
   check<ConfigError>(s.wire.gradients == Gradients::f32 || reproducible.virtual_ == 0,
                      "reproducible.virtual: gradients that travel rounded (wire) depend on the ranks that round "
                      "them; set wire=f32");
-  check<ConfigError>(s.optimizer->type() != "sophia" || reproducible.virtual_ == 0,
-                     "reproducible.virtual: the optimizer sophia estimates a Hessian by sums over the ranks there are; "
-                     "leave one of both out");
+  check<ConfigError>(!s.optimizer->estimates_hessian() || reproducible.virtual_ == 0,
+                     "reproducible.virtual: the optimizer ", s.optimizer->type(), " estimates a Hessian by sums over "
+                     "the ranks there are; leave one of both out");
   if (!facts.mesh) return;
   check<ConfigError>(reproducible.virtual_ == 0 || !facts.has_shares(facts.batch_axes),
                      "reproducible.virtual: its parts are equal, but ranks have shares of the batch (mesh.shares: ",

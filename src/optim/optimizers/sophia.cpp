@@ -53,6 +53,7 @@ Transform sophia(SophiaOptions o) {
 namespace {
 struct SophiaConfig {
   static constexpr std::string_view type = "sophia";
+  static constexpr bool estimates_hessian = true;
   double lr = 1e-3, beta1 = 0.96, beta2 = 0.99, gamma = 0.01, eps = 1e-12, weight_decay = 0.1, clip = 1;
   std::int64_t every = 10;
   ScheduleConfig schedule = {};
