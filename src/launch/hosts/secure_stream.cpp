@@ -136,6 +136,7 @@ bool SecureStream::read(std::string& bytes, std::size_t n, double seconds) {
 bool SecureStream::relay(int in, int out) {
   std::string going, coming;
   bool ended = false, lost = false, in_order = false;  // ended: nothing more comes from the other side
+  bool deaf = false;  // who reads `out` has gone; what it said last still goes on
   char buffer[1 << 14];
   for (int fd : {in, out}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
   while (!lost && (!ended || !coming.empty())) {
@@ -168,16 +169,17 @@ bool SecureStream::relay(int in, int out) {
     if (!coming.empty()) {
       auto n = ::write(out, coming.data(), coming.size());
       if (n > 0) coming.erase(0, static_cast<std::size_t>(n)), moved = true;
-      else if (errno != EAGAIN && errno != EINTR) lost = true;
+      else if (errno != EAGAIN && errno != EINTR) deaf = moved = true;
     }
+    if (deaf) coming.clear();
     if (moved) continue;
     ::pollfd files[] = {{ended ? -1 : socket_, static_cast<short>((coming.size() < kPending ? POLLIN : 0) |
                                                                   (wants_write ? POLLOUT : 0)), 0},
                         {going.size() < kPending ? in : -1, POLLIN, 0},
-                        {out, static_cast<short>(coming.empty() ? 0 : POLLOUT), 0}};
+                        {deaf ? -1 : out, static_cast<short>(coming.empty() ? 0 : POLLOUT), 0}};
     ::poll(files, 3, -1);
     // Even if nothing is to be written this tells that the reader has gone.
-    lost = lost || (files[2].revents & (POLLERR | POLLNVAL)) != 0;
+    deaf = deaf || (files[2].revents & (POLLERR | POLLNVAL)) != 0;
   }
   if (in >= 0) ::close(in);
   ::close(out);
