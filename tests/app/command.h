@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -60,6 +61,12 @@ struct CommandTest : testing::Test {
     while (!done() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_TRUE(done());
   }
+  /// What the command that was begun last has printed by now, and its errors.
+  std::string said_so_far() const { return slurp(folder + "/" + std::to_string(runs) + ".out"); }
+  std::string errors_so_far() const { return slurp(folder + "/" + std::to_string(runs) + ".err"); }
+  void until_warned(const std::string& text) const {
+    until([&] { return errors_so_far().find(text) != std::string::npos; });
+  }
   /// The model's file of a run, as export writes it.
   std::string model_of(const std::string& out) const {
     auto to = out + "_hf";
@@ -79,6 +86,21 @@ struct CommandTest : testing::Test {
         if (attempt == 9) throw;
       }
     return r;
+  }
+  /// A stopped run has the losses of a job of this shape that nobody disturbs, as far as it went.
+  void is_as_undisturbed(const std::string& out, const std::string& shape, const std::string& words) const {
+    auto calm = out + "_calm";
+    auto mine = losses(out), evaluated = losses(out, "eval/loss");
+    auto r = run("launch " + shape + " --out " + calm + " train " + words, [&](pid_t job) {
+      until([&] { return losses(calm).size() >= mine.size(); });
+      ::kill(job, SIGTERM);
+    });
+    ASSERT_EQ(r.code, 130) << r.err;
+    auto begins = [](const std::vector<double>& whole, const std::vector<double>& part) {
+      return whole.size() >= part.size() && std::equal(part.begin(), part.end(), whole.begin());
+    };
+    EXPECT_TRUE(begins(losses(calm), mine));
+    EXPECT_TRUE(begins(losses(calm, "eval/loss"), evaluated)) << evaluated.size();
   }
 };
 }  // namespace bora

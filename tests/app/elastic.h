@@ -2,7 +2,6 @@
 // come back, and the processes of a job.
 #pragma once
 #include <sys/stat.h>
-#include <csignal>
 #include <set>
 #include "command.h"
 

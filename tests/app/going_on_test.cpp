@@ -16,16 +16,12 @@ struct GoingOn : CommandTest {
     for (auto& p : track::read_curve(out + "/metrics.jsonl", name)) r.insert(static_cast<std::int64_t>(p.x));
     return r;
   }
-  std::string errors_so_far() const { return slurp(folder + "/" + std::to_string(runs) + ".err"); }
-  std::string said_so_far() const { return slurp(folder + "/" + std::to_string(runs) + ".out"); }
 };
 }  // namespace
 
 /// Ranks that could not begin on a host that came back are no reason to end those that train.
 TEST_F(GoingOn, WithoutAHostThatCannotBegin) {
-  auto words = settings + "reproducible=4 steps=2500 checkpoint_every=2400 ";
-  auto calm = run("launch -n 4 --layout dp --out " + folder + "/calm train " + words);
-  ASSERT_EQ(calm.code, 0) << calm.err;
+  auto words = settings + "reproducible=4 steps=1000000 checkpoint_every=900000 ";
   Hosts hosts(folder, "h1 slots=2\nh2 slots=2\n");
   auto reach = slurp(hosts.folder + "/reach"), broken = hosts.folder + "/broken-";
   reach.insert(reach.find("export "), "[ -e " + broken + "$1 ] && export BORA_JOIN_TIMEOUT=soon\n");
@@ -37,11 +33,11 @@ TEST_F(GoingOn, WithoutAHostThatCannotBegin) {
     until([&] { return Hosts::ranks_of(job).size() == 2; });
     std::ofstream(broken + "h2").close();
     hosts.come_back("h2");
-    auto left_out = "elastic: without host h2 for 30 s: BORA_JOIN_TIMEOUT";
-    until([&] { return errors_so_far().find(left_out) != std::string::npos; });
+    until_warned("elastic: without host h2 for 30 s: BORA_JOIN_TIMEOUT");
+    ::kill(job, SIGTERM);
   });
-  ASSERT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_EQ(losses(out), losses(folder + "/calm"));
+  ASSERT_EQ(r.code, 130) << r.out << r.err;
+  is_as_undisturbed(out, "-n 4 --layout dp", words);
 }
 TEST_F(GoingOn, WhileNoFurtherHostCanBeTried) {
   Hosts hosts(folder, "h1\nh2\n");
@@ -72,7 +68,7 @@ TEST_F(GoingOn, OnASpareThatHasComeBack) {
     until([&] { return !hosts.on("h3").empty(); });
     std::this_thread::sleep_for(std::chrono::seconds(3));
     hosts.lose("h2");
-    until([&] { return errors_so_far().find("elastic: host h3 joins") != std::string::npos; });
+    until_warned("elastic: host h3 joins");
     until([&] { return Hosts::ranks_of(launcher).size() == 2; });
     ::kill(launcher, SIGTERM);
   });

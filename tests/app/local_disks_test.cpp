@@ -91,7 +91,7 @@ TEST_F(LocalDisksTest, OneThatHoldsAnotherRunsIsRefused) {
 /// Hosts go and come; each sees its own disk at the same path.
 TEST_F(LocalDisksTest, AnElasticJobGoesOnFromWhatItsHostsHave) {
   if (std::system("unshare -m true 2> /dev/null") != 0) GTEST_SKIP() << "this Linux has no mount namespaces here";
-  auto settings = config + " --layout dp steps=1500 batch=12 reproducible=4 log_every=100 transport.heartbeat=0.5 " +
+  auto settings = config + " --layout dp steps=4000 batch=12 reproducible=4 log_every=100 transport.heartbeat=0.5 " +
                   "transport.suspect=1.5 transport.dead=4 transport.calibrate=off ";
   auto r = run("launch -n 4 --out " + folder + "/calm train " + settings);
   ASSERT_EQ(r.code, 0) << r.out << r.err;
@@ -110,7 +110,7 @@ TEST_F(LocalDisksTest, AnElasticJobGoesOnFromWhatItsHostsHave) {
             hosts.lose("h2");
             until([&] { return Hosts::ranks_of(job).size() == 2; });
             hosts.come_back("h2");
-            until([&] { return Hosts::ranks_of(job).size() == 4; });
+            until_warned("elastic: 4 ranks instead of 2");
             auto at = losses(out).size();
             until([&] { return losses(out).size() > at + 20; });
             hosts.lose("h1");
@@ -118,7 +118,7 @@ TEST_F(LocalDisksTest, AnElasticJobGoesOnFromWhatItsHostsHave) {
   ASSERT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_EQ(losses(out), losses(folder + "/calm")) << r.out << r.err;
   EXPECT_FALSE(fs::exists(out + "/checkpoints"));
-  EXPECT_TRUE(fs::exists(disks + "h2/checkpoints/step-1500/manifest"));
+  EXPECT_TRUE(fs::exists(disks + "h2/checkpoints/step-4000/manifest"));
   EXPECT_TRUE(fs::is_empty(folder + "/disk"));
 }
 TEST_F(LocalDisksTest, TheBestIsOnThemToo) {

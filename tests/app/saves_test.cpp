@@ -10,7 +10,6 @@ namespace fs = std::filesystem;
 using namespace bora;
 struct SavesTest : CommandTest {
   std::string out = folder + "/o";
-  std::string said_so_far() const { return slurp(folder + "/" + std::to_string(runs) + ".out"); }
   int saves() const {
     auto text = said_so_far();
     int n = 0;
