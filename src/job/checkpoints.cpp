@@ -69,6 +69,9 @@ class Shelf {
     auto& c = at(step);
     io::pin_checkpoint(c.folder);
     std::printf("pinned: %s\n", c.folder.c_str());
+    if (c.elsewhere > 0)  // each host removes by itself what its own disk holds
+      std::printf("%lld of its files are on other hosts, which do not see this pin: pin it on each of them too\n",
+                  static_cast<long long>(c.elsewhere));
   }
   void unpin(const std::string& step) const {
     auto& c = at(step);

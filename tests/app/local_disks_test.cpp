@@ -88,6 +88,13 @@ TEST_F(LocalDisksTest, OneThatHoldsAnotherRunsIsRefused) {
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.out.find("continuing from step 4"), std::string::npos) << r.out;
 }
+TEST_F(LocalDisksTest, APinIsOfOneHost) {
+  ASSERT_EQ(train("abc", "layout=fsdp steps=4").code, 0);  // each disk has two files of three
+  auto r = run("checkpoints " + disks + "a pin 4");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("files are on other hosts, which do not see this pin"), r.out.npos) << r.out;
+  EXPECT_TRUE(fs::exists(disks + "a/checkpoints/step-4/PINNED"));
+}
 /// Hosts go and come; each sees its own disk at the same path.
 TEST_F(LocalDisksTest, AnElasticJobGoesOnFromWhatItsHostsHave) {
   if (std::system("unshare -m true 2> /dev/null") != 0) GTEST_SKIP() << "this Linux has no mount namespaces here";
