@@ -81,6 +81,7 @@ TEST_F(LaunchTest, SurvivorsThatEndBecauseOfAnotherAreNotTheCause) {
   EXPECT_EQ(r.err, "bora: rank 7 lost: says 0\n");
   EXPECT_LT(r.seconds, 1.5);
 }
+#ifndef __SANITIZE_ADDRESS__  // UBSan asks a pipe whether an object's memory is mapped: none left, none found
 TEST_F(LaunchTest, FewFilesAreALine) {
   std::map<int, int> codes;
   for (::rlim_t files = 4; files < 24; ++files) {
@@ -99,6 +100,7 @@ TEST_F(LaunchTest, FewFilesAreALine) {
   EXPECT_GT(codes[0], 5);
   EXPECT_GT(codes[2], 5);
 }
+#endif
 TEST_F(LaunchTest, OtherExitCodesAreLostRanksToo) {
   auto r = run({.ranks = 2}, "[ $BORA_RANK = 1 ] && exit 3; exit 0");
   EXPECT_EQ(r.code, 86);

@@ -222,16 +222,17 @@ TEST_F(TunnelTest, AHostThatIsToEndDoesNotWaitForStrangers) {
   EXPECT_EQ(test::end_of(status), 130);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 4s);
 }
-/// All listeners hear how the job has ended, whatever strangers do at their port.
+/// All listeners hear how the job has ended, whatever strangers do at their port. (2: it is told until they have heard;
+/// a busy machine may need more than one call.)
 TEST_F(TunnelTest, TheEndIsHeardBesideStrangers) {
   listen();
   auto idle = strangers(40);
   auto begin = std::chrono::steady_clock::now();
-  launch::end_listeners({{.name = "127.0.0.1"}}, kSecret, 7);
+  launch::end_listeners({{.name = "127.0.0.1"}}, kSecret, 2);
   int status = 0;
   ::waitpid(std::exchange(listener, 0), &status, 0);
-  EXPECT_EQ(test::end_of(status), 7);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+  EXPECT_EQ(test::end_of(status), 2);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 12s);
 }
 /// A service of a host hears one launcher after another, also after a job whose end it was told.
 TEST_F(TunnelTest, AServiceOutlivesItsJobs) {

@@ -18,12 +18,6 @@ void limit(int what, rlim_t n) {
 bool to_nobody() {
   return setgroups(0, nullptr) == 0 && setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0;
 }
-rlim_t address_space() {
-  std::ifstream file("/proc/self/statm");
-  rlim_t pages = 0;
-  file >> pages;
-  return pages * 4096;
-}
 /// The ends of processes that begin with ZeroMQ within n = first, first + step, ... of a resource: 0, or 2 with an
 /// Error.
 std::map<int, int> ends(int what, rlim_t first, rlim_t step, int times) {
@@ -58,7 +52,10 @@ TEST(Starved, ZeroMQBeginsOrSaysWhyNot) {
   EXPECT_GT(files[2], 3);
   EXPECT_GT(files[0], 3);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take all address space
-  auto memory = ends(RLIMIT_AS, address_space(), 4 << 20, 24);
+  std::ifstream file("/proc/self/statm");
+  rlim_t pages = 0;
+  file >> pages;
+  auto memory = ends(RLIMIT_AS, pages * 4096, 4 << 20, 24);
   EXPECT_GT(memory[0], 1);  // all of them where tests before this one have left memory and stacks for reuse
 #endif
   if (getuid() != 0) return;

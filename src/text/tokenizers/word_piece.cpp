@@ -20,7 +20,7 @@ void WordPiece::longest(std::string_view word, std::vector<std::int32_t>& ids) c
     return unknown();
   std::string piece;
   for (std::size_t at = 0; at < word.size();) {
-    std::string_view prefix = at > 0 ? model_.prefix : "";
+    auto prefix = at > 0 ? std::string_view(model_.prefix) : "";
     auto end = std::min(word.size(), at + most_bytes_);
     auto found = model_.pieces.end();
     for (; end > at; --end) {
