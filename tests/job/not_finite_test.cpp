@@ -31,7 +31,7 @@ struct SavedRun {
   struct Kept {
     std::string path;
     Type type;
-    std::vector<float> numbers;
+    std::vector<float> numbers;  // or the bytes of others
   };
   std::vector<Kept> leaves;
   static std::string words() {
@@ -51,7 +51,8 @@ struct SavedRun {
     std::vector<io::Leaf> all;
     for (auto& leaf : m.leaves) leaves.push_back({leaf.path, leaf.type, {}});
     for (auto& leaf : leaves) {
-      leaf.numbers.resize(static_cast<std::size_t>(volume(leaf.type.shape)));
+      auto bytes = static_cast<std::size_t>(volume(leaf.type.shape)) * dtype_size(leaf.type.dtype);
+      leaf.numbers.resize((bytes + sizeof(float) - 1) / sizeof(float));  // counters have wider numbers
       all.push_back({leaf.path, leaf.type, Spec::replicated(leaf.type.shape.size()), leaf.numbers.data()});
     }
     io::restore_checkpoint(at, all, {});
