@@ -13,6 +13,7 @@
 #include "bora/shard/mesh.h"
 #include "data/sources/source.h"
 #include "data/tasks/task.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
 
@@ -22,7 +23,7 @@ using namespace bora;
 using namespace bora::data;
 namespace {
 constexpr std::int64_t kPositions = 12;
-const std::string kGolden = std::string(BORA_SOURCE_DIR) + "/tests/golden/";
+const std::string kGolden = test::source_dir() + "/tests/golden/";
 /// Settings with FOLDER for the folder of the files, and what they are made of, for the laws and their messages.
 struct Sample {
   std::string name, yaml;
@@ -70,6 +71,11 @@ std::vector<Sample> samples() {
   add("tag", corpus("type: jsonl, path: FOLDER/tagged.jsonl", "task: {type: tag}\n"), "jsonl", "tag",
       "type=huggingface path=" + kGolden + "tokenizer_word_piece.json add_special_tokens=true");
   all.back().labels = {"O", "B"};
+  add("qa", corpus("type: jsonl, path: FOLDER/questions.jsonl", "task: {type: qa}\n"), "jsonl", "qa",
+      "type=huggingface path=" + kGolden + "tokenizer_word_piece.json add_special_tokens=true");
+  for (std::string score : {"score: number", "score: ''"})
+    add("pairs " + score, corpus(pairs, "task: {type: pairs, first: prompt, second: answer, " + score + "}\n"), "jsonl",
+        "pairs", "type=huggingface path=" + kGolden + "tokenizer_word_piece.json add_special_tokens=true");
   for (std::string how : {"concat", "none"})
     add("mlm " + how, corpus(lines, "task: {type: mlm, whole_words: true}\npack: {how: " + how + "}\n"), "jsonl",
         "mlm", "type=huggingface path=" + kGolden + "tokenizer_word_piece.json add_special_tokens=true");
@@ -100,7 +106,7 @@ struct Corpora : testing::Test {
     fs::create_directories(folder + "/texts/deep");
     auto file = [&](const std::string& name) { return std::ofstream(folder + "/" + name, std::ios::binary); };
     auto text = file("text.txt"), lines = file("lines.jsonl"), pairs = file("pairs.jsonl"), chats = file("chats.jsonl"),
-         rows = file("rows.csv"), tagged = file("tagged.jsonl");
+         rows = file("rows.csv"), tagged = file("tagged.jsonl"), questions = file("questions.jsonl");
     rows << "id,body\r\n";
     for (int i = 0; i < 400; ++i) {
       auto n = std::to_string(i * i * 7);
@@ -111,6 +117,8 @@ struct Corpora : testing::Test {
             << (i % 3 ? std::to_string(i % 2) : i % 2 ? "\"yes\"" : "\"no\"") << R"(, "number": )" << i / 7.0
             << "}\n\n";
       tagged << R"({"tokens": ["ranks", "say", ")" << n << R"("], "tags": ["O", "B", )" << (i % 2 ? 1 : -100) << "]}\n";
+      questions << R"({"question": "ask )" << i % 397 << R"(", "context": "ranks )" << said << R"(", "answers": )"
+                << (i % 4 ? R"({"text": ["say"], "answer_start": [6]})" : "[]") << "}\n";
       chats << R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": ")" << i
             << "\"}]}\n";
       rows << i << ",\"row \"\"" << n << "\"\" of\nmany\"\r\n";
@@ -208,6 +216,39 @@ TEST_F(Corpora, MemoryAndCacheAndAnyNumberOfRanksGiveTheSameRows) {
     }
     fs::remove_all(folder + "/cache");
   }
+}
+TEST_F(Corpora, RowsAreThoseOfEveryFormOnAnyNumberOfRanks) {
+  auto law = [&](const std::vector<std::string>& files, const std::string& tokens, auto yaml) {
+    auto sample = [&](const std::string& file) {
+      return Sample{file, "type: corpus\nhold_out: 0\n" + yaml(kGolden + "tables/" + file), "", "", "", tokens};
+    };
+    auto want = open(sample(files[0]));
+    for (auto& file : files)
+      for (int ranks = 1; ranks <= 4; ++ranks)
+        local_mesh({{"data", ranks}}, [&](const Mesh& mesh) {
+          Crew crew{.rank = mesh.rank(), .size = mesh.size(), .exchange = [&](auto& mine, auto what) {
+                      return mesh.exchange(mine, what);
+                    }};
+          auto data = open(sample(file), crew);
+          auto b = equal_block(8, ranks, mesh.rank());
+          for (std::int64_t step : {0, 1, 2, 3, 17, 900, 5, 4})  // one after another; and a run may go on at any
+            EXPECT_TRUE(columns(rows_of(data, step, 8, b.begin, b.end, 5)) ==
+                        columns(rows_of(want, step, 8, b.begin, b.end, 5)))
+                << file << " on " << ranks << ", step " << step;
+        });
+  };
+  law({"rows.jsonl", "none_v1.parquet", "snappy_v2.parquet", "gzip_v1.parquet", "zstd_v2.parquet", "plain.parquet",
+       "stream.arrow", "file.arrow", "large.arrow"},
+      "type=bytes", [](const std::string& path) {
+        return "sources: [{type: " + path.substr(path.rfind('.') + 1) + ", path: " + path + ", field: sure}]\n";
+      });
+  auto tokens = [](const std::string& path) {
+    return "sources: [{type: tokens, path: " + path +
+           "}]\ntask: {type: tokens, loss_mask: '', loss_weights: '', labels: ''}\n";
+  };
+  law({"ids.jsonl", "ids.parquet", "ids.arrow"}, "type=ids size=50257", tokens);
+  // One document: these ids say nothing of their ends.
+  law({"nano.bin", "llmc.bin", "llama3.bin", "ids_u2.npy", "ids_i4.npy", "ids_i8.npy"}, "type=ids size=50257", tokens);
 }
 TEST_F(Corpora, ThreadsReadTheSameRows) {  // the state of a run is its step
   for (auto& s : samples()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include "bora/base/error.h"
 #include "bora/data/masks.h"
+#include "support/places.h"
 #include "support/throws.h"
 
 namespace masks_test {
@@ -72,7 +73,7 @@ TEST(Masks, DependOnTheRowAlone) {
 }
 TEST(Masks, TokensOfATokenizer) {
   auto bert = text::open_tokenizer(
-      {"type=huggingface", std::string("path=") + BORA_SOURCE_DIR + "/tests/golden/tokenizer_word_piece.json",
+      {"type=huggingface", "path=" + test::source_dir() + "/tests/golden/tokenizer_word_piece.json",
        "add_special_tokens=true"});
   auto t = MaskTokens::of(*bert);
   EXPECT_EQ(t.mask, bert->id_of("[MASK]"));

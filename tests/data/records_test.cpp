@@ -3,6 +3,7 @@
 #include <regex>
 #include "bora/base/text.h"
 #include "data/corpus.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace bora::data::records_test {
@@ -191,7 +192,7 @@ TEST_F(Records, RowsOfCsv) {
   EXPECT_FALSE(reader.next(raw));
 }
 TEST_F(Records, CsvEqualsPython) {
-  std::ifstream in(BORA_SOURCE_DIR "/tests/golden/csv.json");
+  std::ifstream in(test::source_dir() + "/tests/golden/csv.json");
   auto cases = nlohmann::json::parse(in);
   ASSERT_GT(cases.size(), 400U);
   for (auto& c : cases) {
@@ -291,6 +292,32 @@ TEST(Record, TakesTurns) {
   EXPECT_EQ(r.turns("t"), (std::vector<Turn>{{"user", "a \"b\""}}));
   EXPECT_EQ(error_of<ConfigError>([&] { r.turns("u"); }),
             "c:2: the field 'u' holds no JSON list of turns: at character 1: expected '['");
+}
+TEST(Record, TakesAnswers) {
+  auto answers = [](const std::string& value) {
+    Raw raw{"{\"a\": " + value + "}", 2};
+    std::string all;
+    for (auto& a : Record(kJson, raw).answers("a")) all += a.text + "@" + std::to_string(a.start) + " ";
+    return all;
+  };
+  auto problem = [&](const std::string& value) { return error_of<ConfigError>([&] { answers(value); }); };
+  EXPECT_EQ(answers(R"({"text": ["x", "y\u0041"], "answer_start": [3, 7], "more": 1})"), "x@3 yA@7 ");
+  EXPECT_EQ(answers(R"({"answer_start": 0, "text": "x"})"), "x@0 ");
+  EXPECT_EQ(answers(R"([{"text": "x", "answer_start": 3}, {"text": "y", "answer_start": 4}])"), "x@3 y@4 ");
+  for (auto nothing : {"null", "[]", R"({"text": [], "answer_start": []})"}) EXPECT_EQ(answers(nothing), "");
+  EXPECT_EQ(problem(R"({"text": ["x"], "answer_start": []})"),
+            "f:2: the field 'a' has 1 texts of answers, and 0 places");
+  EXPECT_EQ(problem(R"({"text": "x", "answer_start": -1})"),
+            "f:2: 'answer_start' of the field 'a' is '-1'; a number of characters is expected");
+  EXPECT_EQ(problem(R"({"text": 5, "answer_start": 1})"), "f:2: 'text' of the field 'a' is a number; text is expected");
+  EXPECT_EQ(problem(R"("x")"), "f:2: the field 'a' is text; answers are expected: an object with 'text' and "
+                               "'answer_start'");
+  const Layout csv{"c", Format::csv, {"a", "b"}};
+  Raw row{R"("{""text"": [""x""], ""answer_start"": [2]}",words)", 2};
+  Record r(csv, row);
+  EXPECT_EQ(r.answers("a").at(0).start, 2);
+  EXPECT_EQ(error_of<ConfigError>([&] { r.answers("b"); }),
+            "c:2: the field 'b' holds no answers in JSON: at character 1: expected a value");
 }
 TEST(Record, AcceptsWhatNlohmannsLibraryAccepts) {
   std::mt19937 random(11);

@@ -5,12 +5,13 @@
 #include "data/tables/table.h"
 #include "laws/effort.h"
 #include "support/files.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace bora::data::tables_test {
 namespace {
 using Json = nlohmann::json;
-const std::string kGolden = std::string(BORA_SOURCE_DIR) + "/tests/golden/tables/";
+const std::string kGolden = test::source_dir() + "/tests/golden/tables/";
 const std::vector<std::string> kTables{
     "none_v1.parquet",   "none_v2.parquet", "snappy_v1.parquet",        "snappy_v2.parquet",
     "gzip_v1.parquet",   "gzip_v2.parquet", "zstd_v1.parquet",          "zstd_v2.parquet",
@@ -209,6 +210,57 @@ TEST_F(Tables, WhatIsNotReadIsNamed) {
   auto llmc = test::slurp(kGolden + "llmc.bin");
   EXPECT_EQ(problem(write("cut.bin", llmc.substr(0, llmc.size() - 2))),
             "HERE: its header says 599 ids of 2 bytes, and 1196 bytes follow; the file is incomplete");
+}
+/// A page of the second form that says another number of values, nulls or rows than it has is an error; when reading
+/// begins behind it, so that it was passed over as it says, it is one, or the rows are the true ones.
+TEST_F(Tables, PagesThatLieAreFoundOut) {
+  auto name = std::string("pages_v2.parquet"), whole = test::slurp(kGolden + name);
+  auto want = read(kGolden + name).rows;
+  ASSERT_EQ(want.size(), 40U);
+  std::vector<std::size_t> heads;  // places of the number of values in each header; of nulls and rows behind it
+  for (auto at = whole.find("\x5c\x15"); at != whole.npos; at = whole.find("\x5c\x15", at + 1))
+    if (whole[at + 3] == 0x15 && whole[at + 5] == 0x15 && whole[at + 7] == 0x15) heads.push_back(at + 2);
+  ASSERT_EQ(heads.size(), 24U) << "five pages of each of n, t and s, and nine of l";
+  enum Said { values, nulls = 2, rows = 4 };
+  auto lie = [](std::string& file, std::size_t head, const std::vector<Said>& about, int more) {
+    for (auto at : about) file[head + at] = static_cast<char>(file[head + at] + 2 * more);
+  };
+  /// What reading from each of some rows on gives.
+  auto look = [&](const std::string& bytes, const std::string& what) {
+    auto path = write(name, bytes);
+    for (std::int64_t from : {0, 3, 9, 10, 16, 23, 33, 39}) {
+      SCOPED_TRACE(what + " from row " + std::to_string(from));
+      std::vector<Json> got;
+      auto error = error_of([&] { got = read(path, {0, from + 1}).rows; });
+      if (error == "no error") {
+        EXPECT_GT(from, 0) << "nothing was found";
+        EXPECT_EQ(got, std::vector<Json>(want.begin() + from, want.end()));
+      } else EXPECT_TRUE(error.starts_with(path + ": column '")) << error;
+    }
+  };
+  for (std::size_t h = 0; h < heads.size(); ++h)
+    for (int more : {-1, 1}) {
+      auto page = "page " + std::to_string(h) + (more < 0 ? " less " : " more ");
+      for (auto& [what, about] : std::vector<std::pair<std::string, std::vector<Said>>>{
+               {"values", {values}}, {"rows", {rows}}, {"values and rows", {values, rows}}, {"nulls", {nulls}}}) {
+        if (more < 0 && what == "nulls" && whole[heads[h] + nulls] == 0) continue;
+        auto lied = whole;
+        lie(lied, heads[h], about, more);
+        look(lied, page + what);
+      }
+      // A lie that the next page makes good; a dictionary's page may have indices that only fill its last run up.
+      bool last = h == 4 || h == 9 || h == 14 || h == 23, indices = h >= 10 && h < 15;
+      if (last || indices) continue;
+      auto lied = whole;
+      lie(lied, heads[h], {values, rows}, more), lie(lied, heads[h + 1], {values, rows}, -more);
+      look(lied, page + "and made good");
+    }
+  auto more = whole;
+  lie(more, heads[0], {values, rows}, 1);
+  auto path = write(name, more);
+  EXPECT_EQ(problem(path), "HERE: column 'n', page 1 of row group 1: it ends before its last value");
+  EXPECT_EQ(error_of([&] { read(path, {0, 31}); }),
+            path + ": column 'n', page 5 of row group 1: the column has more rows than its row group");
 }
 /// Files of which bytes are lost or others: rows, or an error of one line that begins with the file.
 TEST_F(Tables, DamageIsAnErrorOfOneLine) {

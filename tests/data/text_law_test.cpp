@@ -13,12 +13,13 @@
 #include "bora/shard/mesh.h"
 #include "data/corpus.h"
 #include "support/files.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace bora::data::text_law_test {
 namespace {
 using Ids = std::vector<std::int32_t>;
-const std::string kGolden = std::string(BORA_SOURCE_DIR) + "/tests/golden/";
+const std::string kGolden = test::source_dir() + "/tests/golden/";
 std::string repeated(const std::string& s, int n) {
   std::string all;
   while (n-- > 0) all += s;

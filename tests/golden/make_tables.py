@@ -79,6 +79,15 @@ for name, how in {"tiny": {"compression": "snappy"},
                                                   "m.list.element.role": "DELTA_LENGTH_BYTE_ARRAY"}},
                   "tiny_none": {"compression": "none", "use_dictionary": False}}.items():
     pq.write_table(tiny, here / f"{name}.parquet", write_statistics=False, store_schema=False, **how)
+# Pages of eight rows, of every way in which a column has fewer values than rows.
+pages = pa.table({"n": pa.array(range(40), pa.int64()), "t": [f"text {i}" for i in range(40)],
+                  "s": [None if i % 3 == 0 else "x" * (i % 5) for i in range(40)],
+                  "l": [None if i % 7 == 6 else list(range(i % 4)) for i in range(40)]},
+                 pa.schema([pa.field("n", pa.int64(), False), pa.field("t", pa.string(), False),
+                            pa.field("s", pa.string()), pa.field("l", pa.list_(pa.int32()))]))
+pq.write_table(pages, here / "pages_v2.parquet", compression="none", data_page_version="2.0", data_page_size=1,
+               write_batch_size=8, use_dictionary=["s"], column_encoding={"t": "DELTA_LENGTH_BYTE_ARRAY"},
+               write_statistics=False, store_schema=False)
 
 # ---- Arrow ----------------------------------------------------------------------------------------------------------
 def arrow(name, t, open_writer, batch, **options):

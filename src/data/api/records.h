@@ -116,6 +116,11 @@ class RecordReader {
 
 /// Role and content.
 using Turn = std::pair<std::string, std::string>;
+/// A piece of another text.
+struct Answer {
+  std::string text = {};
+  std::int64_t start = 0;  // characters of that text before it
+};
 /// What becomes of text that is not UTF-8, and of an escaped half of a surrogate pair, which no UTF-8 stands for.
 /// Without a rule it is an error.
 struct TextRule {
@@ -144,6 +149,9 @@ class Record {
   /// A JSON list of objects of role and content, or of from and value (where human is user, and gpt is assistant). A
   /// field of CSV holds the list as text.
   std::vector<Turn> turns(std::string_view field) const;
+  /// The answers to a question as SQuAD has them, perhaps none: an object with a list of texts, `text`, and one of
+  /// their places, `answer_start`; or a list of objects with one of each. A field of CSV holds either as text.
+  std::vector<Answer> answers(std::string_view field) const;
   /// Throws ConfigError "FILE:LINE: PROBLEM".
   [[noreturn]] void failed(const std::string& problem) const;
 

@@ -259,4 +259,52 @@ std::vector<Turn> Record::turns(std::string_view field) const {
   }
   return turns;
 }
+std::vector<Answer> Record::answers(std::string_view field) const {
+  auto& member = at(field);
+  bool json = member.form == Form::json;
+  auto words = json ? std::string() : text_of(member);
+  std::string_view all = json ? member.value : words;
+  auto what = [&](const char* part) { return "'" + std::string(part) + "' of the field " + in_quotes(field); };
+  std::vector<std::string> texts;
+  std::vector<std::int64_t> starts;
+  auto text = [&](std::string_view value) {
+    if (value.front() != '"') failed(what("text") + " is " + kind_of(value) + "; text is expected");
+    texts.push_back(inner(value, [&] { return what("text"); }));
+  };
+  auto start = [&](std::string_view value) {
+    auto n = parse_as<std::int64_t>(value);
+    if (!n || *n < 0) failed(what("answer_start") + " is " + in_quotes(value) + "; a number of characters is expected");
+    starts.push_back(*n);
+  };
+  auto each = [](std::string_view value, const auto& one) {
+    if (value.front() == '[') JsonCursor(value).list(one);
+    else one(value);
+  };
+  auto object = [&](std::string_view value) {
+    if (value.front() != '{')
+      failed("the field " + in_quotes(field) + " is " + kind_of(value) + "; answers are expected: an object with "
+             "'text' and 'answer_start'");
+    JsonCursor(value).object([&](std::string_view name, std::string_view part) {
+      if (is_name(name, "text")) each(part, text);
+      else if (is_name(name, "answer_start")) each(part, start);
+    });
+  };
+  if (all == "null") return {};
+  if (is_text(member)) failed("the field " + in_quotes(field) + " is text; answers are expected");
+  try {
+    JsonCursor whole(all);
+    auto value = whole.value();
+    whole.end();
+    each(value, object);
+  } catch (const JsonProblem& p) {
+    failed("the field " + in_quotes(field) + " holds no answers in JSON: at character " + std::to_string(p.at + 1) +
+           ": " + p.what);
+  }
+  if (texts.size() != starts.size())
+    failed("the field " + in_quotes(field) + " has " + std::to_string(texts.size()) + " texts of answers, and " +
+           std::to_string(starts.size()) + " places");
+  std::vector<Answer> answers;
+  for (std::size_t i = 0; i < texts.size(); ++i) answers.push_back({std::move(texts[i]), starts[i]});
+  return answers;
+}
 }  // namespace bora::data

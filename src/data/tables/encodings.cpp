@@ -119,6 +119,7 @@ template <class T> struct PlainNumbers final : Decoder {
     }
     bytes.remove_prefix(n * sizeof(T));
   }
+  bool used_up() const override { return bytes.size() < sizeof(T); }
   std::string_view bytes;
 };
 struct PlainBits final : Decoder {
@@ -128,6 +129,7 @@ struct PlainBits final : Decoder {
     auto to = grow(out.numbers, n);
     for (std::size_t i = 0; i < n; ++i, ++at) to[i] = static_cast<std::uint8_t>(bytes[at / 8]) >> at % 8 & 1;
   }
+  bool used_up() const override { return 8 * bytes.size() - at < 8; }
   std::string_view bytes;
   std::size_t at = 0;
 };
@@ -145,6 +147,7 @@ struct PlainTexts final : Decoder {
       bytes.remove_prefix(4 + size);
     }
   }
+  bool used_up() const override { return bytes.size() < 4; }
   std::string_view bytes;
 };
 struct RunBits final : Decoder {
@@ -154,6 +157,7 @@ struct RunBits final : Decoder {
     runs.read(room.data(), n);
     out.numbers.insert(out.numbers.end(), room.begin(), room.end());
   }
+  bool used_up() const override { return runs.used_up(); }
   Hybrid runs;
   std::vector<std::uint32_t> room = {};
 };
@@ -177,6 +181,7 @@ struct Looked final : Decoder {
     if (dictionary.texts.empty()) look(dictionary.numbers, out.numbers);
     else look(dictionary.texts, out.texts);
   }
+  bool used_up() const override { return indices.used_up(); }
   const Dictionary& dictionary;
   Hybrid indices = {};
   std::vector<std::uint32_t> room = {};
@@ -195,6 +200,7 @@ struct DeltaNumbers final : Decoder {
       out.numbers.push_back(widened(x));
     }
   }
+  bool used_up() const override { return deltas.used_up(); }
   Deltas deltas;
   bool narrow, natural;
   std::vector<std::int64_t> room = {};
@@ -226,6 +232,7 @@ struct DeltaTexts final : Decoder {
       texts.remove_prefix(static_cast<std::size_t>(size));
     }
   }
+  bool used_up() const override { return lengths.used_up(); }
   Deltas lengths = {};
   std::string_view texts = {};
   std::vector<std::int64_t> room = {};
@@ -262,6 +269,7 @@ struct SharedTexts final : Decoder {
     for (auto size : sizes) out.texts.push_back(std::string_view(*all).substr(at, size)), at += size;
     out.memory.push_back(std::move(all));
   }
+  bool used_up() const override { return shared.used_up() && rest->used_up(); }
   Deltas shared = {};
   std::unique_ptr<DeltaTexts> rest = {};
   std::vector<std::int64_t> room = {};

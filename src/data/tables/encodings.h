@@ -16,6 +16,8 @@ class Hybrid {
     expect(width >= 0 && width <= 32, "its numbers have more than 32 bits");
   }
   void read(std::uint32_t* out, std::size_t n);
+  /// Whether no number is left but those that fill the last run up: some writers fill it up to 32.
+  bool used_up() const { return width_ == 0 || (left_ < 64 && bytes_.size() - at_ < 8); }
 
  private:
   void next_run();
@@ -33,6 +35,7 @@ class Deltas {
   explicit Deltas(std::string_view bytes);
   void read(std::int64_t* out, std::size_t n);
   std::uint64_t count() const { return count_; }
+  bool used_up() const { return given_ == count_; }
   /// Bytes up to the end of the block that has the last value; once all were read.
   std::size_t end() const { return at_; }
 
@@ -58,6 +61,8 @@ class Decoder {
   virtual ~Decoder() = default;
   /// Adds the next n values. Throws Problem.
   virtual void read(std::size_t n, Values& out) = 0;
+  /// Whether no whole value is left.
+  virtual bool used_up() const = 0;
 };
 /// Null for an encoding that is not known, or not for such values. dictionary: of the row group, or null; it must
 /// outlive the decoder, as the bytes must.

@@ -48,6 +48,8 @@ bool LeafReader::next_page() {
         broken("its values are encoded by " + encoding_name(header.encoding) +
                ", which is not read; write it with dictionaries or plain (use_dictionary=True)");
       left_ = header.values;
+      said_rows_ = header.rows, said_nulls_ = header.nulls;
+      rows_ = nulls_ = 0;
     } catch (const Problem& p) { pages_.failed(p.what); }
     if (left_ > 0) return true;
   }
@@ -88,6 +90,7 @@ void LeafReader::take(std::int64_t rows, LeafRows* out) {
     // Levels up to the end of the rows.
     auto begin = at_;
     std::size_t there = 0;
+    if (said_rows_ >= 0 && rows_ == 0 && next_rep_[at_] != 0) pages_.failed("it begins inside of a row");
     for (; at_ < next_def_.size(); ++at_) {
       if (next_rep_[at_] == 0) {
         if (rows == 0) {
@@ -95,13 +98,16 @@ void LeafReader::take(std::int64_t rows, LeafRows* out) {
           break;
         }
         --rows;
+        ++rows_;
         began = true;
       } else if (!began) pages_.failed("it begins inside of a row");
       there += next_def_[at_] == static_cast<std::uint32_t>(leaf_.most_def);
     }
+    nulls_ += static_cast<std::int64_t>(at_ - begin - there);
     try {
       if (there > 0) give_values(there, out);
     } catch (const Problem& p) { pages_.failed(p.what); }
+    if (at_ == next_def_.size() && left_ == 0) check_page();
     if (!out) continue;
     auto add = [&](std::vector<std::uint8_t>& to, const std::vector<std::uint32_t>& from) {
       to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -111,6 +117,19 @@ void LeafReader::take(std::int64_t rows, LeafRows* out) {
     if (leaf_.most_def > 0) add(out->def, next_def_);
     if (leaf_.most_rep > 0) add(out->rep, next_rep_);
   }
+}
+void LeafReader::check_page() const {
+  auto same = [&](std::int64_t said, std::int64_t has, const char* what) {
+    if (said >= 0 && said != has)
+      pages_.failed("it says that it has " + std::to_string(said) + " " + what + ", and has " + std::to_string(has));
+  };
+  same(said_rows_, rows_, "rows");
+  same(said_nulls_, nulls_, "nulls");
+  if (!values_->used_up()) pages_.failed("it has more values than it says");
+}
+void LeafReader::finish() {
+  if (at_ < next_def_.size() || left_ > 0 || next_page())
+    pages_.failed("the column has more rows than its row group");
 }
 LeafRows LeafReader::read(std::int64_t rows) {
   LeafRows out;

@@ -16,6 +16,8 @@ class LeafReader {
   LeafRows read(std::int64_t rows);
   /// Pages of which no row is wanted are passed over as they are.
   void skip(std::int64_t rows);
+  /// Behind the last row of the row group: pages that were passed over had the rows that they said, or this throws.
+  void finish();
 
  private:
   /// Begins the next page with values; false at the end.
@@ -24,6 +26,8 @@ class LeafReader {
   void fill();
   /// Gives whole rows, or only counts them; out may be null.
   void take(std::int64_t rows, LeafRows* out);
+  /// Behind its last value: it had as many values and rows as it says.
+  void check_page() const;
   void give_values(std::size_t n, LeafRows* out);
   const Leaf& leaf_;
   Pages pages_;
@@ -32,6 +36,8 @@ class LeafReader {
   Page page_ = {};
   std::unique_ptr<Decoder> values_ = {};
   Hybrid rep_ = {}, def_ = {};
+  std::int64_t said_rows_ = -1, said_nulls_ = -1;    // as the page has it; -1: it does not say
+  std::int64_t rows_ = 0, nulls_ = 0;                // of it so far
   std::int64_t left_ = 0;                            // levels of the page that are not in the next vectors
   std::vector<std::uint32_t> next_rep_ = {}, next_def_ = {};
   std::size_t at_ = 0;                               // of these

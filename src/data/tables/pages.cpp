@@ -11,6 +11,7 @@ namespace bora::data::tables {
 namespace {
 constexpr std::int64_t kWindow = 16 << 10, kLongestHeader = 16 << 20;
 constexpr std::int32_t kLargestPage = 512 << 20;  // unpacked: a small file could stand for any number of bytes
+constexpr std::size_t kMostRooms = 8, kLargestRoom = 8 << 20;
 
 void unpack_gzip(std::string_view from, char* out, std::size_t n) {
   ::z_stream s = {};
@@ -28,7 +29,21 @@ void unpack_gzip(std::string_view from, char* out, std::size_t n) {
   ::inflateEnd(&s);
   expect(whole, "its gzip data is damaged");
 }
-void unpack(Codec codec, std::string_view from, char* out, std::size_t n) {
+}  // namespace
+
+std::shared_ptr<char[]> Pages::room(std::size_t bytes) {
+  auto free = [](const Room& r) { return r.bytes.use_count() == 1; };
+  for (auto& r : rooms_)
+    if (free(r) && r.size >= bytes) return r.bytes;
+  // new[] touches no memory: a size that is a lie takes none.
+  std::shared_ptr<char[]> fresh(new char[bytes]);
+  if (bytes > kLargestRoom) return fresh;
+  auto small = std::find_if(rooms_.begin(), rooms_.end(), free);
+  if (small != rooms_.end()) *small = {fresh, bytes};
+  else if (rooms_.size() < kMostRooms) rooms_.push_back({fresh, bytes});
+  return fresh;
+}
+void Pages::unpack(Codec codec, std::string_view from, char* out, std::size_t n) {
   switch (codec) {
     case Codec::none:
       expect(from.size() == n, "it has another number of bytes than it says");
@@ -42,15 +57,15 @@ void unpack(Codec codec, std::string_view from, char* out, std::size_t n) {
     }
     case Codec::gzip: return unpack_gzip(from, out, n);
     case Codec::zstd: {
-      auto size = ::ZSTD_decompress(out, n, from.data(), from.size());
+      if (!zstd_) zstd_.reset(::ZSTD_createDCtx(), ::ZSTD_freeDCtx);
+      expect(zstd_ != nullptr, "zstd: out of memory");
+      auto size = ::ZSTD_decompressDCtx(zstd_.get(), out, n, from.data(), from.size());
       return expect(!::ZSTD_isError(size) && size == n, "its zstd data is damaged");
     }
     default: throw Problem{"it is compressed by " + codec_name(static_cast<int>(codec)) +
                            ", which is not read; write it with snappy, zstd or gzip"};
   }
 }
-}  // namespace
-
 Pages::Pages(const File& file, const std::string& path, const Leaf& leaf, const Piece& piece, std::size_t group)
     : file_(file), path_(path), leaf_(leaf), piece_(piece), group_(group), at_(piece.start),
       end_(piece.start + piece.bytes) {}
@@ -85,6 +100,7 @@ bool Pages::parse(std::string_view bytes) {
           return t.take_structure(type, [&](int f, int is) {
             switch (f) {
               case 1: return t.take(is, h.values);
+              case 2: return t.take(is, h.nulls);
               case 3: return t.take(is, h.rows);
               case 4: return t.take(is, h.encoding);
               case 5: return t.take(is, h.def_bytes);
@@ -126,6 +142,7 @@ const PageHeader* Pages::ahead() {
   if ((data || dictionary) && h.values < 0) fits = false;
   if (h.kind == PageHeader::data2)
     fits = fits && h.def_bytes >= 0 && h.rep_bytes >= 0 && h.rows >= 0 && h.rows <= h.values &&
+           (leaf_.most_rep > 0 || h.rows == h.values) &&
            static_cast<std::int64_t>(h.def_bytes) + h.rep_bytes <= std::min(h.stored, h.unpacked);
   if (!fits) failed("its header is damaged: its numbers do not fit");
   if (h.unpacked > kLargestPage) failed("it has " + std::to_string(h.unpacked) + " bytes; the most that are read are " +
@@ -140,13 +157,13 @@ Page Pages::take() {
   auto& h = header_;
   auto stored = static_cast<std::size_t>(h.stored), unpacked = static_cast<std::size_t>(h.unpacked);
   auto from = at_ + header_bytes_;
-  std::shared_ptr<char[]> raw;
+  std::shared_ptr<char[]> raw;  // free again at the end
   std::string_view bytes;
   auto in_window = from - window_at_;
   if (in_window + h.stored <= static_cast<std::int64_t>(window_.size())) {
     bytes = std::string_view(window_).substr(static_cast<std::size_t>(in_window), stored);
   } else {
-    raw.reset(new char[stored]);
+    raw = room(stored);
     if (!file_.read(from, raw.get(), h.stored)) failed("the file became shorter while it was read");
     bytes = {raw.get(), stored};
   }
@@ -162,12 +179,11 @@ Page Pages::take() {
       levels = rep + def;
     }
     auto codec = h.packed ? piece_.codec : Codec::none;
-    // new[] touches no memory: a size that is a lie takes none.
-    std::shared_ptr<char[]> room(new char[unpacked]);
-    if (levels > 0) std::memcpy(room.get(), bytes.data(), levels);
+    auto to = room(unpacked);
+    if (levels > 0) std::memcpy(to.get(), bytes.data(), levels);
     if (unpacked > levels || stored > levels)
-      unpack(codec, bytes.substr(levels), room.get() + levels, unpacked - levels);
-    p.values = {room.get(), unpacked};
+      unpack(codec, bytes.substr(levels), to.get() + levels, unpacked - levels);
+    p.values = {to.get(), unpacked};
     if (h.kind == PageHeader::data2) {
       auto rep = static_cast<std::size_t>(h.rep_bytes);
       p.rep = p.values.substr(0, rep);
@@ -188,7 +204,7 @@ Page Pages::take() {
       take(leaf_.most_rep, h.rep_encoding, p.rep, "repetition");
       take(leaf_.most_def, h.def_encoding, p.def, "definition");
     }
-    p.memory = std::move(room);
+    p.memory = std::move(to);
   } catch (const Problem& problem) { failed(problem.what); }
   skip();
   return p;

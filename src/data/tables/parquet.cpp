@@ -37,6 +37,9 @@ class Parquet final : public Table {
     Rows some{.size = static_cast<std::size_t>(n)};
     for (std::size_t i = 0; i < used_.size(); ++i)
       if (used_[i]) leaves[i] = readers_[i]->read(n);
+    if (row + n == g.first + g.rows)
+      for (auto& reader : readers_)
+        if (reader) reader->finish();
     for (auto c : wanted_) {
       try {
         some.columns.push_back(assemble(columns_[c], footer_.levels[c], leaves, some.size));

@@ -36,7 +36,10 @@ struct TableState final : RecordReader::State {
   }
   bool next(Raw& raw) override {
     if (row == table->rows()) return false;
-    if (at == some.size) some = table->read(row), at = 0;
+    if (at == some.size) {
+      some = {}, at = 0;  // the room of its pages is that of the next ones
+      some = table->read(row);
+    }
     raw.bytes.clear();
     raw.line = row + 1;
     auto most = static_cast<std::size_t>(limits.record);
@@ -44,8 +47,9 @@ struct TableState final : RecordReader::State {
       put_value(raw.bytes, table->columns()[table->wanted()[c]], some.columns[c], at, most);
     ++at;
     pass(1);
-    check<ConfigError>(raw.bytes.size() <= most, layout->path, ":", raw.line, ": the record is longer than ",
-                       bytes_text(limits.record), ", the most that one may have");
+    if (raw.bytes.size() > most)
+      fail<ConfigError>(layout->path, ":", raw.line, ": the record is longer than ", bytes_text(limits.record),
+                        ", the most that one may have");
     return true;
   }
   std::int64_t bytes;  // of the file

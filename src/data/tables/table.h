@@ -6,7 +6,7 @@
 
 namespace bora::data::tables {
 /// Of rows that are decoded at once: how many, and their bytes.
-inline constexpr std::int64_t kRowsAtOnce = 4096, kBytesAtOnce = 4 << 20;
+inline constexpr std::int64_t kRowsAtOnce = 4096, kBytesAtOnce = 1 << 20;
 /// A file that is open.
 class Table {
  public:
