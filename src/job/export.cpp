@@ -29,6 +29,7 @@ struct Export : ExportOptions {
   const TrainedRun& words;
   int run() const {
     auto s = settings_on_job(words, "export");
+    if (format == "hf") s.lora.base = {};  // merged into numbers
     check<ConfigError>(!s.model->hf_names().types.empty(), "export: Hugging Face's folders have no model of type ",
                        s.model->type());
     if (format == "hf") {

@@ -33,6 +33,7 @@ void check_groups(const Facts&);
 
 void check_group(const bora::training::MeshSettings&, const Facts&);
 void check_group(const models::PreferenceSettings&, const Facts&);
+void check_group(const models::LoraSettings&, const Facts&);
 void check_group(const config::Choice<bora::training::LocalKind>&, const Facts&);
 void check_group(const ReproducibleSettings&, const Facts&);
 void check_group(const ElasticSettings&, const Facts&);

@@ -96,6 +96,7 @@ std::unique_ptr<Trainable> trainable_of(const Settings& s, const text::Tokenizer
   check<ConfigError>(how.reads || s.precision.cache.empty(), "precision.cache: ", s.precision.cache,
                      " is for generate and serve: training keeps no keys and values; leave it empty");
   auto options = model_options(s, tokenizer, mesh);
+  if (!s.lora.base.empty()) options.drawn = s.init_from.path.empty();  // the numbers may need more memory than is there
   if (how.reads) {
     options = filled_options(s, tokenizer, mesh);
     options.step->trains = [](const std::string&) { return false; };  // no state of an optimizer

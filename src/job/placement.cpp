@@ -3,7 +3,6 @@
 #include "bora/nn/axes.h"
 
 namespace bora::job {
-namespace {
 AxisMapping for_model(const AxisMapping& mapping, const models::Model& model, const MeshShape& mesh) {
   std::int64_t heads = 0, group = 0;
   for (auto& size : model.axes()) {
@@ -18,7 +17,6 @@ AxisMapping for_model(const AxisMapping& mapping, const models::Model& model, co
   }
   return AxisMapping(rules);
 }
-}  // namespace
 LayoutMappings placement_rules(const Settings& s, const MeshShape& mesh) {
   auto rules = placement_rules(s.mesh, mesh);
   if (!s.mesh.rules.empty()) return rules;  // a user's own

@@ -125,8 +125,13 @@ training::Example read_example(const ScoreFiles& words, const std::string& label
   auto ids = read_ids("--ids", words.ids, vocabulary, start ? none : std::optional(model.positions()));
   std::optional<Table> mask, wanted;
   if (!words.mask.empty()) mask = read_mask(words.mask, ids);
-  check<ConfigError>(labels.empty() || model.prediction() != data::Prediction::numbers, "--labels: the model ",
-                     model.type(), " predicts numbers, no labels; evaluate it (bora eval)");
+  auto kind = model.prediction();
+  check<ConfigError>(labels.empty() || kind == data::Prediction::tokens || kind == data::Prediction::classes,
+                     "--labels: the model ", model.type(), " predicts ",
+                     kind == data::Prediction::numbers ? "numbers"
+                     : kind == data::Prediction::spans ? "spans"
+                                                       : "how texts go together",
+                     ", no labels; evaluate it (bora eval)");
   auto classes = std::ssize(model.labels());
   if (!labels.empty()) wanted = read_labels(labels, classes > 0 ? classes : vocabulary);
   training::Example e;

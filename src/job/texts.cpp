@@ -155,9 +155,11 @@ Said likeliest(std::span<const float> scores, const std::vector<std::string>& la
 TextClasses classify_texts(const TrainedRun& run, const std::vector<std::string>& texts, std::string_view command) {
   Texts encoder(run, command);
   auto& model = encoder.model();
-  check<ConfigError>(model.prediction() != data::Prediction::tokens, command, ": the model ", model.type(),
-                     " predicts hidden tokens (model.head: mlm); train it with the head classify, tag or regress");
-  TextClasses r{.numbers = model.prediction() == data::Prediction::numbers, .of_words = model.of_words()};
+  auto kind = model.prediction();
+  check<ConfigError>(kind == data::Prediction::classes || kind == data::Prediction::numbers, command, ": the model ",
+                     model.type(), " predicts ", kind == data::Prediction::tokens ? "hidden tokens" : "no classes",
+                     " (model.head); train it with the head classify, tag or regress");
+  TextClasses r{.numbers = kind == data::Prediction::numbers, .of_words = model.of_words()};
   r.texts.resize(texts.size());
   auto labels = model.labels();
   auto rows = encoder.rows(texts, r.of_words);

@@ -117,7 +117,7 @@ Evaluation evaluate(const TrainedRun& run) {
     e.checkpoint = find_checkpoint(run, mesh);
     e.pairs = has_pairs(s);
     std::unique_ptr<Trainable> model;
-    if (e.pairs) {
+    if (e.pairs || !s.lora.base.empty()) {
       model = trainable_of(s, *job.tokenizer, mesh.shape(), {.init = true});
       read_with_base(*model, e.checkpoint, s, run, mesh);
     } else {  // adapters are read into the weights

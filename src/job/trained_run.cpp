@@ -14,6 +14,8 @@
 #include "bora/models/pretrained.h"
 #include "bora/named/array.h"
 #include "bora/named/mapping.h"
+#include "bora/named/operations.h"
+#include "bora/nn/adapters.h"
 #include "bora/nn/axes.h"
 #include "bora/nn/policy.h"
 #include "bora/ops/creation.h"
@@ -74,38 +76,58 @@ std::int64_t tokens_of(const Settings& s) {
   auto n = s.vocabulary.size, m = s.vocabulary.multiple;
   return n > 0 ? (n + m - 1) / m * m : vocabulary_of(s, *s.tokenizer->open());
 }
-void set_leaf(tree::Node parameters, const std::string& path, const NamedArray& x) {
+/// The adapters beside a base of integers, which give up their leaves.
+std::map<std::string, NamedArray> taken_adapters(tree::Node parameters) {
+  std::map<std::string, NamedArray> all;
   for (auto& slot : tree::slots(parameters)) {
-    if (slot.path != path || !slot.leaf.defined()) continue;
-    auto old = slot.leaf.get();
-    auto dtype = old.dtype();
-    slot.leaf.set(reshard_like(x.array().astype(dtype), old));
-    return;
+    auto x = slot.leaf.as<NamedArray>();
+    if (!x || !slot.leaf.defined() || !nn::in_adapter(slot.path)) continue;
+    all[slot.path] = *x;
+    slot.leaf.set(Array());
   }
-  fail<ValueError>("the parameters have no leaf '", path, "'");
+  return all;
 }
+/// Fills a base of integers, which is made again as the run's was, and the checkpoint's adapters beside it.
+void read_beside(tree::Node parameters, const std::string& folder, const Settings& s, const TrainedRun& words,
+                 const Mesh& mesh) {
+  if (!s.init_from.path.empty()) (void)read_init_from(parameters, s, tokens_of(s));
+  auto adapters = taken_adapters(parameters);
+  training::check_base(mesh, folder, training::base_digest(parameters, mesh));
+  read_stored(tree::node(adapters), folder, s, words, mesh, true);
+  if (auto bad = bora::training::first_not_finite(tree::node(adapters)))
+    fail<ValueError>(folder, ": ", bora::training::to_string(*bad));
+  for (auto& slot : tree::slots(parameters))
+    if (auto x = adapters.find(slot.path); x != adapters.end()) slot.leaf.set(x->second.array());
+}
+/// The numbers of such a base with the products of its adapters, which stand beside it.
+struct MergedBase {
+  std::vector<models::PackedLeaf> integers;
+  std::map<std::string, NamedArray> adapters;
+  models::LoraSettings lora;
+
+  NamedArray numbers(const std::string& path, const NamedArray& x) const {
+    auto leaf = std::find_if(integers.begin(), integers.end(), [&](auto& one) { return one.path == path; });
+    std::map<std::string, NamedArray> one{{path, x}}, beside;
+    if (leaf != integers.end()) one[path] = aligned(leaf->weight.unpack(x), leaf->axes);
+    auto layer = path.substr(0, path.rfind('.')) + ".lora.";
+    if (path.ends_with(".weight"))
+      for (auto name : {"a", "b"})
+        if (auto at = adapters.find(layer + name); at != adapters.end()) beside[at->first] = at->second;
+    models::merge_adapters(tree::node(one), tree::node(beside), lora);
+    return one[path];
+  }
+};
 /// The numbers of each leaf of `from`, which are given up one by one, in the form of `to`.
-void take_over(tree::Node to, tree::Node from, const std::vector<models::PackedLeaf>& packed) {
+void take_over(tree::Node to, tree::Node from, const std::vector<models::PackedLeaf>& packed,
+               const MergedBase& base = {}) {
   for (auto& slot : tree::slots(from)) {
     auto x = slot.leaf.as<NamedArray>();
     if (!x || !slot.leaf.defined()) continue;
-    auto numbers = *x;
+    auto numbers = base.numbers(slot.path, *x);
     slot.leaf.set(Array());
     auto here = std::find_if(packed.begin(), packed.end(), [&](auto& leaf) { return leaf.path == slot.path; });
     if (here != packed.end()) models::write_all_packed(to, *here, numbers);
     else set_leaf(to, slot.path, numbers);
-  }
-}
-/// Reads the checkpoint of a run, whose parameters have another dtype or are packed here: leaf by leaf.
-void read_in_other_form(tree::Node parameters, const std::string& folder, const Settings& s, const TrainedRun& words,
-                        Dtype stored, const std::vector<models::PackedLeaf>& packed, const Mesh& mesh) {
-  for (auto& p : s.model->parameters(tokens_of(s))) {
-    std::map<std::string, NamedArray> one;
-    one[p.path] = auto_sharded(NamedArray(zeros(shape_of(p.axes), stored), p.axes));
-    read_stored(tree::node(one), folder, s, words, mesh, false);
-    auto here = std::find_if(packed.begin(), packed.end(), [&](auto& leaf) { return leaf.path == p.path; });
-    if (here != packed.end()) models::write_all_packed(parameters, *here, one[p.path]);
-    else set_leaf(parameters, p.path, one[p.path]);
   }
 }
 /// All ranks along data. Other axes that the run's mesh has, which its rules may name, have one.
@@ -145,6 +167,18 @@ bool is_way(std::string_view key) {
 std::string_view key_of(std::string_view item) { return item.substr(0, item.find('=')); }
 /// The precision of the run itself.
 std::string own_policy(const TrainedRun& words) { return load_settings(words.run + "/config.yaml").precision.policy; }
+/// Fills parameters with those of a run whose adapters stand beside a base of integers.
+void read_merged(tree::Node parameters, const std::string& folder, const Settings& s, const TrainedRun& words,
+                 const std::string& base, const std::vector<models::PackedLeaf>& packed, const Mesh& mesh) {
+  auto beside = s;
+  beside.precision.weights = {};
+  beside.precision.policy = own_policy(words);
+  beside.lora.base = base;
+  auto whole = scorer_of(beside, *s.tokenizer->open(), mesh.shape());
+  read_beside(whole->parameters(), folder, beside, words, mesh);
+  auto integers = s.model->packed(tokens_of(s), nn::WeightFormat::parse(base));
+  take_over(parameters, whole->parameters(), packed, {integers, taken_adapters(whole->parameters()), s.lora});
+}
 /// Sets the precision that --weights means.
 void settle_weights(Settings& s, const TrainedRun& words, std::string_view command) {
   auto weights = words.weights;
@@ -162,6 +196,7 @@ void settle_weights(Settings& s, const TrainedRun& words, std::string_view comma
     weights = models::weights_of(words.run);
   }
   s.precision.weights = weights == "f32" || weights == "bf16" ? "" : weights;
+  s.lora.base = {};  // merged into these numbers
   s.precision.policy = weights == "bf16" ? "p=bf16,c=bf16,o=f32" : "f32";
 }
 constexpr std::string_view kOffer = "--resume good reads that one";
@@ -192,6 +227,7 @@ Settings settings_on_job(const TrainedRun& words, std::string_view command) {
                      pretrained ? " is no run, and has no mean of its parameters" : " keeps no mean of its parameters; "
                      "train with optimizer.ema=0.999");
   if (!words.weights.empty()) settle_weights(s, words, command);
+  if (!s.precision.weights.empty()) s.lora.base = {};  // merged into these
   if (!words.cache.empty()) s.precision.cache = words.cache;
   s.out = words.run;
   s.local = {};  // the model of its replicas is one
@@ -269,6 +305,9 @@ void read_parameters(tree::Node parameters, const std::string& folder, const Set
   auto stored = Policy::parse(s.precision.policy).parameter;
   if (!words.weights.empty()) stored = Policy::parse(own_policy(words)).parameter;
   training::offering_older(mesh, checkpoints_of(words), kOffer, [&] {
+    if (!s.lora.base.empty()) return read_beside(parameters, folder, s, words, mesh);
+    if (auto base = s.lora ? load_settings(words.run + "/config.yaml").lora.base : ""; !base.empty())
+      return read_merged(parameters, folder, s, words, base, packed, mesh);
     if (s.lora && !packed.empty()) {
       auto numbers = s;
       numbers.precision.weights = {};
@@ -280,7 +319,9 @@ void read_parameters(tree::Node parameters, const std::string& folder, const Set
     if (s.lora) return read_adapters(parameters, folder, s, words, mesh);
     training::check_base(mesh, folder, {});
     if (!packed.empty() || stored != Policy::parse(s.precision.policy).parameter)
-      return read_in_other_form(parameters, folder, s, words, stored, packed, mesh);
+      return fill_leaf_by_leaf(parameters, s, tokens_of(s), stored, packed, [&](tree::Node one) {
+        read_stored(one, folder, s, words, mesh, false);
+      });
     read_stored(parameters, folder, s, words, mesh, true);
   });
 }

@@ -157,11 +157,15 @@ InitialPlan plan_initial(const InitialPlace& place, const std::vector<PathAndTyp
   auto folder = checkpoint_at(place);
   return plan_initial(parameters, stored_in(folder, io::read_manifest(folder)), folder, options);
 }
+InitialPlace settled(InitialPlace place) {
+  place.checkpoint = on_first<CheckpointError>(io::place_here(), "init_from: find the checkpoint",
+                                               [&] { return checkpoint_at(place); });
+  return place;
+}
 std::vector<std::string> load_initial(tree::Node parameters, const InitialPlace& place,
                                       const InitialOptions& options) {
   auto here = io::place_here();
-  // On one rank: the run may be going on.
-  auto folder = on_first<CheckpointError>(here, "init_from: find the checkpoint", [&] { return checkpoint_at(place); });
+  auto folder = settled(place).checkpoint;
   io::Manifest m;
   InitialPlan plan;
   auto slots = tree::slots(parameters);

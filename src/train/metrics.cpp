@@ -8,7 +8,8 @@
 namespace bora::training {
 namespace {
 using Pairs = std::vector<std::pair<float, float>>;
-constexpr std::string_view kAccuracy = "accuracy", kMacroF1 = "macro_f1", kSpearman = "spearman";
+constexpr std::string_view kAccuracy = "accuracy", kMacroF1 = "macro_f1", kSpearman = "spearman",
+                           kExactMatch = "exact_match", kF1 = "f1";
 double accuracy(const Pairs& all) {
   auto right = std::count_if(all.begin(), all.end(), [](auto& p) { return p.first == p.second; });
   return static_cast<double>(right) / static_cast<double>(all.size());
@@ -47,6 +48,23 @@ double spearman(const Pairs& all) {
   }
   return aa == 0 || bb == 0 ? 0 : ab / std::sqrt(aa * bb);
 }
+/// Spans are two pairs each: of the first and of the last place.
+double exact_match(const Pairs& all) {
+  double right = 0;
+  for (std::size_t i = 0; i + 1 < all.size(); i += 2)
+    right += all[i].first == all[i].second && all[i + 1].first == all[i + 1].second;
+  return 2 * right / static_cast<double>(all.size());
+}
+double span_f1(const Pairs& all) {
+  double sum = 0;
+  for (std::size_t i = 0; i + 1 < all.size(); i += 2) {
+    auto &begin = all[i], &end = all[i + 1];
+    auto got = end.first - begin.first + 1, want = end.second - begin.second + 1;
+    auto shared = std::min(end.first, end.second) - std::max(begin.first, begin.second) + 1;
+    sum += shared > 0 ? 2 * static_cast<double>(shared) / static_cast<double>(got + want) : 0;
+  }
+  return 2 * sum / static_cast<double>(all.size());
+}
 }  // namespace
 
 void Predictions::add(std::span<const float> numbers) {
@@ -58,10 +76,15 @@ void Predictions::add(const Predictions& more) { all_.insert(all_.end(), more.al
 void Predictions::append(data::Prediction kind, const std::string& prefix, track::Values& values) const {
   if (all_.empty()) return;
   auto add = [&](std::string_view name, double x) { values.push_back({prefix + std::string(name), x}); };
-  if (kind == data::Prediction::classes) add(kAccuracy, accuracy(all_)), add(kMacroF1, macro_f1(all_));
-  if (kind == data::Prediction::numbers) add(kSpearman, spearman(all_));
+  using enum data::Prediction;
+  if (kind == classes || kind == partners) add(kAccuracy, accuracy(all_));
+  if (kind == classes) add(kMacroF1, macro_f1(all_));
+  if (kind == numbers || kind == similarities) add(kSpearman, spearman(all_));
+  if (kind == spans) add(kExactMatch, exact_match(all_)), add(kF1, span_f1(all_));
 }
 bool grows(std::string_view metric) {
-  return metric.ends_with(kAccuracy) || metric.ends_with(kMacroF1) || metric.ends_with(kSpearman);
+  for (auto name : {kAccuracy, kMacroF1, kSpearman, kExactMatch, kF1})
+    if (metric.ends_with(name)) return true;
+  return false;
 }
 }  // namespace bora::training

@@ -12,6 +12,7 @@
 #include "bora/optim/config.h"
 #include "bora/train/trainer.h"
 #include "models/small.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
 
@@ -22,10 +23,10 @@ using namespace bora::models;
 namespace {
 using Ids = std::vector<std::int32_t>;
 using test::kVocabulary;
-const std::string kFolders = BORA_SOURCE_DIR "/tests/golden/models/";
-config::Choice<Model> small(std::vector<std::string> more = {}) {
+const std::string kFolders = test::source_dir() + "/tests/golden/models/";
+config::Choice<Model> small(std::vector<std::string> more = {}, std::string_view type = "bert") {
   for (auto common : {"layers=2", "embed=16", "heads=4", "positions=8"}) more.emplace_back(common);
-  return test::model_of("bert", more);
+  return test::model_of(type, more);
 }
 void alone(const std::function<void()>& f) {
   local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh&) { f(); });
@@ -50,18 +51,19 @@ std::unique_ptr<Trainable> training_of(const Model& model) {
 }  // namespace
 
 TEST(Encoders, PaddingChangesNothing) {
-  alone([] {
-    auto s = small()->scorer({kVocabulary}, {}, random::key(2));
-    Ids tokens{3, 1, 7, 5};
-    training::Example bare{.tokens = column(tokens)}, masked{.tokens = column({3, 1, 7, 5, 8, 8})}, filled = masked;
-    masked.mask = column({1, 1, 1, 1, 0, 0});
-    filled.filled = NamedArray(asarray(Ids{4}), {{"batch", 1}});
-    auto want = scores(*s, bare);
-    EXPECT_LT(off(scores(*s, masked), want, want.size()), 1e-5);
-    EXPECT_LT(off(scores(*s, filled), want, want.size()), 1e-5);
-    masked.mask = none;
-    EXPECT_GT(off(scores(*s, masked), want, want.size()), 1e-4) << "padding is seen";
-  });
+  for (std::string_view type : {"bert", "modernbert"})
+    alone([&] {
+      auto s = small({}, type)->scorer({kVocabulary}, {}, random::key(2));
+      Ids tokens{3, 1, 7, 5};
+      training::Example bare{.tokens = column(tokens)}, masked{.tokens = column({3, 1, 7, 5, 8, 8})}, filled = masked;
+      masked.mask = column({1, 1, 1, 1, 0, 0});
+      filled.filled = NamedArray(asarray(Ids{4}), {{"batch", 1}});
+      auto want = scores(*s, bare);
+      EXPECT_LT(off(scores(*s, masked), want, want.size()), 1e-5);
+      EXPECT_LT(off(scores(*s, filled), want, want.size()), 1e-5);
+      masked.mask = none;
+      EXPECT_GT(off(scores(*s, masked), want, want.size()), 1e-4) << "padding is seen";
+    });
 }
 TEST(Encoders, RobertaCountsTokensOnly) {
   alone([] {
@@ -71,6 +73,29 @@ TEST(Encoders, RobertaCountsTokensOnly) {
     auto want = scores(*s, bare), got = scores(*s, left);
     got.erase(got.begin(), got.begin() + 2 * kVocabulary);
     EXPECT_LT(off(got, want, want.size()), 1e-5);
+  });
+}
+/// Through one layer of a window of 4: two positions on either side.
+TEST(Encoders, AWindowIsOnBothSides) {
+  alone([] {
+    std::vector<std::string> one{"layers=1", "embed=16", "heads=4", "positions=8", "window=4"};
+    for (std::string types : {"sliding", "full"}) {
+      auto settings = one;
+      settings.push_back("layer_types=[" + types + "]");
+      auto s = test::model_of("modernbert", settings)->scorer({kVocabulary}, {}, random::key(2));
+      Ids tokens{3, 1, 7, 5, 2, 9, 4, 6};
+      auto want = scores(*s, {.tokens = column(tokens)});
+      for (std::int64_t changed : {0, 3, 7}) {
+        auto other = tokens;
+        other[static_cast<std::size_t>(changed)] = 11;
+        auto got = scores(*s, {.tokens = column(other)});
+        for (std::int64_t i = 0; i < 8; ++i) {
+          auto from = i * kVocabulary;
+          bool same = std::equal(got.begin() + from, got.begin() + from + kVocabulary, want.begin() + from);
+          EXPECT_EQ(same, types == "sliding" && std::abs(i - changed) > 2) << types << changed << i;
+        }
+      }
+    }
   });
 }
 TEST(Encoders, FirstPositionSeesTheLast) {
@@ -122,6 +147,43 @@ TEST(Encoders, HeadsLearnAndTellWhatTheyPredict) {
       EXPECT_EQ(counted, head == "tag" ? 3 * n : n);
       EXPECT_EQ(all[1], static_cast<float>(counted));
     });
+}
+/// The answer is the token 7 and the one behind it, in the second text.
+TEST(Encoders, FindAnswers) {
+  local_mesh({{"data", 2}, {"model", 1}}, [&](const Mesh& mesh) {
+    UseMapping split(layout_mappings(parse_layout("dp"), mesh.shape()).compute);
+    auto model = small({"head=qa"});
+    EXPECT_EQ(model->prediction(), data::Prediction::spans);
+    auto t = training_of(*model);
+    constexpr std::int64_t n = 16, positions = 8;
+    data::RowShape shape{.positions = positions, .padded = true, .in_place = true, .token_types = true,
+                         .prediction = model->prediction()};
+    auto mine = rows_of_rank(n, mesh);
+    auto rows = data::Rows::zeros(mine.begin, mine.end, shape);
+    for (auto r = mine.begin; r < mine.end; ++r) {
+      auto row = rows.row(r);
+      *row.filled = 7;
+      bool answered = r % 4 != 3;
+      auto at = 2 + r % 4;
+      for (std::int64_t i = 0; i < 7; ++i) {
+        row.tokens[i] = static_cast<std::int32_t>(answered && i == at ? 7 : (r * 5 + i) % 7);
+        row.token_types[i] = i > 1;
+      }
+      row.weights[0] = row.weights[1] = 0.5F;
+      if (answered) row.targets[0] = static_cast<std::int32_t>(at), row.targets[1] = static_cast<std::int32_t>(at + 1);
+    }
+    auto batch = make_batch(rows, n, mesh);
+    auto first = t->step(batch).to_vector<float>()[0];
+    EXPECT_NEAR(first, std::log(8.0F), 0.3);
+    float last = first;
+    for (int i = 0; i < 60; ++i) last = t->step(batch).to_vector<float>()[0];
+    EXPECT_LT(last, 0.1F * first);
+    auto all = t->evaluate(batch).to_vector<float>();
+    ASSERT_EQ(all.size(), 2u + 3 * n * positions);
+    EXPECT_EQ(all[1], static_cast<float>(n));
+    for (std::size_t i = 2; i < 2 + n * positions; ++i)
+      if (all[i + 2 * n * positions] != 0) { EXPECT_EQ(all[i], all[i + n * positions]) << i; }
+  });
 }
 TEST(Encoders, SayWhatTheyNeed) {
   test::says<ConfigError>([] { small({"head=classify"}); }, "labels: the head classify needs two or more");
@@ -192,7 +254,7 @@ TEST(Encoders, AnotherHeadOverAFolder) {
     write_file(temp.path() + "/config.json", text);
     test::says<IoError>([&] { (void)Pretrained::open(temp.path()); }, words);
   };
-  refused("BertForMaskedLM", "BertForQuestionAnswering", "architectures: [\"BertForQuestionAnswering\"] is not");
+  refused("BertForMaskedLM", "BertForMultipleChoice", "architectures: [\"BertForMultipleChoice\"] is not");
   refused("\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false", "tie_word_embeddings: false");
   refused("\"is_decoder\": false", "\"is_decoder\": true", "is_decoder: true");
 }

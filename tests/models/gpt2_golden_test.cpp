@@ -6,6 +6,7 @@
 #include <fstream>
 #include "bora/bora.h"
 #include "bora/optim/optim.h"
+#include "support/places.h"
 
 namespace bora::gpt2_golden_test {
 namespace {
@@ -16,7 +17,7 @@ struct Golden {
   std::map<std::string, std::vector<double>> grad, after;
 };
 Golden read_golden() {
-  std::ifstream f(BORA_SOURCE_DIR "/tests/golden/gpt2.txt");
+  std::ifstream f(test::source_dir() + "/tests/golden/gpt2.txt");
   Golden g;
   std::string line;
   while (std::getline(f, line)) {

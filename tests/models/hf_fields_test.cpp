@@ -9,6 +9,7 @@
 #include "bora/models/pretrained.h"
 #include "bora/train/trainer.h"
 #include "json/api/value.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace fs = std::filesystem;
@@ -16,7 +17,7 @@ namespace hf_fields_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
-const std::string kFolders = BORA_SOURCE_DIR "/tests/golden/models/";
+const std::string kFolders = test::source_dir() + "/tests/golden/models/";
 /// The first row of the golden results, without padding behind it.
 training::Example first_row(const std::string& folder) {
   auto golden = Safetensors::open(folder + "/golden.safetensors");

@@ -10,6 +10,7 @@
 #include "bora/models/pretrained.h"
 #include "bora/optim/optim.h"
 #include "bora/train/trainer.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace fs = std::filesystem;
@@ -17,7 +18,7 @@ namespace hugging_face_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
-const std::string kFolders = BORA_SOURCE_DIR "/tests/golden/models/";
+const std::string kFolders = test::source_dir() + "/tests/golden/models/";
 std::vector<std::string> names() {
   std::vector<std::string> all;
   for (auto& entry : fs::directory_iterator(kFolders))

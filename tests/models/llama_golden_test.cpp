@@ -8,6 +8,7 @@
 #include "bora/optim/config.h"
 #include "bora/train/trainer.h"
 #include "models/small.h"
+#include "support/places.h"
 
 namespace llama_golden_test {
 using namespace bora;
@@ -39,7 +40,7 @@ TEST(LlamaGolden, ThreeSteps) {
       rows.targets[at] = static_cast<std::int32_t>((i + 1) * 7 % vocabulary);
       rows.weights[at] = i % 5 == 4 ? 0 : 1;
     }
-    std::ifstream file(BORA_SOURCE_DIR "/tests/golden/llama.txt");
+    std::ifstream file(test::source_dir() + "/tests/golden/llama.txt");
     int steps = 0;
     for (std::string line; std::getline(file, line);) {
       if (line.starts_with("#")) continue;

@@ -9,6 +9,7 @@
 #include "bora/optim/optim.h"
 #include "bora/train/trainer.h"
 #include "models/small.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
 
@@ -76,7 +77,7 @@ TEST(Mixtral, TheRoutersLossIsAddedInTraining) {
   EXPECT_NEAR(z - plain, std::pow(std::log(8), 2), 0.5) << "8 nearly equal scores";
 }
 TEST(Mixtral, AnExpertThatIsMissingIsNamed) {
-  auto golden = std::string(BORA_SOURCE_DIR "/tests/golden/models/mixtral");
+  auto golden = test::source_dir() + "/tests/golden/models/mixtral";
   test::TempFolder temp;
   auto folder = temp.path();
   fs::copy_file(golden + "/config.json", folder + "/config.json");

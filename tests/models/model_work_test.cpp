@@ -2,6 +2,7 @@
 // parameters are split too or not.
 #include "bora/optim/config.h"
 #include "bora/train/trainer.h"
+#include "job/placement.h"
 #include "laws/work.h"
 #include "models/small.h"
 
@@ -15,7 +16,9 @@ struct Needs {
 Needs needs_of(const models::Model& model, const std::vector<MeshAxis>& axes, const std::string& layout) {
   auto mesh = last_of(axes);
   UseMesh on(mesh);
-  auto where = layout_mappings(parse_layout(layout), mesh.shape());
+  auto rules = layout_mappings(parse_layout(layout), mesh.shape());
+  LayoutMappings where{job::for_model(rules.storage, model, mesh.shape()),
+                       job::for_model(rules.compute, model, mesh.shape())};
   UseMapping split(where.compute);
   optim::AdamWConfig adamw{.lr = 1e-2, .schedule = {.warmup = 0}};
   auto rate = adamw.schedule.make(adamw.lr, 10);
@@ -47,12 +50,13 @@ TEST(ModelWork, OfAStepIsSplit) {
         // rank's norms and sums are whole: in these narrow models an eighth of its work, a half of its memory.
         auto flops = one.step.flops * (wide ? 1.125 : 1) + (layout == "dp" ? 4 * one.parameters / share : 0);
         EXPECT_LE(mine.step.flops, most_of(share, flops)) << what << " of " << one.step.flops;
-        EXPECT_LE(mine.step.temporaries, most_of(share, one.step.temporaries * (wide ? 1.55 : 1)) + 3 * one.parameters)
+        auto temporaries = one.step.temporaries * (wide ? 1.55 : 1.05);
+        EXPECT_LE(mine.step.temporaries, most_of(share, temporaries) + 3 * one.parameters)
             << what << " of " << one.step.temporaries;
         // Gradients once, and parameters forward and backward; along "model" also the rows in front of and behind each
-        // half of a layer, forward, backward and again, those of T5's decoder three times.
+        // half of a layer, forward, backward and again, those of T5's decoder three times, and sums of OLMo 2's norms.
         auto rows = static_cast<double>(kRows / axes[0].size * model->positions() * kEmbed) * sizeof(float);
-        EXPECT_LE(mine.step.received, 3 * one.parameters + (wide ? 12 * kLayers * rows : 0)) << what << mine.step.sent;
+        EXPECT_LE(mine.step.received, 3 * one.parameters + (wide ? 13 * kLayers * rows : 0)) << what << mine.step.sent;
       }
   }
 }

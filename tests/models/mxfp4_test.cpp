@@ -11,6 +11,7 @@
 #include "bora/train/trainer.h"
 #include "models/api/weights.h"
 #include "models/hf/quantised.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
 
@@ -19,7 +20,7 @@ namespace mxfp4_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
-const std::string kFolder = BORA_SOURCE_DIR "/tests/golden/gpt_oss_mxfp4";
+const std::string kFolder = test::source_dir() + "/tests/golden/gpt_oss_mxfp4";
 const std::string kExperts = "model.layers.0.mlp.experts.gate_up_proj";
 Array golden(const std::string& name) { return Safetensors::open(kFolder + "/scores.safetensors").read(name); }
 /// The scores of the golden rows; done(scorer) before the ranks part.

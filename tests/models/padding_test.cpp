@@ -6,12 +6,13 @@
 #include "bora/models/lm.h"
 #include "bora/models/pretrained.h"
 #include "bora/train/trainer.h"
+#include "support/places.h"
 
 namespace padding_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
-const std::string kFolders = BORA_SOURCE_DIR "/tests/golden/models/";
+const std::string kFolders = test::source_dir() + "/tests/golden/models/";
 }  // namespace
 TEST(Padding, LogitsAndLossAreThoseOfTransformers) {
   auto golden = load_npz(kFolders + "padded.npz");

@@ -11,6 +11,7 @@
 #include "bora/models/pretrained.h"
 #include "bora/ops/manipulation.h"
 #include "bora/train/trainer.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
 
@@ -19,7 +20,7 @@ namespace peft_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
-const std::string kGolden = BORA_SOURCE_DIR "/tests/golden/models/";
+const std::string kGolden = test::source_dir() + "/tests/golden/models/";
 LoraSettings settings() { return {.rank = 3, .alpha = 5, .layers = {"*.mlp.*", "blocks.attn.out"}, .rslora = true}; }
 /// Rows of gpt2_plain's golden results, and the number of their labels.
 std::pair<training::Example, double> example() {

@@ -14,6 +14,7 @@
 #include "bora/ops/reductions.h"
 #include "bora/ops/ufuncs.h"
 #include "bora/train/trainer.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
 
@@ -22,7 +23,7 @@ namespace pretrained_test {
 using namespace bora;
 using namespace bora::models;
 namespace {
-const std::string kFolders = BORA_SOURCE_DIR "/tests/golden/models", kFolder = kFolders + "/gpt2_plain";
+const std::string kFolders = test::source_dir() + "/tests/golden/models", kFolder = kFolders + "/gpt2_plain";
 using bora::test::error_of;
 struct PretrainedTest : testing::Test {
   test::TempFolder temp;

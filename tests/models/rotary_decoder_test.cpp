@@ -10,6 +10,7 @@
 #include "bora/ops/reductions.h"
 #include "models/small.h"
 #include "ops/checks.h"
+#include "support/places.h"
 #include "support/throws.h"
 
 namespace fs = std::filesystem;
@@ -32,7 +33,7 @@ config::Choice<Model> model_of(const std::string& json) {
 }
 std::vector<fs::path> folders() {
   std::vector<fs::path> all;
-  for (auto& entry : fs::directory_iterator(BORA_SOURCE_DIR "/tests/golden/models"))
+  for (auto& entry : fs::directory_iterator(test::source_dir() + "/tests/golden/models"))
     for (auto kind : {"llama", "mistral", "qwen", "gemma"})
       if (entry.is_directory() && entry.path().filename().string().starts_with(kind) &&
           entry.path().filename().string().find("moe") == std::string::npos)
@@ -178,7 +179,7 @@ TEST(RotaryDecoder, RefusesWhatItDoesNotCompute) {
 }
 /// Rows that are longer than those of pre-training, by the long factors.
 TEST(RotaryDecoder, LongRopeIsThatOfTransformers) {
-  auto folder = std::string(BORA_SOURCE_DIR "/tests/golden/models/phi3_long");
+  auto folder = test::source_dir() + "/tests/golden/models/phi3_long";
   auto p = Pretrained::open(folder);
   EXPECT_EQ(p.model->positions(), 8) << "those of pre-training";
   auto golden = Safetensors::open(folder + "/longer.safetensors");

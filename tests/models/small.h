@@ -86,6 +86,9 @@ inline std::vector<config::Choice<models::Model>> small_models() {
                   {"form=roberta", "padding=12", "types=1", "hidden=24", "activation=relu", "dropout=0.1",
                    "attention_dropout=0.1"},
                   {"form=distilbert", "types=0"}};
+    if (row.type == "modernbert")
+      variants = {{"hidden=10", "window=4", "layer_types=[full, sliding]", "padding=0"},
+                  {"layer_types=[sliding]", "window=2", "dropout=0.1", "attention_dropout=0.1", "activation=relu"}};
     if (row.type == "gptj")
       variants = {{"dropout=0.1", "embed_dropout=0.1", "attention_dropout=0.1"},
                   {"rotary=2", "tied=true", "hidden=24", "activation=relu"}};

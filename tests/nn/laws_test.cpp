@@ -6,6 +6,7 @@
 #include "bora/ops/contractions.h"
 #include "nn/core/samples.h"
 #include "laws/laws.h"
+#include "support/places.h"
 
 namespace bora::laws::laws_test {
 namespace {
@@ -144,7 +145,7 @@ TEST_P(Layers, AStackHasTheLayersOfItsKeys) {
 }
 /// Checkpoints and optimizers find parameters by path.
 TEST_P(Layers, PathsStay) {
-  std::ifstream file(BORA_SOURCE_DIR "/tests/golden/layer_paths.txt");
+  std::ifstream file(test::source_dir() + "/tests/golden/layer_paths.txt");
   std::set<std::string> known;
   for (std::string line; std::getline(file, line);) known.insert(line);
   for (auto& s : samples()) {
@@ -166,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(All, SmoothLayers, testing::ValuesIn(names(true)), [](a
 TEST(LayerRegistry, HoldsEveryLayer) {
   auto known = names(false);
   std::size_t layers = 0;
-  for (auto& header : std::filesystem::directory_iterator(BORA_SOURCE_DIR "/include/bora/nn")) {
+  for (auto& header : std::filesystem::directory_iterator(test::source_dir() + "/include/bora/nn")) {
     std::ifstream in(header.path());
     std::stringstream text;
     text << in.rdbuf();

@@ -11,8 +11,9 @@
 #include "bora/data/mix.h"
 
 namespace bora::data {
-/// What is predicted at a position: a token, a class of a text or of a token, a number (Rows::values).
-enum class Prediction : std::uint8_t { tokens, classes, numbers };
+/// What is predicted: a token, a class or a number (Rows::values) at a position; a row's span, whose first and last
+/// place are its targets 0 and 1; how alike two texts are (values), or which second text goes with a first one.
+enum class Prediction : std::uint8_t { tokens, classes, numbers, spans, similarities, partners };
 /// The columns that rows have besides tokens, targets and weights.
 struct RowShape {
   std::int64_t positions = 0;      // tokens of a row
@@ -22,8 +23,10 @@ struct RowShape {
   bool padded = false;             // rows may end with padding, which no segments tell
   bool in_place = false;           // targets are of their own position, not the next: for an encoder alone
   bool token_types = false;        // tokens have types: 0 of the first text, 1 of the second
-  Prediction prediction = Prediction::tokens;  // targets are tokens or classes; of numbers they are `values`
-  bool pairs = false;  // rows hold two texts, the chosen and the rejected one, each in half of the positions
+  Prediction prediction = Prediction::tokens;
+  /// Rows hold two texts, each in half of the positions. Of texts that are compared a token has the weight 1.
+  bool pairs = false;
+  bool has_values() const { return prediction == Prediction::numbers || prediction == Prediction::similarities; }
 };
 /// The columns of rows, each as an Of.
 template <template <class> class Of> struct Columns {
@@ -55,7 +58,7 @@ template <class F> void each_column(const RowShape& shape, const F& f) {
   if (shape.segments) f(ColumnSpec{"segments", i32, position}, [](auto& x) -> auto& { return x.segments; });
   if (shape.restart_positions) f(ColumnSpec{"positions", i32, position}, [](auto& x) -> auto& { return x.positions; });
   if (shape.token_types) f(ColumnSpec{"token_types", i32, position}, [](auto& x) -> auto& { return x.token_types; });
-  if (shape.prediction == Prediction::numbers)
+  if (shape.has_values())
     f(ColumnSpec{"values", f32, position}, [](auto& x) -> auto& { return x.values; });
   if (shape.inputs > 0) {
     f(ColumnSpec{"inputs", i32, input}, [](auto& x) -> auto& { return x.inputs; });

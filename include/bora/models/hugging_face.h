@@ -29,8 +29,8 @@ namespace bora::models {
 /// view in which their blocks differ.
 struct HfWeight {
   std::string leaf;    // its path in the tree of parameters: "blocks.layer.attn.q.weight"
-  std::string tensor;  // may contain {}, the number of the layer: then the leaf is stacked along its first dimension;
-                       // and a second {}, the number of the expert: then it is along its first two
+  std::string tensor;  // may contain {}, the number of the layer ({+1}: of those behind the first): then the leaf is
+                       // stacked along its first dimension; and a second {}, of the expert: along its first two
   std::optional<Shape> view = std::nullopt;  // of the tensor, as many elements; none: its own shape
   Dims begin = {}, end = {};                 // the block in each dimension of the view; empty: all of it
   Dims order = {};    // dimension d of the leaf (of one layer) is dimension order[d] of the view; empty: d

@@ -10,7 +10,7 @@ struct LoraSettings {  // the group lora
   std::vector<std::string> layers = {};
   bool rslora = false;
   nn::AdapterInit init = nn::AdapterInit::kaiming;
-  std::string from = {};
+  std::string from = {}, base = {};
   static constexpr std::string_view named = "rank";
   static constexpr config::Meaning meanings[] = {
       {"rank", "of the adapters, which alone are trained and stored (LoRA); 0: there are none"},
@@ -19,7 +19,8 @@ struct LoraSettings {  // the group lora
       {"layers", "patterns of linear layers: [blocks.attn.q, \"*.v\"]; empty: all but the output layer"},
       {"rslora", "scaled by alpha / sqrt(rank) instead"},
       {"init", "of the first matrix, as PEFT's: kaiming or gaussian; the second begins with zeros"},
-      {"from", "a folder of PEFT's that a new run's adapters are read from"}};
+      {"from", "a folder of PEFT's that a new run's adapters are read from"},
+      {"base", "form of the weights beside which they are trained: int8, int4, int4:128 (QLoRA); empty: numbers"}};
   void check() const;
   explicit operator bool() const { return rank > 0; }
   nn::AdapterOptions options() const { return {rank, alpha, dropout, rslora, init}; }

@@ -10,7 +10,7 @@ namespace bora::nn {
 /// Gives the layer an adapter whose product is zero: b begins with zeros. Its axes are the weight's, and so is its
 /// placement; a stacked layer gets one for each layer. ValueError unless 1 <= rank.
 void add_adapter(Linear&, const AdapterOptions&, const Array& key);
-/// The weight plus the adapter's product, summed in f32; the adapter is gone.
+/// The weight plus the adapter's product, summed in f32; the adapter is gone. Integers become numbers, f32.
 void merge_adapter(Linear&);
 /// Lets the adapter drop parts of its inputs, with a key of its own for each stacked layer.
 void drop_inputs(Linear&, const Array& key);

@@ -1,7 +1,9 @@
-// weight_format.h -- weights of 8 and 4 bits, for models that generate and are scored: the numbers of a layer's weight
-// become integers that share scales, and its product takes them as they are. Nothing here is trained.
+// weight_format.h -- weights of 8 and 4 bits, for models that generate and are scored, and for the base of adapters:
+// the numbers of a layer's weight become integers that share scales, and its product takes them as they are. They are
+// not trained; derivatives pass through them to what is.
 //   each_linear(model, [](const std::string&, nn::Linear& l) { pack(l, nn::WeightFormat::parse("int4")); });
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include "bora/named/array.h"
@@ -13,7 +15,9 @@ struct Embedding;
 struct WeightFormat {
   int bits = 8;             // 8 or 4
   std::int64_t group = 32;  // 32; of 4 bits also 128
-  /// "int8", "int4", "int4:128". Throws ConfigError.
+  /// "int8", "int4", "int4:128"; none: the text is no format.
+  static std::optional<WeightFormat> find(std::string_view text);
+  /// The same. Throws ConfigError for no format.
   static WeightFormat parse(std::string_view text);
   bool operator==(const WeightFormat&) const = default;
 };
@@ -34,7 +38,8 @@ struct PackedWeight {
   /// The numbers [stacked.., out.., in..], f32.
   NamedArray unpack(const NamedArray& packed) const;
   /// x [rows.., in..] -> [rows.., out..] in x's dtype. x is rounded to 8 bits in groups of 32, sums are exact within a
-  /// group and f32 between groups. Has no derivative.
+  /// group and f32 between groups. Its derivative is that of the product of x, not rounded, and unpack(packed)
+  /// (Dettmers et al. 2023, QLoRA); the integers have none.
   NamedArray dot(const NamedArray& x, const NamedArray& packed) const;
   /// The vectors of a table with one axis `out`: indices [..] -> [.., in..], f32; NaN for an index outside.
   NamedArray rows(const NamedArray& packed, const NamedArray& indices) const;

@@ -6,7 +6,10 @@
 #include "job/facts.h"
 
 namespace bora::job {
-bool has_pairs(const Settings& s) { return s.data->shape(s.model->positions()).pairs; }
+bool has_pairs(const Settings& s) {
+  auto shape = s.data->shape(s.model->positions());
+  return shape.pairs && shape.prediction == data::Prediction::tokens;
+}
 void check_group(const models::PreferenceSettings& preference, const Facts& facts) {
   if (!facts.mesh) return;
   auto& s = facts.all;
@@ -36,10 +39,22 @@ void check_rows(const Settings& s) {
   check<ConfigError>(encoder || !inputs, "data.task: its rows are for an encoder and a decoder, and the model ",
                      s.model->type(), " has no encoder; choose a task such as lm");
   using enum data::Prediction;
-  auto rows = [](data::Prediction p) { return p == tokens ? "tokens" : p == classes ? "classes" : "numbers"; };
-  check<ConfigError>(s.model->prediction() == shape.prediction, "data.task: its rows have ", rows(shape.prediction),
+  auto rows = [](data::Prediction p) {
+    return p == tokens    ? "tokens"
+           : p == classes ? "classes"
+           : p == numbers ? "numbers"
+           : p == spans   ? "spans of an answer"
+                          : "how texts go together";
+  };
+  auto kind = shape.prediction == partners ? similarities : shape.prediction;
+  check<ConfigError>(s.model->prediction() == kind, "data.task: its rows have ", rows(shape.prediction),
                      " to predict, and the model ", s.model->type(), " predicts ", rows(s.model->prediction()),
-                     "; choose another task, or model.head (mlm: tokens; classify, tag: classes; regress: numbers)");
+                     "; choose another task, or model.head (mlm: tokens; classify, tag: classes; regress: numbers; "
+                     "qa: spans; embed: pairs)");
+  bool parts = s.accumulate > 1 || s.reproducible.virtual_ > 0;
+  check<ConfigError>(shape.prediction != partners || !parts, s.accumulate > 1 ? "accumulate: " : "reproducible: ",
+                     "pairs without scores are compared with all others of their batch, which cannot be cut into "
+                     "parts; leave it out, or give data.task.score");
   check<ConfigError>(inputs || !encoder, "data.task: its rows have no inputs for the encoder of the model ",
                      s.model->type(), "; choose a task such as spans or seq2seq");
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include "bora/data/data.h"
+#include "bora/data/dataset.h"
 #include "bora/job/job.h"
 #include "bora/models/parameter.h"
 #include "bora/nn/axes.h"
@@ -97,6 +98,8 @@ void check_stages(const Facts& facts) {
   check<ConfigError>(s.model->in_stages(), "mesh: the layers of the model ", s.model->type(),
                      " cannot be the stages of a pipeline (axis stage of ", to_string(mesh), "); those of ", others,
                      " can");
+  check<ConfigError>(s.model->prediction() != data::Prediction::similarities, "mesh: ", to_string(mesh),
+                     ": the loss of pairs needs whole texts on a rank that has all layers; leave the axis stage out");
   check<ConfigError>(s.mesh.schedule == "gpipe" || !s.model->has_extra_loss(), "mesh.schedule: 1f1b takes the loss of "
                      "each microbatch by itself, but the routers' loss of the model ", s.model->type(), " is about all "
                      "rows; set it to gpipe");

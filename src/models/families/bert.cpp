@@ -1,4 +1,5 @@
 #include "models/families/bert.h"
+#include <cmath>
 #include "bora/named/elementwise.h"
 #include "bora/named/index.h"
 #include "bora/ops/indexing.h"
@@ -25,10 +26,10 @@ EncoderHead head_of(const BertConfig& c, const Axis& vocab, const Array& key) {
             .activation = c.form == Form::roberta ? nn::Activation::gelu : c.activation,
             .norm = nn::LayerNorm::init(c.embed_axis(), c.eps),
             .bias = zeros({vocab})};
+  if (c.head == EncoderTask::embed) return {.pool = c.pool, .length = std::sqrt(c.scale)};
   EncoderHead h{.after = {static_cast<float>(c.head_dropout)}};
-  h.classifier = nn::Linear::init(c.embed_axis(), Axis{kLabel, std::max<std::int64_t>(1, std::ssize(c.labels))},
-                                  keys[1], linear);
-  if (c.head == EncoderTask::tag) return h;
+  h.classifier = nn::Linear::init(c.embed_axis(), Axis{kLabel, scores_of_head(c.head, c.labels)}, keys[1], linear);
+  if (c.head == EncoderTask::tag || c.head == EncoderTask::qa) return h;
   h.dense = dense;
   h.activation = c.form == Form::distilbert ? nn::Activation::relu : nn::Activation::tanh;
   if (c.form == Form::roberta) h.before = h.after;
@@ -38,6 +39,7 @@ EncoderHead head_of(const BertConfig& c, const Axis& vocab, const Array& key) {
 
 void BertConfig::check() const {
   check_head(head, labels);
+  config::domain(std::isfinite(scale) && scale > 0, "scale", scale, "above 0");
   check_sizes({{"layers", layers}, {"embed", embed}, {"heads", heads}, {"positions", positions}});
   check_optional_sizes({{"hidden", hidden}, {"types", types}});
   check_heads(embed, heads);
@@ -51,8 +53,7 @@ void BertConfig::check() const {
 std::vector<AxisSize> BertConfig::axes() const {
   auto all = block_axes(heads, hidden_units(), embed);
   if (types) all.push_back({kTokenType, "model.types", types, "type", " of tokens"});
-  if (head != EncoderTask::mlm)
-    all.push_back({kLabel, "model.labels", std::max<std::int64_t>(1, std::ssize(labels)), "label"});
+  if (head != EncoderTask::mlm && head != EncoderTask::embed) all.push_back(head_axis(head, labels));
   return all;
 }
 
@@ -127,7 +128,8 @@ NamedArray Bert::hidden(const training::Example& e, const std::optional<Array>& 
                         const nn::RowsLoss& loss) const {
   auto [below, of_top] = split_keys<2>(draws ? key : none);
   auto last = [&top = top, k = of_top](const NamedArray& x) { return top(x, k); };
-  return through_blocks(e, below, how, last, loss);
+  auto y = through_blocks(e, below, how, last, loss);
+  return top.pool && !loss ? top.of_texts(y, e) : y;
 }
 NamedArray Bert::encode(const training::Example& e) const {
   return through_blocks(e, none, {.checkpoint = remat::nothing}, [](const NamedArray& x) { return x; }, {});

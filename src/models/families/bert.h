@@ -24,6 +24,8 @@ struct BertConfig {
   EncoderTask head = EncoderTask::mlm;
   std::vector<std::string> labels = {};
   double head_dropout = 0;
+  TextPool pool = TextPool::mean;
+  double scale = 20;
   std::string checkpoint = "nothing";
   static constexpr config::Meaning meanings[] = {
       {"layers", "number of blocks"},
@@ -43,6 +45,8 @@ struct BertConfig {
       kHeadMeaning,
       kLabelsMeaning,
       kHeadDropoutMeaning,
+      kPoolMeaning,
+      kScaleMeaning,
       {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything, or values "
                      "by name: names(attn), everything_except(mlp) .. (docs/guide.md)"}};
   void check() const;
@@ -93,7 +97,7 @@ struct Bert {
                             const Last& last, const nn::RowsLoss& loss) const;
 
   static constexpr std::string_view hf_types[] = {"bert", "roberta", "distilbert"};
-  static constexpr std::string_view hf_ignored[] = {"position_ids"};
+  static constexpr std::string_view hf_ignored[] = {"position_ids", "pooler.dense.weight", "pooler.dense.bias"};
   static BertConfig from_hf(HfConfig&);
   static void to_hf(const BertConfig&, HfConfig&);
   static std::vector<HfWeight> hf_weights(const BertConfig&);

@@ -69,14 +69,18 @@ BertConfig Bert::from_hf(HfConfig& c) {
   c.expect("tie_word_embeddings", true);
   b.head = read_head(c);
   b.labels = read_labels(c, b.head);
-  if (b.head != EncoderTask::mlm && b.form != Form::distilbert)
-    b.head_dropout = c.number("classifier_dropout", b.dropout);
+  if (b.head != EncoderTask::mlm && b.form != Form::distilbert) {
+    auto rate = c.number("classifier_dropout", b.dropout);
+    if (b.head != EncoderTask::qa && b.head != EncoderTask::embed) b.head_dropout = rate;
+  }
   if (b.form == Form::distilbert) {
     b.types = 0;
     c.expect("sinusoidal_pos_embds", false);  // true: positions that are not trained
-    c.ignore({"tie_weights_", "qa_dropout"});
-    auto of_head = c.number("seq_classif_dropout", 0.2);
-    if (b.head != EncoderTask::mlm) b.head_dropout = b.head == EncoderTask::tag ? b.dropout : of_head;
+    c.ignore({"tie_weights_"});
+    auto of_texts = c.number("seq_classif_dropout", 0.2), of_answers = c.number("qa_dropout", 0.1);
+    if (b.head == EncoderTask::tag) b.head_dropout = b.dropout;
+    else if (b.head == EncoderTask::qa) b.head_dropout = of_answers;
+    else if (b.head == EncoderTask::classify || b.head == EncoderTask::regress) b.head_dropout = of_texts;
     return b;
   }
   if (b.form == Form::roberta && (!b.padding || b.positions <= *b.padding + 1))
@@ -94,7 +98,11 @@ void Bert::to_hf(const BertConfig& b, HfConfig& c) {
   write_type(c, words.name + std::string(architecture_of(b.head)), words.type);
   write_fields(b, c, bert_fields(b.form));
   write_labels(c, b.head, b.labels);
-  if (b.head != EncoderTask::mlm) c.set(distilled ? "seq_classif_dropout" : "classifier_dropout", b.head_dropout);
+  bool answers = b.head == EncoderTask::qa, none = b.head == EncoderTask::mlm || b.head == EncoderTask::embed;
+  check<ConfigError>(distilled || !answers || b.head_dropout == 0, "model.head_dropout: ", b.head_dropout,
+                     ", but transformers' model of the form ", words.type, " drops nothing in front of this head");
+  if (!none && (distilled || !answers))
+    c.set(!distilled ? "classifier_dropout" : answers ? "qa_dropout" : "seq_classif_dropout", b.head_dropout);
   c.set("tie_word_embeddings", true);
   c.set("pad_token_id", b.padding ? HfConfig::Value(*b.padding) : HfConfig::Value());
 }
@@ -132,10 +140,11 @@ std::vector<HfWeight> Bert::hf_weights(const BertConfig& b) {
     const std::string decoder = words.decoder;
     if (b.form != Form::distilbert) all.push_back({.leaf = "top.bias", .tensor = decoder + ".bias", .copy = true});
     all.push_back({.leaf = "words.weight", .tensor = decoder + ".weight", .copy = true});
-  } else {
-    bool dense = b.head != EncoderTask::tag, of_roberta = dense && b.form == Form::roberta;
+  } else if (b.head != EncoderTask::embed) {
+    bool answers = b.head == EncoderTask::qa, dense = b.head != EncoderTask::tag && !answers;
     if (dense) hf_linear(all, "top.dense", words.pooler, true);
-    hf_linear(all, "top.classifier", of_roberta ? "classifier.out_proj" : "classifier", true);
+    bool inner = dense && b.form == Form::roberta;
+    hf_linear(all, "top.classifier", answers ? "qa_outputs" : inner ? "classifier.out_proj" : "classifier", true);
   }
   // Folders of the encoder alone lack its name in front; the first ones of BERT call a norm's weight gamma.
   auto also = [&](const auto& other_name) {

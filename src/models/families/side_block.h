@@ -4,6 +4,7 @@
 #include <cmath>
 #include "bora/config/config.h"
 #include "bora/nn/mlp.h"
+#include "models/families/weight_norm.h"
 #include "models/hf/layers.h"
 #include "models/lm/config_check.h"
 #include "models/lm/decoder.h"
@@ -22,14 +23,6 @@ struct SideOptions {
   double dropout = 0, attention_dropout = 0;
   bool drops_attention = true;  // dropout of attention's results too, not of the MLP's alone
   float eps = 1e-5F;
-};
-/// A layer norm without biases.
-struct WeightNorm {
-  NamedArray weight;
-  float eps;
-  static constexpr bool decays(std::string_view) { return false; }
-  static WeightNorm init(const Axes& embed, float eps) { return {ones(embed), eps}; }
-  NamedArray operator()(const NamedArray& x) const { return nn::LayerNorm{weight, zeros(weight.axes()), eps}(x); }
 };
 /// Its settings have block(), which are SideOptions.
 template <class Norm = nn::LayerNorm> struct SideBlock {

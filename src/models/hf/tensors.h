@@ -1,5 +1,7 @@
 // tensors.h -- names of tensors in the table of a model.
 #pragma once
+#include <algorithm>
+#include <string>
 #include "bora/models/hugging_face.h"
 #include "bora/named/axis.h"
 #include "bora/nn/axes.h"
@@ -7,9 +9,7 @@
 namespace bora::models {
 /// How many of the leaf's first dimensions number its tensors: of layers, then of experts.
 inline std::size_t stacked_dims(const HfWeight& w) {
-  std::size_t n = 0;
-  for (auto at = w.tensor.find("{}"); at != std::string::npos; at = w.tensor.find("{}", at + 2)) ++n;
-  return n;
+  return static_cast<std::size_t>(std::count(w.tensor.begin(), w.tensor.end(), '{'));
 }
 inline bool is_stacked(const HfWeight& w) { return stacked_dims(w) > 0; }
 /// Element i of these dimensions, row-major, for a leaf of this shape: its place in each of them.
@@ -20,7 +20,11 @@ inline Dims place_in_stack(const HfWeight& w, const Shape& leaf, std::int64_t i)
 }
 inline std::string tensor_at(const HfWeight& w, const Dims& place) {
   auto name = w.tensor;
-  for (auto i : place) name.replace(name.find("{}"), 2, std::to_string(i));
+  for (auto i : place) {
+    auto at = name.find('{'), end = name.find('}', at);
+    auto first = end - at > 1 ? 1 : 0;  // {+1}
+    name.replace(at, end + 1 - at, std::to_string(i + first));
+  }
   return name;
 }
 /// The axis of the last dimension of a view in which leaves take turns.

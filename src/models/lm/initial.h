@@ -12,4 +12,7 @@ struct Initial {
 };
 /// Drawn, or zeros; in the policy's dtype, or packed.
 tree::Any initial(const AnyModel&, const Initial&, const Array& key);
+/// The parameters of a model that generates or scores, as a function of its key: as initial() makes them, and the
+/// adapters beside a base of integers.
+std::function<tree::Any(const Array& key)> born(const AnyModelPtr&, const ModelOptions&);
 }  // namespace bora::models

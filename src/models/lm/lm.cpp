@@ -5,18 +5,15 @@
 #include "bora/models/preference.h"
 #include "bora/models/stepper.h"
 #include "bora/ops/manipulation.h"
+#include "models/lm/head_loss.h"
 #include "models/lm/initial.h"
+#include "models/lm/text_pairs.h"
 
 namespace bora::models {
 namespace {
 using tree::Any;
 using training::Example;
 
-/// The sum of weights * (score - value)^2 over positions, of the one score that there is.
-NamedArray squared_error(const NamedArray& scores, const NamedArray& values, const NamedArray& weights) {
-  auto off = scores.astype(f32)[{nn::kVocab, 0}] - values;
-  return sum(where(weights == 0.0, 0.0, weights * off * off));
-}
 /// How the model's layers are run.
 nn::PipelineOptions how_of(const AnyModel& model, const ModelOptions& options) {
   return {.microbatches = options.microbatches,
@@ -79,7 +76,7 @@ class AnyScorer final : public Scorer {
 
  public:
   AnyScorer(const AnyModelPtr& model, const ModelOptions& options, const AxisMapping& storage, const Array& key)
-      : parameters_(named_jit(task(model, options).init, {.out = storage})(key)),
+      : parameters_(named_jit(born(model, options), {.out = storage})(key)),
         scores_(jit(Fn([model, policy = options.policy, how = how_of(*model, options)](const Any& m, const Example& e) {
           auto computing = policy.cast_to_compute(m);
           auto x = model->hidden(computing, e, none, how);
@@ -136,6 +133,7 @@ TrainTask<Any> task(const AnyModelPtr& model, const ModelOptions& options) {
       nn::RowsLoss of_tokens{
           [&, head = model->head(computing)](const NamedArray& x, const std::vector<NamedArray>& rows) {
             if (model->prediction == data::Prediction::numbers) return squared_error(head(x), rows[0], rows[1]);
+            if (model->prediction == data::Prediction::spans) return span_loss(head(x), rows[0], rows[1]);
             return nn::linear_cross_entropy(head, x, rows[0], rows[1],
                                             {.scores = policy.output, .loss = how.terms()});
           },
@@ -147,7 +145,7 @@ TrainTask<Any> task(const AnyModelPtr& model, const ModelOptions& options) {
       return model->loss(computing, e, key, layers, of_tokens);
     };
   };
-  TrainTask<Any> t{.init = [model, how = Initial{options.policy, options.weights, options.drawn}](
+  TrainTask<Any> t{.init = [model, how = Initial{options.policy, options.integers(), options.drawn}](
                           const Array& key) { return initial(*model, how, key); },
               .loss = loss(options.loss, true),
               .weights = [how = options.loss.normalize](const Example& e) { return loss_divisor(e, how); }};
@@ -162,13 +160,21 @@ TrainTask<Any> task(const AnyModelPtr& model, const ModelOptions& options) {
       auto computing = policy.cast_to_compute(m);
       auto scores = model->head(computing)(model->hidden(computing, e, none, layers)).astype(f32);
       bool numbers = model->prediction == data::Prediction::numbers;
-      auto got = numbers ? scores[{nn::kVocab, 0}] : argmax(scores, nn::kVocab).astype(f32);
+      auto got = numbers                                        ? scores[{nn::kVocab, 0}]
+                 : model->prediction == data::Prediction::spans ? likeliest_spans(scores, e)
+                                                                : argmax(scores, nn::kVocab).astype(f32);
       auto want = numbers ? *e.values : e.targets.astype(f32);
       Arrays all;
       for (auto& x : {got, want, e.weights}) all.push_back(aligned(x, e.tokens.axes()).array());
       return stack(all);
     };
   return t;
+}
+std::function<Any(const Array& key)> born(const AnyModelPtr& model, const ModelOptions& options) {
+  auto t = task(model, options);
+  if (options.tuning.lora.base.empty()) return t.init;
+  auto each = [model](Any& m, const VisitLinear& f) { model->each_linear(m, f); };
+  return tuned<Any>(std::move(t), {.lora = options.tuning.lora}, each).init;
 }
 std::unique_ptr<Trainable> Model::trainable(const ModelOptions& options) const {
   auto any = model(options.vocabulary);
@@ -178,7 +184,10 @@ std::unique_ptr<Trainable> Model::trainable(const ModelOptions& options) const {
   if (!step.trains) step.trains = chosen.trains;
   step.keeps = chosen.keeps;
   auto each = [any](Any& m, const VisitLinear& f) { any->each_linear(m, f); };
-  auto whole = options.preference ? preference_task(any, options) : task(any, options);
+  bool compares = any->prediction == data::Prediction::similarities;
+  auto whole = compares             ? text_pairs_task(any, options)
+               : options.preference ? preference_task(any, options)
+                                    : task(any, options);
   return bora::trainable(tuned<Any>(std::move(whole), options.tuning, each), step);
 }
 void Model::check_generates() const {

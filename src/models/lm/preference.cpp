@@ -4,6 +4,7 @@
 #include "bora/nn/axes.h"
 #include "bora/nn/functions.h"
 #include "bora/nn/loss.h"
+#include "models/lm/halves.h"
 #include "models/lm/initial.h"
 
 namespace bora::models {
@@ -18,7 +19,6 @@ void PreferenceSettings::check() const {
 namespace {
 using tree::Any;
 using training::Example;
-constexpr const char* kAnswer = "answer";
 
 NamedArray mean_of(const NamedArray& sum, const NamedArray& tokens) { return sum / maximum(tokens, 1.0); }
 /// log(p / (1 - p)) of p = exp(x); p is at most 1 - 1e-7, the largest number below 1.
@@ -37,20 +37,11 @@ NamedArray gain(const PreferenceSettings& s, const AnswerScores& m, const Answer
 }
 /// The two texts of each row as rows of their own: [2 batch, position].
 Example answers_of(const Example& e) {
-  auto cut = [](const NamedArray& x) {
-    auto batch = x.axis(nn::kBatch), positions = x.axis(nn::kPosition);
-    auto halves = unflatten_axis(x, nn::kPosition, {Axis{kAnswer, 2}, Axis{nn::kPosition, positions.size / 2}});
-    return flatten_axes(halves, {nn::kBatch, kAnswer}, Axis{nn::kBatch, 2 * batch.size});
-  };
-  return {.tokens = cut(e.tokens), .targets = cut(e.targets), .weights = cut(e.weights)};
+  return {.tokens = halves_as_rows(e.tokens), .targets = halves_as_rows(e.targets),
+          .weights = halves_as_rows(e.weights)};
 }
 /// Sums over the positions of each text of x [2 batch, position]: of the chosen, of the rejected, [batch].
-std::pair<NamedArray, NamedArray> by_answer(const NamedArray& x) {
-  auto sums = sum(x, nn::kPosition);
-  auto n = sums.axis(nn::kBatch).size;
-  auto pairs = unflatten_axis(sums, nn::kBatch, {Axis{nn::kBatch, n / 2}, Axis{kAnswer, 2}});
-  return {take(pairs, kAnswer, 0), take(pairs, kAnswer, 1)};
-}
+std::pair<NamedArray, NamedArray> by_answer(const NamedArray& x) { return apart(sum(x, nn::kPosition)); }
 /// 1 for each pair whose texts both have something to learn: others fill batches.
 NamedArray counted(const NamedArray& chosen_tokens, const NamedArray& rejected_tokens) {
   return (chosen_tokens > 0.0 && rejected_tokens > 0.0).astype(f32);
@@ -119,7 +110,7 @@ NamedArray preference_losses(const PreferenceSettings& s, const AnswerScores& m,
 TrainTask<Any> preference_task(const AnyModelPtr& model, const ModelOptions& options) {
   auto settings = options.preference.value_or(PreferenceSettings());
   Preferring p{model, options, settings};
-  TrainTask<Any> t{.init = [model, how = Initial{options.policy, options.weights, options.drawn}](
+  TrainTask<Any> t{.init = [model, how = Initial{options.policy, options.integers(), options.drawn}](
                                const Array& key) { return initial(*model, how, key); },
                    .loss = [p](const Any& m, const Example& e, const std::optional<Array>& key) {
                      return p.loss(m, nullptr, e, key);

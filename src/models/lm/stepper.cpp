@@ -75,7 +75,7 @@ class AnyStepper final : public Stepper {
  public:
   AnyStepper(const AnyModelPtr& model, const ModelOptions& options, const AxisMapping& storage, const Array& key)
       : model_(model), vocabulary_(options.vocabulary), int8_pages_(options.int8_pages),
-        parameters_(named_jit(task(model, options).init, {.out = storage})(key)), policy_(options.policy),
+        parameters_(named_jit(born(model, options), {.out = storage})(key)), policy_(options.policy),
         body_([model](const Any& m, const NamedArray& tokens, const Any& pages, const StepPlaces& at) {
           return model->decode(m, tokens, pages, at);
         }),

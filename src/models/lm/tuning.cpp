@@ -1,5 +1,6 @@
 #include "bora/models/tuning.h"
 #include <algorithm>
+#include "bora/nn/weight_format.h"
 
 namespace bora::models {
 void LoraSettings::check() const {
@@ -9,6 +10,9 @@ void LoraSettings::check() const {
   domain(dropout >= 0 && dropout < 1, "dropout", dropout, "at least 0 and below 1");
   bora::check<ConfigError>(rank > 0 || layers.empty(), "layers: there are no adapters; set lora.rank");
   bora::check<ConfigError>(rank > 0 || from.empty(), "from: there are no adapters; set lora.rank");
+  bora::check<ConfigError>(rank > 0 || base.empty(), "base: there are no adapters; set lora.rank");
+  bora::check<ConfigError>(base.empty() || nn::WeightFormat::find(base), "base: '", base, "' is no form of integers; "
+                           "there are int8, int4 and int4:128");
 }
 namespace detail {
 Array adapter_key(const Array& key) { return random::fold_in(key, 0x6c6f7261); }  // "lora"

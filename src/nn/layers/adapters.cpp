@@ -14,7 +14,7 @@ void add_adapter(Linear& l, const AdapterOptions& o, const Array& key) {
   check<ValueError>(o.rank >= 1, "add_adapter: the rank must be 1 or more, got ", o.rank);
   auto stack = stack_of(l);
   Axis rank{kRank, o.rank};
-  auto dtype = l.weight.dtype();
+  auto dtype = l.dtype();
   Axes of_a = joined(joined(stack, l.in), {rank}), of_b = joined(joined(stack, {rank}), l.out);
   auto bound = 1 / std::sqrt(static_cast<double>(volume(shape_of(l.in))));
   auto a = o.init == AdapterInit::kaiming ? random::uniform(key, of_a, f32, -bound, bound)
@@ -23,6 +23,10 @@ void add_adapter(Linear& l, const AdapterOptions& o, const Array& key) {
 }
 void merge_adapter(Linear& l) {
   if (!l.lora) return;
+  if (l.packed) {
+    l.weight = l.packed->unpack(l.weight);
+    l.packed.reset();
+  }
   auto product = dot(l.lora->a.astype(f32), l.lora->b.astype(f32), kRank) * l.lora->scale;
   auto dtype = l.weight.dtype();
   l.weight = (l.weight.astype(f32) + aligned(product, l.weight.axes())).astype(dtype);

@@ -125,9 +125,9 @@ Rows rows_of(const CutAxis& p, const Rows& r, NamedArray (CutAxis::*part)(const 
 }
 NamedArray zero() { return NamedArray(full_of({{}, f32}, 0), {}); }
 
-/// Scan over blocks; the tail is one more call.
-NamedArray blockwise(const CutAxis& p, const Head& head, const Rows& rows, const LinearCrossEntropyOptions& o) {
-  auto loss = [&](const Rows& r) { return loss_of({head, r.x, r.weights}, r.targets, o); };
+/// Scan over blocks; the tail is one more call. of: of a head and rows.
+template <class F> NamedArray blockwise(const CutAxis& p, const Head& head, const Rows& rows, const F& of) {
+  auto loss = [&](const Rows& r) { return of(head, r); };
   auto body = [&](const NamedArray& total, const Rows& r) { return std::pair{total + loss(r), none}; };
   auto total = scan(body, p.blocks)(zero(), rows_of(p, rows, &CutAxis::whole)).first;
   return p.rest ? total + loss(rows_of(p, rows, &CutAxis::tail)) : total;
@@ -165,8 +165,10 @@ NamedArray blocks_of(const Inputs& in, const NamedArray& targets, const std::str
   auto axes = in.x.axes();
   std::erase_if(axes, [](auto& a) { return a.name == kEmbed; });
   Rows rows{in.x, broadcast_to(targets, axes), broadcast_to(in.weights, axes)};
+  auto of = [=](const Head& h, const Rows& r) { return loss_of({h, r.x, r.weights}, r.targets, options); };
+  if (in.head.packed) return blockwise(p, in.head, rows, checkpoint(of));  // integers have no gradient to sum
   auto dtype = in.head.weight.dtype(), bias_dtype = in.head.bias ? in.head.bias->dtype() : dtype;
-  auto value = [=](const Head& h, const Rows& r) { return blockwise(p, h, r, options); };
+  auto value = [=](const Head& h, const Rows& r) { return blockwise(p, h, r, of); };
   auto forward = [=](const Head& h, const Rows& r) { return with_gradients(p, h, r, options); };
   auto backward = [=](const Inputs& g, const NamedArray& ct) {
     auto h = g.head;

@@ -1,6 +1,8 @@
 // Weights of 8 and 4 bits in layers.
+#include "bora/fx/custom.h"
 #include "bora/named/axes.h"
 #include "bora/named/mapping.h"
+#include "bora/named/operations.h"
 #include "bora/nn/embedding.h"
 #include "bora/nn/linear.h"
 #include "bora/ops/manipulation.h"
@@ -30,9 +32,13 @@ AxisList before(const NamedArray& x, std::size_t last) {
 }
 }  // namespace
 
-WeightFormat WeightFormat::parse(std::string_view text) {
+std::optional<WeightFormat> WeightFormat::find(std::string_view text) {
   for (auto f : {WeightFormat{8, 32}, WeightFormat{4, 32}, WeightFormat{4, 128}})
     if (text == to_string(f)) return f;
+  return none;
+}
+WeightFormat WeightFormat::parse(std::string_view text) {
+  if (auto f = find(text)) return *f;
   fail<ConfigError>("weights: '", text, "' is no format of quantised weights; there are int8, int4 and int4:128");
 }
 std::string to_string(const WeightFormat& f) {
@@ -62,14 +68,27 @@ NamedArray PackedWeight::unpack(const NamedArray& packed) const {
   auto all = joined(joined(stacked, out), in);
   return made(reshape(ops::dequantize(packed.array(), shape_of_packed(*this)), shape_of(all)), all);
 }
-NamedArray PackedWeight::dot(const NamedArray& x, const NamedArray& packed) const {
-  auto rows = without_axes(x.axes(), names_of(in));
-  auto s = shape_of_packed(*this);
+namespace {
+NamedArray product_of(const PackedWeight& w, const NamedArray& x, const NamedArray& packed) {
+  auto rows = without_axes(x.axes(), names_of(w.in));
+  auto s = shape_of_packed(w);
   auto shape = shape_of(rows);
   shape.push_back(s.k);
-  auto flat = reshape(aligned(x, joined(rows, in)).array().astype(f32), shape);
-  auto all = joined(rows, out);
+  auto flat = reshape(aligned(x, joined(rows, w.in)).array().astype(f32), shape);
+  auto all = joined(rows, w.out);
   return made(reshape(ops::quantized_dot(flat, packed.array(), s), shape_of(all)), all).astype(x.dtype());
+}
+}  // namespace
+NamedArray PackedWeight::dot(const NamedArray& x, const NamedArray& packed) const {
+  auto forward = [w = *this](const NamedArray& x, const NamedArray& packed) { return product_of(w, x, packed); };
+  // Only the integers are kept for it; their numbers are made again, one layer's at a time.
+  auto backward = [w = *this, axes = x.axes()](const NamedArray& packed, const NamedArray& ct) {
+    auto dx = bora::dot(ct, w.unpack(packed).astype(ct.dtype()), names_of(w.out));
+    return std::tuple{aligned(dx, axes), none};
+  };
+  return custom_vjp(
+      forward, [=](const NamedArray& x, const NamedArray& packed) { return std::pair{forward(x, packed), packed}; },
+      backward)(x, packed);
 }
 NamedArray PackedWeight::rows(const NamedArray& packed, const NamedArray& indices) const {
   auto all = joined(indices.axes(), in);

@@ -253,9 +253,24 @@ struct Dequantize {
       kernels::lowbit_rows(f, static_cast<const char*>(in[0].data) + b * f.bytes(n, k), n, k, rows.data(), n,
                            out[0].as<float>() + b * n * k);
   }
-  DimFactors factors(const Types& in) const {
+  DimFactors factors(const Types& in) const { return factors(in, LowbitLabels(shape(), in[0].ndim())); }
+  static DimFactors factors(const Types& in, const LowbitLabels& l) {
     auto rows = range_of(in[0].ndim() - 3);
-    return {{joined(rows, {kNone, kNone, kNone})}, {joined(rows, {kNone, kNone})}};
+    return {{joined(rows, {l.n, l.k, kNone})}, {joined(rows, {l.n, l.k})}};
+  }
+  Dequantize resized(const Types&, const Types& out) const {
+    auto& s = out[0].shape;
+    return {bits, group, s[s.size() - 2], s.back()};
+  }
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>& in, ShardRules& rules) const {
+    Types types{in[0].type};
+    LowbitLabels l(shape(), types[0].ndim());
+    auto& w = in[0];
+    auto nd = w.spec.size();
+    if (!cuts_whole(rules, n, w.type.shape[nd - 3], {w.spec[nd - 3]})) l.n = kNone;
+    if (!cuts_whole(rules, k, w.type.shape[nd - 2], {w.spec[nd - 2]})) l.k = kNone;
+    if (splits_units(in, factors(types, l))) l = {};
+    return rules.by_factors(primitive(*this), factors(types, l), in);
   }
   Dequantize lift(std::int64_t) const { return *this; }
   static SamplesOf<Dequantize> samples();

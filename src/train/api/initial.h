@@ -45,6 +45,8 @@ struct InitialPlace {
 };
 /// RUN, RUN/checkpoints/step-<n>, or RUN/best. None for any other path.
 InitialPlace initial_place(const std::string& path);
+/// The place with its checkpoint named, which rank 0 finds: a run may go on. All ranks call it. CheckpointError.
+InitialPlace settled(InitialPlace);
 /// The plan for the checkpoint there; reads its manifest only. Throws as plan_initial, and CheckpointError if there is
 /// no checkpoint, or one of adapters only.
 InitialPlan plan_initial(const InitialPlace&, const std::vector<PathAndType>& parameters, const InitialOptions&);

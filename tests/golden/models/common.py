@@ -8,7 +8,9 @@ Development only: python make_FAMILY.py (torch 2.13.0, transformers 5.23.0, CPU)
       of an encoder-decoder ids and mask are the encoder's, labels the decoder's, decoder_ids its inputs;
       of an encoder alone labels are of their own position, and there may be token_types
       of a class or a number for a text the labels are at its first token, values f32 [batch] are the numbers
-    logits f32 [batch, position, vocab], or [batch, classes]; no numbers of note where the mask is 0
+      of an answer's span its first and last place are the labels at the places 0 and 1
+    logits f32 [batch, position, vocab], or [batch, classes]; no numbers of note where the mask is 0; of spans the two
+      scores of each position, of the first and of the last place
     loss f32: the mean over labels that are not -100; causal models shift them, encoders do not
     grad.<tensor> of one step; adamw4.<tensor> after four steps of AdamW (lr 1e-2, betas 0.9 0.999, eps 1e-8, weight
       decay 0.1 for all tensors) on the same batch. NaN in adamw4: the number depends on rounding (its gradient is close
@@ -62,7 +64,8 @@ def train(model, inputs):
         out = model(**inputs)
         out.loss.backward()
         if step == 0:
-            logits, loss = out.logits.detach().numpy().copy(), float(out.loss)
+            scores = torch.stack([out.start_logits, out.end_logits], -1) if "start_logits" in out else out.logits
+            logits, loss = scores.detach().numpy().copy(), float(out.loss)
             grads = {n: p.grad.numpy().copy() for n, p in model.named_parameters()}
         optimizer.step()
     return logits, loss, grads, {n: p.detach().numpy().copy() for n, p in model.named_parameters()}
@@ -73,7 +76,7 @@ def make(name, model, seed=0, batch=3, length=8, decoder_length=None, double=Tru
     """Writes the folder. `model` is f32, of any class *ForCausalLM or *ForMaskedLM, or *ForConditionalGeneration with
     decoder_length, on attn_implementation="eager". double: whether the code runs in f64. in_files: (parameter, array)
     -> {tensor: array}, where the files hold parameters under other names or in parts. types: of tokens. classes: of
-    *ForTokenClassification and *ForSequenceClassification; 1: a number."""
+    *ForTokenClassification and *ForSequenceClassification; 1: a number. Models *ForQuestionAnswering have spans."""
     folder = os.path.join(HERE, name)
     model = model.float().eval()  # no dropout
     randomize(model, seed, std)
@@ -98,7 +101,14 @@ def make(name, model, seed=0, batch=3, length=8, decoder_length=None, double=Tru
     if classes == 1:
         golden["values"] = random.standard_normal(batch).astype(np.float32)
         inputs["labels"] = torch.tensor(golden["values"])
-    if "MaskedLM" not in kind and not classes:
+    spans = "QuestionAnswering" in kind
+    if spans:
+        places = np.sort(random.randint(0, length - 2, (batch, 2)), axis=1)
+        golden["labels"] = np.full((batch, length), IGNORED)
+        golden["labels"][:, :2] = places
+        del inputs["labels"]
+        inputs["start_positions"], inputs["end_positions"] = torch.tensor(places[:, 0]), torch.tensor(places[:, 1])
+    if "MaskedLM" not in kind and not classes and not spans:
         inputs["use_cache"] = False
     model.save_pretrained(folder)
     turned = train(copy.deepcopy(model), {k: v.flip(0) if k != "use_cache" else v for k, v in inputs.items()})
@@ -119,6 +129,9 @@ def make(name, model, seed=0, batch=3, length=8, decoder_length=None, double=Tru
         x = np.where(g == 0, after[n].astype(np.float32), x)  # never trained: weight decay alone
         if n.endswith(("self.key.bias", "k_lin.bias")):
             x[:] = np.nan  # adds the same to all scores of a query: its gradient is 0 but for rounding
+        if spans and n.endswith(("qa_outputs.bias", "layer.0.output.LayerNorm.bias", "output_layer_norm.bias",
+                                 "classifier.bias")):
+            x[:] = np.nan  # adds the same to the scores of all positions
         unclear += np.isnan(x).sum()
         golden["adamw4." + n] = x
     parameters = sum(p.numel() for p in model.parameters())

@@ -1,13 +1,23 @@
 """Encoders with the head of hidden tokens: a BERT, one with other options, a RoBERTa, a DistilBERT; and with heads of
-classes and numbers for texts, and of classes for tokens.
+classes and numbers for texts, of classes for tokens, and of answers' spans. python make_bert.py NAME ..: these alone.
 
 token_types i32 [batch, position] of golden.safetensors: 1 for the tokens of a second text, where the model has types.
 """
-from transformers import (BertConfig, BertForMaskedLM, BertForSequenceClassification, BertForTokenClassification,
-                          DistilBertConfig, DistilBertForMaskedLM, DistilBertForSequenceClassification, RobertaConfig,
+import sys
+
+from transformers import (BertConfig, BertForMaskedLM, BertForQuestionAnswering, BertForSequenceClassification,
+                          BertForTokenClassification, DistilBertConfig, DistilBertForMaskedLM,
+                          DistilBertForQuestionAnswering, DistilBertForSequenceClassification, RobertaConfig,
                           RobertaForMaskedLM, RobertaForSequenceClassification)
 
-from common import make
+import common
+
+
+def make(name, *args, **options):
+    if not sys.argv[1:] or name in sys.argv[1:]:
+        common.make(name, *args, **options)
+
+
 
 SIZES = dict(vocab_size=96, attn_implementation="eager")
 USUAL = dict(SIZES, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=24,
@@ -33,3 +43,7 @@ make("roberta_classify", RobertaForSequenceClassification(RobertaConfig(
 make("distilbert_regress", DistilBertForSequenceClassification(DistilBertConfig(
     vocab_size=40, attn_implementation="eager", dim=8, n_layers=1, n_heads=2, hidden_dim=12,
     max_position_embeddings=12, num_labels=1, problem_type="regression")), seed=7, classes=1)
+make("bert_qa", BertForQuestionAnswering(BertConfig(**SMALL)), seed=8, types=2)
+make("distilbert_qa", DistilBertForQuestionAnswering(DistilBertConfig(
+    vocab_size=40, attn_implementation="eager", dim=8, n_layers=1, n_heads=2, hidden_dim=12,
+    max_position_embeddings=12, qa_dropout=0.3)), seed=9)
