@@ -141,7 +141,7 @@ function(bora_finish_library)
   add_library(bora_needs INTERFACE)
   target_link_libraries(bora_needs INTERFACE
     bora_flags OpenMP::OpenMP_CXX Threads::Threads ${DNNL_LIBRARY} Eigen3::Eigen TBB::tbb yaml-cpp PkgConfig::HWY
-    OpenSSL::Crypto ZLIB::ZLIB PkgConfig::ZMQ PkgConfig::ZSTD PkgConfig::SNAPPY PkgConfig::PCRE2 PkgConfig::UTF8PROC
+    OpenSSL::Crypto ZLIB::ZLIB PkgConfig::ZMQ PkgConfig::ZSTD Snappy::snappy PkgConfig::PCRE2 PkgConfig::UTF8PROC
     PkgConfig::SENTENCEPIECE backtrace ${CMAKE_DL_LIBS})
   add_library(bora SHARED ${objects})
   add_library(bora::bora ALIAS bora)

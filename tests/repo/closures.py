@@ -9,10 +9,10 @@ import statistics
 import sys
 
 # As they are, rounded up. The numbers may fall: the goal of the median is 1,500 lines.
-MEDIAN = 1800
+MEDIAN = 1810
 LAYERS = {"app": 1400, "array": 900, "base": 150, "compile": 2000, "config": 1000, "data": 1250, "fx": 3000, "generate":
           350, "gguf": 400, "http": 350, "io": 1400, "job": 3500, "json": 250, "kernels": 800, "launch": 500, "models":
-          6950, "named": 2450, "nn": 4200, "ops": 2200, "optim": 3200, "random": 2550, "science": 3650, "serve": 1750,
+          7000, "named": 2450, "nn": 4200, "ops": 2200, "optim": 3200, "random": 2550, "science": 3650, "serve": 1750,
           "shard": 1600, "text": 450, "track": 450, "train": 3700, "transport": 850, "tree": 2250}
 APP_HEADERS = 44
 

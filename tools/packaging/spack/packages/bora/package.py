@@ -1,5 +1,10 @@
 from spack.package import *
 
+try:  # since Spack 1.0; before it CMakePackage is in spack.package
+    from spack_repo.builtin.build_systems.cmake import CMakePackage
+except ImportError:
+    pass
+
 
 class Bora(CMakePackage):
     """Functional, sharded numerical computing and training of language models on CPU clusters."""
@@ -13,10 +18,12 @@ class Bora(CMakePackage):
     depends_on("pkgconfig", type="build")
     depends_on("onednn")
     depends_on("tbb")
-    for name in ("boost", "cereal", "cli11", "cppzmq", "eigen@3", "nlohmann-json", "xtensor@0.24"):
+    for name in ("boost", "cereal", "cli11", "cppzmq", "eigen@3", "nlohmann-json", "xbyak",
+                 "xtensor@0.24"):
         depends_on(name, type="build")
-    for name in ("highway", "libbacktrace", "libzmq", "openssl", "pcre2", "sentencepiece",
-                 "utf8proc", "xbyak", "yaml-cpp", "zlib", "zstd"):
+    # The library is shared, so that static ones in it would have to be position-independent.
+    for name in ("highway", "libbacktrace+shared", "libzmq", "openssl", "pcre2", "sentencepiece", "snappy+shared",
+                 "utf8proc+shared", "yaml-cpp+shared", "zlib", "zstd"):
         depends_on(name)
     depends_on("mpi", when="+mpi")
 

@@ -1,5 +1,10 @@
 from spack.package import *
 
+try:  # since Spack 1.0; before it CMakePackage is in spack.package
+    from spack_repo.builtin.build_systems.cmake import CMakePackage
+except ImportError:
+    pass
+
 
 class Xbyak(CMakePackage):
     """A JIT assembler for x86, of headers alone."""
