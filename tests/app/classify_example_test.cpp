@@ -4,6 +4,7 @@
 #include "bora/ops/reductions.h"
 #include "bora/ops/ufuncs.h"
 #include "command.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace classify_example_test {
@@ -22,7 +23,7 @@ struct ClassifyExampleTest : CommandTest {
 }  // namespace
 
 TEST_F(ClassifyExampleTest, LearnsWhatNoSingleWordSays) {
-  auto source = std::string(BORA_SOURCE_DIR);
+  auto source = test::source_dir();
   ASSERT_EQ(std::system((source + "/examples/make_reviews " + folder + " > /dev/null").c_str()), 0);
   auto trained = run("train-tokenizer --type bpe --vocab 400 --out " + folder + "/tokenizer.json " + folder +
                      "/reviews.txt");

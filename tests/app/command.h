@@ -13,6 +13,7 @@
 #include "bora/base/error.h"
 #include "bora/track/metrics.h"
 #include "support/files.h"
+#include "support/places.h"
 #include "support/processes.h"
 #include "support/temp_folder.h"
 
@@ -34,7 +35,7 @@ struct CommandTest : testing::Test {
   Result run(const std::string& arguments, const std::function<void(pid_t)>& meanwhile = {},
              const std::string& shell = {}) const {
     auto said = folder + "/" + std::to_string(++runs);  // one run may begin while another goes on
-    auto command = shell + " exec " BORA_COMMAND " < /dev/null " + arguments;
+    auto command = shell + " exec " + test::command() + " < /dev/null " + arguments;
     auto child = [&] { return ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr), 127; };
     return test::run_apart(said, child, meanwhile);
   }

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 #include "data.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace data_test {
@@ -105,8 +106,8 @@ TEST_F(DataTest, RanksWithOtherFilesAreNamedBeforeTheFirstStep) {
   auto yaml = corpus("jsonl", "here.jsonl");
   for (std::string r : {"0", "1", "2"}) write("rank" + r + "/here.jsonl", records(0, 400));
   auto launch = [&] {
-    return run("launch -n 3 -- /bin/sh -c 'cd " + folder + "/rank$BORA_RANK; exec " BORA_COMMAND " train " + yaml +
-               " --out " + folder + "/out'");
+    return run("launch -n 3 -- /bin/sh -c 'cd " + folder + "/rank$BORA_RANK; exec " + test::command() + " train " +
+               yaml + " --out " + folder + "/out'");
   };
   EXPECT_EQ(launch().code, 0);
   auto differs = [&](const std::string& text, const std::string& what) {

@@ -2,6 +2,7 @@
 // /dev/net/tun.
 #include "command.h"
 #include "net/network.h"
+#include "support/places.h"
 #include "support/text.h"
 
 namespace fs = std::filesystem;
@@ -95,7 +96,7 @@ TEST_F(DoctorHostsTest, AFolderThatHostsDoNotShareIsFound) {
   auto disk = folder + "/disk";
   fs::create_directory(disk);
   hosts(2, {.mbit = 1000}, "[ $host = h2 ] && set -- \"unshare -m sh -c 'mount -t tmpfs none " + disk +
-                               " && exec " BORA_COMMAND " agent'\"\n");
+                               " && exec " + test::command() + " agent'\"\n");
   auto r = doctor("--out " + disk);
   EXPECT_HAS(r.out, "shared    problem: node1: what node0 makes in " + disk + " is not seen here after 10 s");
   EXPECT_HAS(r.out, "hosts     note: folder differs: ");

@@ -8,6 +8,7 @@
 #include "app/doctor/network.h"
 #include "base/api/cores.h"
 #include "command.h"
+#include "support/places.h"
 #include "support/text.h"
 
 namespace fs = std::filesystem;
@@ -344,7 +345,8 @@ TEST_F(DoctorTest, FaultsOfMountsAreFound) {
   fs::create_directory(disk);
   auto mounted = [&](const std::string& mount) {
     auto said = folder + "/" + std::to_string(++runs);
-    auto command = "mount --make-rprivate / && " + mount + " && exec " BORA_COMMAND " doctor --out " + disk + "/run";
+    auto command = "mount --make-rprivate / && " + mount + " && exec " + test::command() + " doctor --out " + disk +
+                   "/run";
     return test::run_apart(said, [&] {
       return ::execlp("unshare", "unshare", "-m", "sh", "-c", command.c_str(), nullptr), 127;
     });
@@ -393,7 +395,7 @@ TEST_F(DoctorTest, AQuotaThatStopsItIsFound) {
 TEST_F(DoctorTest, WorksWithoutRightsAndWithoutAnyProc) {
   const std::string words = "unshare --user --map-user=65534 true 2> /dev/null";
   std::string apart = std::system(words.c_str()) == 0 ? "exec unshare --user --map-user=65534 " : "exec ";
-  auto r = run("", {}, apart + BORA_COMMAND " doctor --out /proc/nothing; #");
+  auto r = run("", {}, apart + test::command() + " doctor --out /proc/nothing; #");
   EXPECT_TRUE(r.code == 0 || r.code == 2) << r.err;
   EXPECT_HAS(r.out, "verdict   ");
   EXPECT_EQ(r.err.find("internal error"), std::string::npos) << r.err;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include "elastic_history.h"
 #include "net/network.h"
+#include "support/places.h"
 
 namespace elastic_cable_test {
 using namespace bora;
@@ -38,7 +39,7 @@ struct CabledHosts : Hosts {
             << number(kDescriptors + 1) << " sh -c \"$*\"\n";
     else
       reach << "export BORA_SECRET_FILE=" << secret << "\nexec nsenter --net=" << files << kDescriptors
-            << " " BORA_COMMAND " agent --reach $address\n";
+            << " " + test::command() + " agent --reach $address\n";
     reach.close();  // before processes inherit it
     for (int h = 1; h <= kHosts && !aside; ++h) start(h);
   }
@@ -67,8 +68,8 @@ struct CabledHosts : Hosts {
     auto said = ::open((folder + "/" + name(h) + ".said").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     ::dup2(said, 1), ::dup2(said, 2);
     // A listener gives up when its launcher is gone, and something starts it again.
-    ::execl("/bin/sh", "sh", "-c",
-            "while :; do " BORA_COMMAND " launch --hosts kubernetes -- comm; sleep 0.2; done", nullptr);
+    auto again = "while :; do " + test::command() + " launch --hosts kubernetes -- comm; sleep 0.2; done";
+    ::execl("/bin/sh", "sh", "-c", again.c_str(), nullptr);
     ::_exit(127);
   }
   /// All that runs there, at once.

@@ -5,6 +5,7 @@
 #include "bora/io/npy.h"
 #include "bora/ops/creation.h"
 #include "command.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace files_test {
@@ -133,7 +134,8 @@ TEST_F(FilesTest, ClosedStandardFilesAreNotTheRunsOwn) {
 TEST_F(FilesTest, AReaderThatGoesEndsNoRun) {
   auto out = folder + "/o", said = folder + "/said", code = folder + "/code";
   auto piped = [&](const std::string& before, const std::string& arguments, const std::string& after) {
-    auto command = before + "(" BORA_COMMAND " " + arguments + " 2> " + said + "; echo $? > " + code + ") | " + after;
+    auto command = before + "(" + test::command() + " " + arguments + " 2> " + said + "; echo $? > " + code + ") | " +
+                   after;
     EXPECT_EQ(std::system(command.c_str()), 0);
     EXPECT_EQ(slurp(code), "2\n") << command << slurp(said);
     auto text = slurp(said);
@@ -148,7 +150,8 @@ TEST_F(FilesTest, AReaderThatGoesEndsNoRun) {
   piped("yes | ", "tokenize bytes", "head -n 1 > /dev/null");
   piped("", "generate " + out + " --length 100000000 --shift", "head -n 1 > /dev/null");
   for (auto arguments : std::vector<std::string>{"help", "help optimizer", "plan --help", "passes", "inspect " + out}) {
-    auto command = "(sleep 0.1; " BORA_COMMAND " " + arguments + " 2> " + said + "; echo $? > " + code + ") | true";
+    auto command = "(sleep 0.1; " + test::command() + " " + arguments + " 2> " + said + "; echo $? > " + code +
+                   ") | true";
     EXPECT_EQ(std::system(command.c_str()), 0);
     EXPECT_EQ(slurp(code), "0\n") << arguments << slurp(said);
     EXPECT_EQ(slurp(said), "") << arguments;

@@ -1,6 +1,7 @@
 // Adapters, frozen parameters, early stopping and evaluation sets, by the command.
 #include <cmath>
 #include "command.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace finetune_test {
@@ -112,7 +113,7 @@ TEST_F(FinetuneTest, EvaluationSetsWithTagsAndTheBestCheckpoint) {
 }
 
 TEST_F(FinetuneTest, TheExampleGoesFromATinyLlamaToAMergedFolder) {
-  auto source = std::string(BORA_SOURCE_DIR), base = folder + "/base", llama = folder + "/llama",
+  auto source = test::source_dir(), base = folder + "/base", llama = folder + "/llama",
        out = folder + "/tuned", merged = folder + "/merged", peft = folder + "/peft";
   ASSERT_EQ(std::system((source + "/examples/make_chats " + folder + " > /dev/null").c_str()), 0);
   auto tokenizer = folder + "/tokenizer.json";

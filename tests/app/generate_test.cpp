@@ -1,5 +1,6 @@
 // Texts of trained models: how tokens are chosen, where a text ends, answers of a chat.
 #include "command.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace generate_test {
@@ -80,7 +81,7 @@ TEST_F(GenerateTest, AChatAnswersTurnByTurnUpToTheEndOfTheAnswer) {
   is_bad_input("generate " + words + " --date 29.2.2024", "a day is written YYYY-MM-DD");
   is_bad_input("generate " + out + " --prompt hi --chat-template " + write("x.jinja", "{% include 'y' %}"),
                "x.jinja:1: chat templates do not use the tag 'include'");
-  auto hf = folder + "/hf", tokens = write("tokenizer.json", slurp(BORA_SOURCE_DIR
+  auto hf = folder + "/hf", tokens = write("tokenizer.json", slurp(test::source_dir() +
       "/tests/golden/tokenizer_llama3.json"));
   ASSERT_EQ(run("train " + config + " steps=1 out=" + folder + "/with tokenizer.type=huggingface tokenizer.path=" +
                 tokens).code, 0);
@@ -91,7 +92,7 @@ TEST_F(GenerateTest, AChatAnswersTurnByTurnUpToTheEndOfTheAnswer) {
         " data.task.chat_template=" + hf, "data.task.chat_template=chatml");
 }
 TEST_F(GenerateTest, AFolderOfHuggingFacesBeginsAndEndsAsTransformersDoes) {
-  auto out = folder + "/o", hf = folder + "/hf", tokens = write("tokenizer.json", slurp(BORA_SOURCE_DIR
+  auto out = folder + "/o", hf = folder + "/hf", tokens = write("tokenizer.json", slurp(test::source_dir() +
       "/tests/golden/tokenizer_llama3.json"));
   ASSERT_EQ(run("train " + config + " out=" + out + " tokenizer.type=huggingface tokenizer.path=" + tokens).code, 0);
   ASSERT_EQ(run("export " + out + " " + hf).code, 0);

@@ -2,12 +2,13 @@
 // line, before anything begins.
 #include "bora/io/safetensors.h"
 #include "command.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace gguf_test {
 using namespace bora;
 namespace {
-const std::string kFolder = BORA_SOURCE_DIR "/tests/golden/gguf/";
+const std::string kFolder = test::source_dir() + "/tests/golden/gguf/";
 struct GgufTest : CommandTest {
   std::string out(const std::string& arguments) const {
     auto r = run(arguments);

@@ -1,12 +1,13 @@
 // Hugging Face's folders from outside: what export writes, import, init_from, generate, eval and inspect read; bad
 // folders are one line, before anything begins.
 #include "command.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace hugging_face_test {
 using namespace bora;
 namespace {
-const std::string kGolden = BORA_SOURCE_DIR "/tests/golden/models/gpt2_plain";
+const std::string kGolden = test::source_dir() + "/tests/golden/models/gpt2_plain";
 struct HuggingFaceTest : CommandTest {
   std::string run_a = folder + "/a", dir = folder + "/dir", tokens = folder + "/tokenizer.json",
               data = " data=" + folder + "/text";

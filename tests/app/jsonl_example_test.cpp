@@ -1,6 +1,7 @@
 // examples/gpt_jsonl.yaml as its comment says: a tokenizer of its own, two sources, packing; on one rank and on two,
 // and over an interruption.
 #include "command.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace jsonl_example_test {
@@ -26,7 +27,7 @@ TEST_F(JsonlExampleTest, TrainsOnOneRankAndOnTwoAndResumes) {
     text += "Rank " + n + " met rank " + std::to_string(i % 31) + " and said: \"" + n + " steps are enough.\"\n%\n";
   }
   std::ofstream(folder + "/fortunes") << text;
-  auto source = std::string(BORA_SOURCE_DIR);
+  auto source = test::source_dir();
   auto made =
       std::system((source + "/examples/make_jsonl " + folder + "/f.jsonl " + folder + "/fortunes > /dev/null").c_str());
   ASSERT_EQ(made, 0);

@@ -1,5 +1,6 @@
 // Runs whose hosts share no folder of checkpoints: each has a disk of its own.
 #include "elastic.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace local_disks_test {
@@ -15,8 +16,8 @@ struct LocalDisksTest : CommandTest {
     auto ranks = std::to_string(letters.size());
     auto own = "$(echo " + letters + " | cut -c $((BORA_RANK + 1)))";
     auto at = own_out.empty() ? "--out " + out + " checkpoint.local=" + disks + own : "--out " + own_out + own;
-    return run("launch -n " + ranks + " -- /bin/sh -c 'exec " BORA_COMMAND " train " + config + " " + at + words +
-               more + "'");
+    return run("launch -n " + ranks + " -- /bin/sh -c 'exec " + test::command() + " train " + config + " " + at +
+               words + more + "'");
   }
   std::vector<double> calm(const std::string& more, int ranks = 3) const {
     auto r = run("launch -n " + std::to_string(ranks) +

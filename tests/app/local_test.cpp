@@ -1,5 +1,6 @@
 // Local steps through the command: the same bits on any number of ranks, runs that continue, bad input.
 #include "command.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace local_test {
@@ -187,7 +188,7 @@ TEST_F(LocalTest, ARunThatIsMadeShorterEndsWithAMeeting) {
   }
 }
 TEST_F(LocalTest, TheExampleRunsOnRanksAsInOneProcess) {
-  auto words = std::string(BORA_SOURCE_DIR) + "/examples/diloco.yaml data=" + folder +
+  auto words = test::source_dir() + "/examples/diloco.yaml data=" + folder +
                "/text steps=4 local.every=2 log_every=1 eval_rows=16 model.positions=16 batch=4 --out " + folder;
   auto one = run("train " + words + "/one");
   auto four = run("launch -n 4 --mesh replica=4 train " + words + "/four");

@@ -2,6 +2,7 @@
 #include <cmath>
 #include "bora/bora.h"
 #include "command.h"
+#include "support/places.h"
 
 namespace logits_test {
 using namespace bora;
@@ -92,7 +93,7 @@ TEST_F(LogitsTest, PaddingIsNotSeen) {
   }
 }
 TEST_F(LogitsTest, OfHuggingFacesFoldersAreThoseOfTransformers) {
-  const std::string models = BORA_SOURCE_DIR "/tests/golden/models/";
+  const std::string models = test::source_dir() + "/tests/golden/models/";
   auto golden = load_npz(models + "padded.npz");
   for (std::string name : {"gpt2_plain", "gptj_options", "opt_plain", "opt_post_norm"}) {
     SCOPED_TRACE(name);
@@ -109,7 +110,7 @@ TEST_F(LogitsTest, OfHuggingFacesFoldersAreThoseOfTransformers) {
 TEST_F(LogitsTest, AnEncoderReadsTheIds) {
   for (std::string name : {"t5_v1_0", "t5_options"}) {
     SCOPED_TRACE(name);
-    auto model = BORA_SOURCE_DIR "/tests/golden/models/" + name;
+    auto model = test::source_dir() + "/tests/golden/models/" + name;
     auto golden = Safetensors::open(model + "/golden.safetensors");
     auto file = [&](const std::string& of) { return save(of, golden.read(of)); };
     auto seen = model + " --ids " + file("ids"), mask = " --mask " + file("mask"),

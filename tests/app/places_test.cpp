@@ -9,6 +9,7 @@
 #include "bora/optim/kind.h"
 #include "bora/train/local_settings.h"
 #include "command.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace places_test {
@@ -62,7 +63,7 @@ struct PlacesTest : CommandTest {
   const std::string model = folder + "/model", out = folder + "/out", ids = folder + "/ids.npy",
                     text = folder + "/text";
   PlacesTest() {
-    fs::copy(BORA_SOURCE_DIR "/tests/golden/models/gpt2_plain", model);
+    fs::copy(test::source_dir() + "/tests/golden/models/gpt2_plain", model);
     for (auto file : {"/checkpoints/step-4/manifest", "/best/step-2/rank-0", "/metrics.jsonl", "/metrics.1.jsonl",
                       "/loss.svg", "/report.html", "/shares.yaml", "/config.yaml", "/hugging_face/tokenizer.json"})
       temp.write("out" + std::string(file), "x");
@@ -127,6 +128,7 @@ TEST(Places, EverySettingThatTakesAPathIsKnown) {
                                        "eval.metric",
                                        "local.every",
                                        "local.link",
+                                       "lora.base",
                                        "mesh.layout",
                                        "mesh.schedule",
                                        "model.checkpoint",
@@ -149,6 +151,13 @@ TEST(Places, EverySettingThatTakesAPathIsKnown) {
                                        "data.task.sentinel",
                                        "data.task.separator",
                                        "data.task.target",
+                                       "data.task.answer_start",
+                                       "data.task.answers",
+                                       "data.task.context",
+                                       "data.task.first",
+                                       "data.task.question",
+                                       "data.task.score",
+                                       "data.task.second",
                                        "data.task.label",
                                        "data.task.mask",
                                        "data.task.pair",

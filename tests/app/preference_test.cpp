@@ -2,13 +2,14 @@
 // adapters; what is refused.
 #include <cmath>
 #include "command.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace preference_test {
 using namespace bora;
 namespace {
 struct PreferenceTest : CommandTest {
-  std::string source = BORA_SOURCE_DIR, base = folder + "/base";
+  std::string source = test::source_dir(), base = folder + "/base";
   void SetUp() override {
     CommandTest::SetUp();
     ASSERT_EQ(std::system((source + "/examples/make_preferences " + folder).c_str()), 0);

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include "command.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace run_folder_test {
@@ -231,7 +232,8 @@ TEST_F(RunFolderTest, AFolderThatVanishesIsNoticedAndTheStateIsSavedElsewhere) {
     }
 }
 TEST_F(RunFolderTest, ARankThatHasAnotherFolderIsFoundOutBeforeTheFirstStep) {
-  auto r = run("launch -n 2 -- /bin/sh -c 'exec " BORA_COMMAND " train " + config + " --out " + out + "$BORA_RANK'");
+  auto r = run("launch -n 2 -- /bin/sh -c 'exec " + test::command() + " train " + config + " --out " + out +
+               "$BORA_RANK'");
   EXPECT_EQ(r.code, 0) << r.out << r.err;  // local_disks_test.cpp has what it does then
   auto said = r.out.find("out: " + out + "0 is not one folder on all hosts");
   EXPECT_LT(said, r.out.find("loss")) << r.out;

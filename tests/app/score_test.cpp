@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include "bora/bora.h"
 #include "command.h"
+#include "support/places.h"
 
 namespace score_test {
 using namespace bora;
@@ -11,7 +12,7 @@ using nlohmann::json;
 namespace {
 using Ids = std::vector<std::int32_t>;
 constexpr auto kLaunch = "launch -n 2 -- ";
-const std::string kModels = BORA_SOURCE_DIR "/tests/golden/models/";
+const std::string kModels = test::source_dir() + "/tests/golden/models/";
 
 struct ScoreTest : CommandTest {
   std::string pairs(const std::vector<json>& lines, const std::string& name = "pairs.jsonl") const {
@@ -207,6 +208,39 @@ TEST_F(ScoreTest, TasksAreScoredByTheHarnesssDefinitions) {
   EXPECT_FALSE(found[1].contains("exact_match"));
   EXPECT_EQ(of(" layout=tp mesh=data=1,model=2", kLaunch), found);
   is_bad_input("score " + words + " " + file + " --tasks " + file, "not both");
+}
+/// tests/golden/make_harness.py: the same items and the same model, by lm-evaluation-harness.
+TEST_F(ScoreTest, TasksAndPairsHaveTheNumbersOfTheHarness) {
+  auto golden = json::parse(std::ifstream(test::source_dir() + "/tests/golden/harness.json"));
+  auto words = kModels + "gpt2_plain";
+  auto choose = golden["choose"].get<std::vector<json>>(), write = golden["write"].get<std::vector<json>>();
+  auto r = run("score " + words + " --tasks " + pairs(choose, "choose.jsonl") + " --tasks " +
+               pairs(write, "write.jsonl"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  std::istringstream lines(r.out);
+  for (std::string name : {"choose", "write"}) {
+    std::string line;
+    ASSERT_TRUE(std::getline(lines, line));
+    auto found = json::parse(line), want = golden["results"][name];
+    ASSERT_GE(want.size(), 2U);
+    for (auto& [metric, value] : want.items())
+      EXPECT_NEAR(found.at(metric).get<double>(), value.get<double>(), 1e-9) << name << " " << metric;
+  }
+  std::vector<json> all;
+  for (auto& item : choose)
+    for (auto& choice : item["choices"]) all.push_back(pair(item["context"], " " + choice.get<std::string>()));
+  auto found = scores(words + " " + pairs(all));
+  std::size_t at = 0;
+  double firsts = 0, greedy = 0;
+  for (auto& item : golden["logprobs"]) {
+    firsts += found.at(at)["logprob"].get<double>(), greedy += found[at]["greedy"].get<bool>();
+    for (auto& logprob : item) EXPECT_NEAR(found.at(at++)["logprob"].get<double>(), logprob.get<double>(), 1e-4);
+  }
+  ASSERT_EQ(at, found.size());
+  // The harness's perplexity is that of a pair, not that of a token.
+  auto n = static_cast<double>(choose.size()), want = golden["results"]["pairs"]["perplexity"].get<double>();
+  EXPECT_NEAR(std::exp(-firsts / n), want, 1e-4 * want);
+  EXPECT_NEAR(greedy / n, golden["results"]["pairs"]["acc"].get<double>(), 1e-9);
 }
 TEST_F(ScoreTest, ABadItemIsNamedBeforeAnythingIsComputed) {
   auto model = kModels + "gpt2_plain";

@@ -1,6 +1,7 @@
 // examples/t5_spans.yaml as its comment says: a tokenizer with sentinels, the same losses on one rank, two and four,
 // text from the decoder; and what goes with an encoder only.
 #include "command.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace t5_example_test {
@@ -21,7 +22,7 @@ TEST_F(T5ExampleTest, TrainsTheSameOnAllMeshesAndGenerates) {
   auto trained =
       run("train-tokenizer --type bpe --vocab 400 --out " + folder + "/t.json" + special + " " + folder + "/fortunes");
   ASSERT_EQ(trained.code, 0) << trained.err;
-  auto file = std::string(BORA_SOURCE_DIR) + "/examples/t5_spans.yaml";
+  auto file = test::source_dir() + "/examples/t5_spans.yaml";
   auto settings = " " + file + " tokenizer.path=" + folder + "/t.json \"data.sources=[{type: text, path: " + folder +
                   "/fortunes}]\" data.cache=" + folder +
                   "/cache model.embed=32 model.positions=24 optimizer.min_dim_size_to_factor=16 steps=12 log_every=1 "

@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <pty.h>
 #include "command.h"
+#include "support/places.h"
 #include "support/text.h"
 
 namespace terminal_test {
@@ -11,7 +12,7 @@ struct TerminalTest : CommandTest {
   /// All that a terminal gets from the command; stdin is a file.
   std::string on_terminal(const std::string& arguments, const std::string& shell = {}) const {
     int fd = -1;
-    std::string got, command = shell + " exec " BORA_COMMAND " < " + folder + "/input " + arguments;
+    std::string got, command = shell + " exec " + test::command() + " < " + folder + "/input " + arguments;
     auto pid = ::forkpty(&fd, nullptr, nullptr, nullptr);
     if (pid == 0) ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr), ::_exit(127);
     char bytes[4096];

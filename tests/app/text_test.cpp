@@ -2,6 +2,7 @@
 #include "base/api/crc32c.h"
 #include "bora/io/checkpoint.h"
 #include "command.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace text_test {
@@ -99,7 +100,7 @@ TEST_F(TextCommand, WhatIsNotUtf8IsToldWithItsPlace) {
   auto text = file("latin", "first\nna\xefve\n" + std::string(3000, 'x') + "\n");
   is_bad_input("train-tokenizer --vocab 260 --out " + folder + "/t.json " + text,
                text + ":2: the text is not UTF-8: byte 3 of the line is 0xef");
-  is_bad_input("train --out " + out + " data=" + text + " tokenizer=bpe tokenizer.path=" BORA_SOURCE_DIR
+  is_bad_input("train --out " + out + " data=" + text + " tokenizer=bpe tokenizer.path=" + test::source_dir() +
                    "/tests/golden/tokenizer_gpt2.json steps=2" + small("16"),
                "data: " + text + " is not UTF-8: byte 9 of it belongs to no character");
 }

@@ -1,13 +1,14 @@
 // `bora tokenize` and `bora detokenize`: the golden ids through the command, and lines that are none.
 #include <nlohmann/json.hpp>
 #include "command.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace tokenize_test {
 using namespace bora;
 using nlohmann::json;
 namespace {
-const std::string kGolden = BORA_SOURCE_DIR "/tests/golden/";
+const std::string kGolden = test::source_dir() + "/tests/golden/";
 struct TokenizeTest : CommandTest {
   Result through(const std::string& command, const std::string& input) const {
     std::ofstream(folder + "/input", std::ios::binary) << input;

@@ -53,6 +53,46 @@ TEST_F(WeightsTest, AdaptersAreMergedBefore) {
   auto plain = loss(out);
   EXPECT_NEAR(loss(out + " --weights int8"), plain, 0.01 * plain);
 }
+TEST_F(WeightsTest, AdaptersAreTrainedBesideIntegers) {
+  train();
+  auto base = folder + "/base", tuned = folder + "/tuned", merged = folder + "/merged";
+  ASSERT_EQ(run("export " + out + " " + base).code, 0);
+  auto words = config + tiny + "model.type=llama tokenizer.type=bytes init_from=" + base +
+               " lora.rank=4 lora.base=int4 steps=6 lr=0.01 eval_every=0 checkpoint.every=3 out=" + tuned;
+  auto r = run("launch -n 2 -- train " + words + " layout=fsdp");
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  auto whole = losses(tuned);
+  ASSERT_EQ(whole.size(), 6U);
+  EXPECT_LT(whole[5], whole[0]);
+  std::filesystem::remove_all(tuned + "/checkpoints/step-6");  // one rank goes on
+  ASSERT_EQ(run("train " + words).code, 0);
+  auto again = losses(tuned);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(again[i], whole[i], 2e-3 * whole[i]);
+  auto mine = loss(tuned);
+  EXPECT_NEAR(loss(tuned, "launch -n 2 -- "), mine, 2e-3 * mine);
+  EXPECT_NEAR(loss(tuned + " --weights f32"), mine, 0.01 * mine);
+  EXPECT_NEAR(loss(tuned + " --weights int8"), mine, 0.02 * mine);
+  r = run("export " + tuned + " " + merged);
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(run("export " + tuned + " " + folder + "/peft --format peft").code, 0);
+  for (auto& model : {tuned, tuned + " --weights int8"}) {
+    r = run("generate " + model + " --prompt 'The wind' --length 20 --temperature 0");
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_GE(r.out.size(), 20U);
+  }
+  EXPECT_EQ(run("generate " + merged + " --prompt '17 4' --length 5").code, 0);
+  // A run is a base as well, and is the same one.
+  auto of_run = words;
+  of_run.replace(of_run.find("init_from=" + base), 10 + base.size(), "init_from=" + out);
+  of_run.replace(of_run.find("out=" + tuned), 4 + tuned.size(), "out=" + folder + "/of_run");
+  r = run("launch -n 2 -- train " + of_run + " layout=fsdp");
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_EQ(losses(folder + "/of_run"), whole);
+  is_bad_input("eval " + tuned + " lora.base=int8", "was trained beside another model");
+  is_bad_input("train " + words + " init_from.missing=init", "lora.base: int4 needs all numbers of the base");
+  is_bad_input("train " + words + " lora.base=nf4", "lora.base: 'nf4' is no form of integers");
+  is_bad_input("launch -n 2 --mesh stage=2 train " + words, "leave axis 'stage' (2 stages) out");
+}
 TEST_F(WeightsTest, BadInput) {
   train();
   is_bad_input("eval " + out + " --weights int4 policy=bf16", "--weights int4 and policy=bf16");

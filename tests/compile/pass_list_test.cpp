@@ -1,5 +1,6 @@
 // The page that lists the passes has the rows of their table.
 #include "compile/passes/pass_list.h"
+#include "support/places.h"
 #include <gtest/gtest.h>
 #include <fstream>
 #include <iterator>
@@ -7,7 +8,7 @@
 namespace bora::pass_list_test {
 namespace {
 TEST(PassList, IsTheTableOfTheArchitecturePage) {
-  std::ifstream file(BORA_SOURCE_DIR "/docs/architecture.md");
+  std::ifstream file(test::source_dir() + "/docs/architecture.md");
   std::string page{std::istreambuf_iterator<char>(file), {}};
   EXPECT_NE(page.find(exec::pass_table()), std::string::npos) << "docs/architecture.md must hold\n"
                                                               << exec::pass_table();

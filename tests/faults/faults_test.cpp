@@ -23,6 +23,7 @@
 #include <vector>
 #include "fail_nth.h"
 #include "support/files.h"
+#include "support/places.h"
 #include "support/processes.h"
 #include "support/temp_folder.h"
 
@@ -91,10 +92,11 @@ struct FaultsTest : testing::Test {
     ::setenv("GOMP_SPINCOUNT", "0", 1);
     ::close_range(3, ~0U, 0);  // what whoever started the tests left open
     if (before) before();
-    std::vector<const char*> argv{BORA_COMMAND};
+    auto program = bora::test::command();
+    std::vector<const char*> argv{program.c_str()};
     for (auto& word : words) argv.push_back(word.c_str());
     argv.push_back(nullptr);
-    ::execv(BORA_COMMAND, const_cast<char* const*>(argv.data()));
+    ::execv(program.c_str(), const_cast<char* const*>(argv.data()));
     ::_exit(127);
   }
   static Result finish(const Rank& r, std::chrono::steady_clock::time_point end) {
@@ -168,7 +170,8 @@ struct FaultsTest : testing::Test {
     auto out = folder + "/plain";
     fs::remove_all(out);
     for (auto& n : counts->of) n = 0;
-    auto results = run(out, size, victim, {{"LD_PRELOAD", FAIL_NTH}, {"FAULT_COUNTS", folder + "/counts"}}, carrier);
+    auto results = run(out, size, victim,
+                       {{"LD_PRELOAD", bora::test::fail_nth()}, {"FAULT_COUNTS", folder + "/counts"}}, carrier);
     Plain p{size, victim, carrier, loss(results[0].out), {counts->of, counts->of + kCalls}};
     EXPECT_EQ(broken(results, out, p.right), "");
     EXPECT_NE(p.right, "no loss");
@@ -180,7 +183,7 @@ struct FaultsTest : testing::Test {
     auto out = folder + "/out";
     fs::remove_all(out);
     auto results = run(out, p.size, p.victim,
-                       {{"LD_PRELOAD", FAIL_NTH},
+                       {{"LD_PRELOAD", bora::test::fail_nth()},
                         {"FAULT_CALL", kNames[call]},
                         {"FAULT_NTH", std::to_string(n)},
                         {"FAULT_LENGTH", std::to_string(length)},
@@ -272,7 +275,7 @@ struct CommandFaultsTest : FaultsTest {
   void law(const Words& words, int most, const std::set<std::string>& only = {}) {
     clear();
     for (auto& n : counts->of) n = 0;
-    auto plain = once(words, {{"LD_PRELOAD", FAIL_NTH}, {"FAULT_COUNTS", folder + "/counts"}});
+    auto plain = once(words, {{"LD_PRELOAD", bora::test::fail_nth()}, {"FAULT_COUNTS", folder + "/counts"}});
     ASSERT_EQ(plain.code, 0) << words[0] << plain.out << plain.err;
     auto right = makes(plain, words);
     std::vector<int> calls{counts->of, counts->of + kCalls};
@@ -287,7 +290,7 @@ struct CommandFaultsTest : FaultsTest {
   void check(const Words& words, const std::string& call, int n, int error,
              const std::map<std::string, std::string>& right) {
     clear();
-    auto r = once(words, {{"LD_PRELOAD", FAIL_NTH},
+    auto r = once(words, {{"LD_PRELOAD", bora::test::fail_nth()},
                           {"FAULT_CALL", call},
                           {"FAULT_NTH", std::to_string(n)},
                           {"FAULT_ERRNO", std::to_string(error)}});

@@ -3,6 +3,7 @@
 // BORA_LOSSES: how many (60), BORA_LOSSES_SEED: those of an earlier run.
 #include <random>
 #include "app/elastic.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 namespace loss_test {
@@ -49,8 +50,8 @@ TEST_F(LossTest, AtAnyCallOfASaveOrASnapshot) {
     auto signal = random() % 4 == 0 ? SIGSTOP : SIGKILL;
     auto out = folder + "/hit-" + std::to_string(n), once = out + ".once";
     std::ostringstream faults;
-    faults << "LD_PRELOAD=" FAIL_NTH " FAULT_SIGNAL=" << signal << " FAULT_RANK=" << rank << " FAULT_NTH=" << call
-           << " FAULT_FROM=" << w.from << " FAULT_ONCE=" << once;
+    faults << "LD_PRELOAD=" << test::fail_nth() << " FAULT_SIGNAL=" << signal << " FAULT_RANK=" << rank
+           << " FAULT_NTH=" << call << " FAULT_FROM=" << w.from << " FAULT_ONCE=" << once;
     r = job(out, w, faults.str());
     auto what = w.name + ", call " + std::to_string(call) + " of rank " + std::to_string(rank) + ", signal " +
                 std::to_string(signal);
@@ -82,13 +83,13 @@ TEST_F(LossTest, AtAnyCallOfASaveOnDisksOfHosts) {
     auto of = folder + "/disks-" + std::to_string(n), out = of + "/out", once = of + "/once";
     fs::create_directories(of);
     auto job = [&](const std::string& faults) {
-      return run("launch -n 4 -- /bin/sh -c '" + faults + " exec " BORA_COMMAND " train --out " + out + " " + settings +
-                 "checkpoint.local=" + of + "/$BORA_RANK'");
+      return run("launch -n 4 -- /bin/sh -c '" + faults + " exec " + test::command() + " train --out " + out + " " +
+                 settings + "checkpoint.local=" + of + "/$BORA_RANK'");
     };
     auto rank = random() % 4, call = 1 + random() % 250, lost = random() % 8;
     auto step = random() % 2 == 0 ? "8" : "12";
     std::ostringstream faults;
-    faults << "export LD_PRELOAD=" FAIL_NTH " FAULT_SIGNAL=" << SIGKILL << " FAULT_RANK=" << rank
+    faults << "export LD_PRELOAD=" << test::fail_nth() << " FAULT_SIGNAL=" << SIGKILL << " FAULT_RANK=" << rank
            << " FAULT_NTH=" << call << " FAULT_FROM=.step-" << step << ". FAULT_ONCE=" << once << ";";
     r = job(faults.str());
     auto was_hit = fs::exists(once);

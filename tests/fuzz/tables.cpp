@@ -41,7 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
   std::ofstream(file.path, std::ios::binary).write(reinterpret_cast<const char*>(data + 1), file.bytes);
   auto all = read(file, {});
   if (data[0] % 4 == 1 && all.size() > 1 && all.size() < kMostRows) {
-    // From the last row on there is this row. (Pages of Parquet that lie about their rows are passed over as they say.)
+    // From the last row on there is this row. (A page of Parquet that lies and is passed over is found out only where
+    // one behind it ends.)
     auto rest = read(file, {0, static_cast<std::int64_t>(all.size())});
     if (!rest.empty() && rest[0] != all.back()) std::abort();
   }

@@ -17,6 +17,7 @@
 #include "bora/text/tokenizer.h"
 #include "bora/tree/tree.h"
 #include "support/golden.h"
+#include "support/places.h"
 #include "support/throws.h"
 
 namespace beams_test {
@@ -160,7 +161,7 @@ TEST(Beams, AreThoseOfTransformers) {
 TEST(Beams, OfModelsAreThoseOfTransformers) {
   for (auto& c : golden()["models"]) {
     SCOPED_TRACE(c.dump());
-    job::TrainedRun words{BORA_SOURCE_DIR "/tests/golden/models/" + c["model"].get<std::string>()};
+    job::TrainedRun words{test::source_dir() + "/tests/golden/models/" + c["model"].get<std::string>()};
     auto s = job::settings_to_generate(words, "test");
     auto tokenizer = s.tokenizer->open();
     job::on_mesh({s, tokenizer, "test"}, [&](const Mesh& mesh) {

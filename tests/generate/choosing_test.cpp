@@ -9,6 +9,7 @@
 #include "generate/api/choosing_steps.h"
 #include "generate/row.h"
 #include "support/golden.h"
+#include "support/places.h"
 #include "support/throws.h"
 
 namespace choosing_test {
@@ -96,7 +97,7 @@ TEST(Choosing, FunctionsAreThoseOfTransformers) {
   for (auto& step : choosing_steps()) EXPECT_TRUE(acted.contains(step.name)) << step.name << " has no case";
 }
 TEST(Choosing, TheDocumentsPrintTheTable) {
-  std::ifstream page(std::string(BORA_SOURCE_DIR) + "/docs/serving.md");
+  std::ifstream page(test::source_dir() + "/docs/serving.md");
   std::vector<std::string> rows, want;
   std::string line;
   while (std::getline(page, line) && line != "## How a token is chosen") {}

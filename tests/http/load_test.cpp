@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdio>
 #include "http/client.h"
+#include "support/places.h"
 
 namespace load_test {
 using namespace bora;
@@ -39,8 +40,8 @@ struct Model {
   }
   /// The exit code of the generator, and what it prints.
   std::pair<int, std::string> load(const std::string& options) {
-    auto command = "python3 " BORA_SOURCE_DIR "/perf/serve/load http://127.0.0.1:" + std::to_string(server.port()) +
-                   " --json --timeout 60 " + options + " 2>/dev/null";
+    auto command = "python3 " + test::source_dir() + "/perf/serve/load http://127.0.0.1:" +
+                   std::to_string(server.port()) + " --json --timeout 60 " + options + " 2>/dev/null";
     auto* pipe = ::popen(command.c_str(), "r");
     std::string out(4096, '\0');
     out.resize(std::fread(out.data(), 1, out.size(), pipe));

@@ -7,13 +7,14 @@
 #include "bora/io/npy.h"
 #include "bora/ops/creation.h"
 #include "support/files.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
 
 namespace npz_test {
 namespace {
 using namespace bora;
-const std::string golden = std::string(BORA_SOURCE_DIR) + "/tests/golden/";
+const std::string golden = test::source_dir() + "/tests/golden/";
 void check_numbers(const std::map<std::string, Array>& m) {
   EXPECT_EQ(m.at("fortran").to_vector<double>(), (std::vector<double>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(m.at("fortran").type(), (Type{{2, 3}, f64}));

@@ -9,6 +9,7 @@
 #include "bora/random/random.h"
 #include "bora/shard/shard.h"
 #include "io/safetensors_format.h"
+#include "support/places.h"
 #include "support/throws.h"
 #include "testing.h"
 
@@ -16,7 +17,7 @@ namespace safetensors_test {
 using namespace bora;
 using io::edit, io::Folder, test::error_of;
 namespace {
-const std::string golden = BORA_SOURCE_DIR "/tests/golden/safetensors";
+const std::string golden = test::source_dir() + "/tests/golden/safetensors";
 std::string opening(const std::string& path) {
   return error_of([&] { (void)Safetensors::open(path); });
 }

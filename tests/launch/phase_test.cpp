@@ -1,5 +1,6 @@
 // The phases of a job: every event in every phase, against the table in the header.
 #include "launch/membership/phase.h"
+#include "support/places.h"
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <array>
@@ -29,7 +30,7 @@ E named(const std::array<const char*, n>& names, const std::string& word) {
 }
 /// The rows of the header's table.
 std::map<std::pair<Phase, Event>, Phase> table() {
-  std::ifstream header(BORA_SOURCE_DIR "/src/launch/membership/phase.h");
+  std::ifstream header(bora::test::source_dir() + "/src/launch/membership/phase.h");
   std::map<std::pair<Phase, Event>, Phase> r;
   for (std::string line; std::getline(header, line);) {
     std::istringstream words(line.starts_with("///   ") ? line.substr(6) : "");

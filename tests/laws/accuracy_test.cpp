@@ -9,6 +9,7 @@
 #include "kernels/api/loop.h"
 #include "bora/ops/creation.h"
 #include "laws/accuracy_table.h"
+#include "support/places.h"
 
 namespace bora::laws::accuracy_test {
 namespace {
@@ -122,7 +123,7 @@ TEST_P(Elementwise, KeepsTheSignOfZero) {
 }
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(BORA_SOURCE_DIR) + "/" + path);
+  std::ifstream file(test::source_dir() + "/" + path);
   std::stringstream s;
   s << file.rdbuf();
   return s.str();

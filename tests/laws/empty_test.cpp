@@ -4,12 +4,12 @@
 #include <limits>
 #include <regex>
 #include <set>
+#include <sstream>
 #include "bora/ops/calculus.h"
 #include "bora/ops/contractions.h"
-#include <sstream>
 #include "laws/accuracy_table.h"
+#include "support/places.h"
 #include "support/throws.h"
-
 namespace bora::laws::empty_test {
 namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
@@ -569,7 +569,7 @@ TEST(Empty, EveryPublicFunctionIsTried) {
   for (auto* file : {"calculus", "contractions", "convolution", "creation", "indexing", "linalg", "manipulation", "nn",
                      "polynomials", "reductions", "sets", "sorting", "special", "statistics", "stats", "ufuncs"}) {
     std::stringstream s;
-    s << std::ifstream(std::string(BORA_SOURCE_DIR) + "/include/bora/ops/" + file + ".h").rdbuf();
+    s << std::ifstream(test::source_dir() + "/include/bora/ops/" + file + ".h").rdbuf();
     auto text = s.str();
     EXPECT_FALSE(text.empty()) << "there is no header " << file;
     for (std::sregex_iterator i(text.begin(), text.end(), declaration), end; i != end; ++i) {

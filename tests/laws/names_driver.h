@@ -8,6 +8,7 @@
 #include <sstream>
 #include "laws/golden.h"
 #include "laws/names_table.h"
+#include "support/places.h"
 
 namespace bora::laws {
 using NamedFunction = std::function<Arrays(const Arrays&)>;
@@ -54,7 +55,7 @@ class NamesDriver {
     int found = 0;
     for (auto& header : headers) {
       std::stringstream s;
-      s << std::ifstream(std::string(BORA_SOURCE_DIR) + "/include/bora/" + header + ".h").rdbuf();
+      s << std::ifstream(test::source_dir() + "/include/bora/" + header + ".h").rdbuf();
       auto text = s.str();
       EXPECT_FALSE(text.empty()) << "there is no header " << header;
       std::string space;

@@ -7,6 +7,7 @@
 #include <tuple>
 #include "laws/accuracy_table.h"
 #include "laws/range.h"
+#include "support/places.h"
 
 namespace bora::laws::range_test {
 namespace {
@@ -370,7 +371,7 @@ std::string tables() {
 }
 TEST(RangeTables, TheDocumentQuotesTheTables) {
   std::stringstream s;
-  s << std::ifstream(std::string(BORA_SOURCE_DIR) + "/docs/numerics.md").rdbuf();
+  s << std::ifstream(test::source_dir() + "/docs/numerics.md").rdbuf();
   EXPECT_NE(s.str().find(tables()), std::string::npos) << "docs/numerics.md must hold\n" << tables();
 }
 }  // namespace

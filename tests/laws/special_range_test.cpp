@@ -17,6 +17,7 @@
 #include "bora/ops/reductions.h"
 #include "bora/ops/stats.h"
 #include "support/golden.h"
+#include "support/places.h"
 
 namespace bora::laws::special_range_test {
 namespace {
@@ -371,7 +372,7 @@ TEST(SpecialRange, EveryFunctionHasPoints) {
   const std::regex words("\nnamespace bora::(\\S*) \\{|\nArray (\\w+)\\(");
   for (std::string header : {"special", "stats"}) {
     std::stringstream s;
-    s << std::ifstream(std::string(BORA_SOURCE_DIR) + "/include/bora/ops/" + header + ".h").rdbuf();
+    s << std::ifstream(test::source_dir() + "/include/bora/ops/" + header + ".h").rdbuf();
     auto text = s.str();
     ASSERT_FALSE(text.empty());
     std::string space;

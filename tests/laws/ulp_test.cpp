@@ -8,6 +8,7 @@
 #include "bora/ops/creation.h"
 #include "laws/ulp_table.h"
 #include "support/golden.h"
+#include "support/places.h"
 
 namespace bora::laws::ulp_test {
 namespace {
@@ -98,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Special, UlpOf, testing::ValuesIn(ulp_table_test::ulp_t
 INSTANTIATE_TEST_SUITE_P(Distributions, UlpOf, testing::ValuesIn(ulp_stats_test::ulp_of_distributions()), name_of);
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(BORA_SOURCE_DIR) + "/" + path);
+  std::ifstream file(test::source_dir() + "/" + path);
   std::stringstream s;
   s << file.rdbuf();
   return s.str();

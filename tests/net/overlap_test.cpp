@@ -9,6 +9,7 @@
 #include <vector>
 #include "network.h"
 #include "support/files.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace bora {
@@ -30,9 +31,9 @@ using bora::test::slurp;
 /// FSDP on two hosts with a link of 100 Mbit/s.
 Training train(const fs::path& folder, const std::string& run, const std::string& flag) {
   auto out = folder / run;
-  auto command = BORA_NET " 2 --mbit 100 -- " BORA_CLI " train " + (folder / "config.yaml").string() + flag +
-                 " out=" + out.string() + " trace=" + (folder / (run + ".json")).string() + " > " +
-                 (folder / "log").string() + " 2>&1";
+  auto command = test::network_command() + " 2 --mbit 100 -- " + test::command() + " train " +
+                 (folder / "config.yaml").string() + flag + " out=" + out.string() + " trace=" +
+                 (folder / (run + ".json")).string() + " > " + (folder / "log").string() + " 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0) << slurp(folder / "log");
   Training r;
   std::ifstream lines(out / "metrics.jsonl");

@@ -7,6 +7,7 @@
 #include "bora/fx/core.h"
 #include "bora/ops/contractions.h"
 #include "ops/checks.h"
+#include "support/places.h"
 
 namespace bora::test::attention_test {
 namespace {
@@ -148,7 +149,7 @@ TEST(Attention, EqualsJax) {  // tests/golden/make_attention.py; JAX takes the s
       {"mask", {4, {.mask = reshape(keep, {2, 1, 5, 7})}}},
       {"window", {4, {.left = 2, .right = 1}}},
       {"bias", {2, {.bias = numbers({1, 4, 5, 7}, 4)}}}};
-  std::ifstream file(BORA_SOURCE_DIR "/tests/golden/attention.txt");
+  std::ifstream file(test::source_dir() + "/tests/golden/attention.txt");
   std::size_t lines = 0;
   for (std::string line; std::getline(file, line); ++lines) {
     std::istringstream words(line);

@@ -9,6 +9,7 @@
 #include "bora/bora.h"
 #include "bora/optim/config.h"
 #include "bora/optim/optim.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace bora::law_test {
@@ -133,7 +134,7 @@ void expect_same(const Training& a, const Training& b, double tolerance) {
 }
 
 TEST(OptimLaws, EveryTransformationGivesOptaxsNumbers) {
-  std::ifstream file(BORA_SOURCE_DIR "/tests/golden/optim.txt");
+  std::ifstream file(test::source_dir() + "/tests/golden/optim.txt");
   std::map<std::string, std::vector<double>> golden;
   for (std::string line, name, number, path; std::getline(file, line);) {
     std::istringstream in(line);

@@ -6,6 +6,7 @@
 #include <sstream>
 #include "bora/bora.h"
 #include "bora/optim/config.h"
+#include "support/places.h"
 #include "support/throws.h"
 
 namespace bora::schedule_test {
@@ -48,7 +49,7 @@ const std::map<std::string, optim::Schedule>& schedules() {
   return all;
 }
 TEST(Schedules, GiveOptaxsRates) {
-  std::ifstream file(BORA_SOURCE_DIR "/tests/golden/optim.txt");
+  std::ifstream file(test::source_dir() + "/tests/golden/optim.txt");
   std::map<std::string, int> seen;
   for (std::string line, kind, name; std::getline(file, line);) {
     std::istringstream in(line);

@@ -4,6 +4,7 @@
 #include <set>
 #include <thread>
 #include "models.h"
+#include "support/places.h"
 
 namespace service_test {
 using namespace bora;
@@ -151,7 +152,7 @@ TEST(Answers, PartsOfCharactersHaveNamesOfTheirOwn) {
 }
 TEST(Answers, NoTwoTokensOfATokenizerHaveOneName) {
   int tokenizers = 0;
-  for (auto& file : std::filesystem::directory_iterator(BORA_SOURCE_DIR "/tests/golden")) {
+  for (auto& file : std::filesystem::directory_iterator(test::source_dir() + "/tests/golden")) {
     auto name = file.path().filename().string();
     bool is_one = name.starts_with("tokenizer_") && !name.ends_with("digests.json") && !name.ends_with("bert.json");
     if (!is_one) continue;

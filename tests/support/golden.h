@@ -6,10 +6,11 @@
 #include <sstream>
 #include <string>
 #include <vector>
+#include "support/places.h"
 
 namespace bora::test {
 inline std::string golden_path(const std::string& file) {
-  return std::string(BORA_SOURCE_DIR) + "/tests/golden/" + file;
+  return test::source_dir() + "/tests/golden/" + file;
 }
 /// The numbers of a line "name n numbers"; none if no line has this name.
 inline std::vector<double> golden_numbers(const std::string& file, const std::string& name) {

@@ -7,6 +7,7 @@
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/text/tokenizer.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace bpe_train_test {
@@ -15,7 +16,7 @@ using nlohmann::json;
 using text::BpeTraining, text::TrainedBpe, text::WordCounts;
 namespace {
 const json& golden() {
-  static const auto all = json::parse(std::ifstream(BORA_SOURCE_DIR "/tests/golden/bpe_training.json"));
+  static const auto all = json::parse(std::ifstream(test::source_dir() + "/tests/golden/bpe_training.json"));
   return all;
 }
 WordCounts count(const std::vector<std::string>& texts, std::string_view pattern = "gpt2") {

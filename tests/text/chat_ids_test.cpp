@@ -6,6 +6,7 @@
 #include "bora/text/chat.h"
 #include "bora/text/tokenizer.h"
 #include "support/files.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace chat_ids_test {
@@ -14,7 +15,7 @@ using nlohmann::json;
 using Ids = std::vector<std::int32_t>;
 namespace {
 const json& golden() {
-  static const auto all = json::parse(std::ifstream(BORA_SOURCE_DIR "/tests/golden/chat_ids.json"));
+  static const auto all = json::parse(std::ifstream(test::source_dir() + "/tests/golden/chat_ids.json"));
   return all;
 }
 std::vector<text::Turn> turns_of(const json& talk) {

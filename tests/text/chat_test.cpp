@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include "bora/base/error.h"
 #include "laws/effort.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
 #include "text/api/chat_layout.h"
@@ -18,7 +19,7 @@ using nlohmann::json;
 using text::ChatTemplate, text::chat_template_of, text::Piece, text::Turn;
 namespace {
 const json& golden() {
-  static const auto all = json::parse(std::ifstream(BORA_SOURCE_DIR "/tests/golden/chat.json"));
+  static const auto all = json::parse(std::ifstream(test::source_dir() + "/tests/golden/chat.json"));
   return all;
 }
 std::vector<Turn> turns_of(const json& c) {

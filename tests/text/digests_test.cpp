@@ -6,12 +6,13 @@
 #include "bora/base/text.h"
 #include "bora/text/tokenizer.h"
 #include "laws/effort.h"
+#include "support/places.h"
 
 namespace digests_test {
 using namespace bora;
 using nlohmann::json;
 namespace {
-const std::string kGolden = std::string(BORA_SOURCE_DIR) + "/tests/golden/";
+const std::string kGolden = test::source_dir() + "/tests/golden/";
 struct Texts {
   std::vector<std::string> all;
   json digests;

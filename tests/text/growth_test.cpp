@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include "bora/text/tokenizer.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
 
@@ -10,7 +11,7 @@ namespace growth_test {
 using namespace bora;
 using nlohmann::json;
 namespace {
-json llama3() { return json::parse(std::ifstream(BORA_SOURCE_DIR "/tests/golden/tokenizer_llama3.json")); }
+json llama3() { return json::parse(std::ifstream(test::source_dir() + "/tests/golden/tokenizer_llama3.json")); }
 }  // namespace
 
 /// Rules in a row would make a gigabyte of one byte.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include "bora/base/error.h"
 #include "bora/text/chat.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
 #include "text/api/jinja.h"
@@ -51,7 +52,7 @@ std::string times(int n, const std::string& s) {
 }  // namespace
 
 TEST(Jinja, GivesTheTextsOfJinja2) {
-  static const auto golden = json::parse(std::ifstream(BORA_SOURCE_DIR "/tests/golden/jinja.json"));
+  static const auto golden = json::parse(std::ifstream(test::source_dir() + "/tests/golden/jinja.json"));
   int texts = 0, errors = 0;
   for (auto& c : golden["cases"]) {
     auto source = c[0].get<std::string>();

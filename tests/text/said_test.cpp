@@ -9,6 +9,7 @@
 #include "bora/text/chat.h"
 #include "bora/text/tokenizer.h"
 #include "support/files.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace fs = std::filesystem;
@@ -20,7 +21,7 @@ using TextRange = std::pair<std::size_t, std::size_t>;
 namespace {
 using Ids = std::vector<std::int32_t>;
 using Shared = std::shared_ptr<const Tokenizer>;
-const std::string kGolden = std::string(BORA_SOURCE_DIR) + "/tests/golden/";
+const std::string kGolden = test::source_dir() + "/tests/golden/";
 /// All tokenizers of the tests' files.
 const std::vector<std::pair<std::string, Shared>>& tokenizers() {
   static const auto all = [] {

@@ -13,6 +13,7 @@
 #include <thread>
 #include "bora/base/text.h"
 #include "laws/effort.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
 #include "text/api/byte_level.h"
@@ -23,7 +24,7 @@ namespace tokenizer_test {
 using namespace bora;
 using nlohmann::json;
 namespace {
-const std::string kGolden = std::string(BORA_SOURCE_DIR) + "/tests/golden/";
+const std::string kGolden = test::source_dir() + "/tests/golden/";
 std::string file(const std::string& name) { return kGolden + "tokenizer_" + name + ".json"; }
 json read_json(const std::string& path) { return json::parse(std::ifstream(path)); }
 using Ids = std::vector<std::int32_t>;
@@ -400,7 +401,6 @@ TEST(Bpe, EndOfText) {
   EXPECT_EQ(error({"type=bpe", "path=" + file("odd"), "end_of_text=<|x|>"}),
             "end_of_text: the tokenizer has no added token '<|x|>'");
 }
-
 // Orders of equal pieces, whose sums differ by the rounding of scores alone: ids by `tokenizers` 0.23.3.
 TEST(Unigram, ScoresAreReadAsTokenizersReadsThem) {
   auto j = json::parse(R"({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", -9.0],

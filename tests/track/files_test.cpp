@@ -11,6 +11,7 @@
 #include "bora/track/tracker.h"
 #include "event_file.h"
 #include "support/files.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "track/api/loss_plot.h"
 #include "track/api/run_log.h"
@@ -98,7 +99,7 @@ TEST_F(TrackFiles, EventsAreTensorBoards) {
   t->event(9, 1.7e9, "disk", "again");
   t->histogram(300, "params/w", {-1, 3, 6, 4.5, 20.25, {-0.5, 0, 4}, {1, 0, 5}});
   t->finish();
-  auto golden = event_file::records(BORA_SOURCE_DIR "/tests/golden/events.tfevents");
+  auto golden = event_file::records(test::source_dir() + "/tests/golden/events.tfevents");
   auto file = fs::directory_iterator(folder + "/tensorboard")->path();
   EXPECT_TRUE(file.filename().string().starts_with("events.out.tfevents.")) << file;
   auto mine = event_file::records(file);

@@ -31,13 +31,19 @@ TEST(Metrics, OfNumbers) {
   EXPECT_NEAR(m.at("eval/spearman"), 0.27941176470588236, 1e-12);  // scipy.stats.spearmanr
   EXPECT_EQ(of(data::Prediction::numbers, {1, 1}, {2, 3}).at("eval/spearman"), 0);
 }
+TEST(Metrics, OfSpans) {  // of three rows: 2..4 for 2..4, 3..6 for 5..8, 0..0 for 1..2
+  auto m = of(data::Prediction::spans, {2, 4, 3, 6, 0, 0}, {2, 4, 5, 8, 1, 2});
+  EXPECT_DOUBLE_EQ(m.at("eval/exact_match"), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(m.at("eval/f1"), (1 + 0.5 + 0) / 3);
+  EXPECT_EQ(m.size(), 2u);
+}
 TEST(Metrics, OnlyWhatHasAWeight) {
   EXPECT_EQ(of(data::Prediction::classes, {1, 1, 0}, {1, 0, 0}, {1, 0, 1}).at("eval/accuracy"), 1);
   EXPECT_TRUE(of(data::Prediction::classes, {1}, {1}, {0}).empty());
   EXPECT_TRUE(of(data::Prediction::tokens, {1}, {1}).empty());
 }
 TEST(Metrics, ThatGrowAreNotWatchedForTheLowest) {
-  EXPECT_TRUE(grows("accuracy") && grows("a/macro_f1") && grows("spearman"));
+  EXPECT_TRUE(grows("accuracy") && grows("a/macro_f1") && grows("spearman") && grows("exact_match") && grows("f1"));
   EXPECT_FALSE(grows("loss") || grows("macro_loss"));
 }
 }  // namespace metrics_test

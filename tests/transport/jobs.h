@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 #include "bora/transport/transport.h"
+#include "support/places.h"
 #include "support/processes.h"
 
 namespace bora::transport {
@@ -99,12 +100,13 @@ inline std::vector<std::string> run_ranks(Carrier carrier, int n, const std::fun
 inline void expect_no_errors(const std::vector<std::string>& errors) {
   for (std::size_t r = 0; r < errors.size(); ++r) EXPECT_EQ(errors[r], "") << "rank " << r;
 }
-/// A real process of a job: bora_transport_rank ARGS with BORA_* set, after `before` has run in it. Its output is read
+/// A real process of a job: PROGRAM ARGS with BORA_* set, after `before` has run in it. Its output is read
 /// at the end.
 class Process {
  public:
   Process(int rank, int size, int port, std::vector<std::string> args,
-          std::vector<std::pair<std::string, std::string>> env = {}, const std::function<void()>& before = {}) {
+          std::vector<std::pair<std::string, std::string>> env = {}, const std::function<void()>& before = {},
+          std::string program = test::transport_rank()) {
     int fds[2];
     if (pipe(fds) != 0) throw std::runtime_error("pipe");
     pid_ = fork();
@@ -118,10 +120,10 @@ class Process {
       setenv("BORA_SIZE", std::to_string(size).c_str(), 1);
       setenv("BORA_ROOT", ("127.0.0.1:" + std::to_string(port)).c_str(), 1);
       for (auto& [k, v] : env) setenv(k.c_str(), v.c_str(), 1);
-      std::vector<char*> argv{const_cast<char*>(TRANSPORT_RANK)};
+      std::vector<char*> argv{program.data()};
       for (auto& a : args) argv.push_back(a.data());
       argv.push_back(nullptr);
-      execv(TRANSPORT_RANK, argv.data());
+      execv(program.c_str(), argv.data());
       _exit(127);
     }
     close(fds[1]);

@@ -10,7 +10,8 @@ void soak(int ranks, const std::string& carrier, const std::string& seconds, con
   for (int r = 0; r < ranks; ++r)
     all.push_back(
         std::make_unique<Process>(r, ranks, port, std::vector<std::string>{seconds, std::to_string(port), stall},
-                                  std::vector<std::pair<std::string, std::string>>{{"BORA_CARRIER", carrier}}));
+                                  std::vector<std::pair<std::string, std::string>>{{"BORA_CARRIER", carrier}},
+                                  std::function<void()>{}, test::transport_soak()));
   for (auto& p : all) {
     EXPECT_EQ(p->finish(), 0) << p->output();
     EXPECT_NE(p->output().find("collectives right"), std::string::npos) << "seed " << port << ": " << p->output();

@@ -100,9 +100,19 @@ struct Data {
                 static_cast<long long>(s.batch),
                 grouped(samples * data.shape.positions).c_str());
   }
-  /// The classes or numbers of a row.
-  static void print_predicted(const bora::data::Rows& rows, const std::vector<std::string>& labels) {
+  /// The classes, the numbers, the answer or the score of a row.
+  static void print_predicted(const bora::data::Rows& rows, const std::vector<std::string>& labels,
+                              const text::Tokenizer& tokenizer) {
     std::string all;
+    if (rows.shape.pairs) {
+      if (!rows.values.empty()) std::printf("    + %s\n", number_text(rows.values[0]).c_str());
+      return;
+    }
+    if (rows.shape.prediction == bora::data::Prediction::spans) {
+      auto at = [&](std::size_t i) { return rows.tokens.begin() + rows.targets[i]; };
+      std::vector<std::int32_t> ids(at(0), at(1) + 1);
+      return static_cast<void>(std::printf("    + %s\n", one_line(tokenizer.decode(ids)).c_str()));
+    }
     for (std::size_t i = 0; i < rows.weights.size(); ++i) {
       if (rows.weights[i] == 0) continue;
       bool number = rows.shape.prediction == bora::data::Prediction::numbers;
@@ -126,9 +136,12 @@ struct Data {
                   data.train.parts()[static_cast<std::size_t>(part)].name.c_str(), filled, positions);
       std::vector<std::int32_t> ids;
       if (data.shape.prediction != bora::data::Prediction::tokens) {
-        ids.assign(rows.tokens.begin(), rows.tokens.begin() + static_cast<std::ptrdiff_t>(filled));
-        show('-', ids);
-        print_predicted(rows, s.model->labels());
+        for (std::size_t text = 0, n = data.shape.pairs ? 2 : 1; text < n; ++text) {
+          auto begin = text * positions / 2, end = n == 2 ? begin + positions / 2 : filled;
+          for (auto i = begin; i < end && (n == 1 || rows.weights[i] > 0); ++i) ids.push_back(rows.tokens[i]);
+          show('-', ids);
+        }
+        print_predicted(rows, s.model->labels(), tokenizer);
         continue;
       }
       for (std::size_t i = 0; i < rows.inputs.size(); ++i)
