@@ -41,7 +41,7 @@ def mpirun(*words, per_host=1, ends=True, meanwhile=None, **environment):
     recovery = [] if ends else ["--enable-recovery"]  # or it ends the others before they have seen the loss
     r = run(["mpirun", "--oversubscribe", "--bind-to", "none", *recovery, "-n", "4", "sh", "-c", each, *words], watch,
             env=env)
-    wait_until("no rank is left", lambda: not ranks(), 3)
+    wait_until("no rank is left", lambda: not ranks())
     return r
 
 

@@ -24,8 +24,7 @@ def mpirun(*words, meanwhile=None, **environment):
                             OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     r = run(machines.on("m1", "mpirun", "--oversubscribe", "--bind-to", "none", *words), meanwhile, env=env)
     wait_until("no rank is left",
-               lambda: not [line for _, line in processes(env["BORA_TEST"]) if line.startswith((bora, rank_program))],
-               3)
+               lambda: not [line for _, line in processes(env["BORA_TEST"]) if line.startswith((bora, rank_program))])
     return r
 
 
