@@ -57,7 +57,7 @@ struct Ranks {
       EXPECT_HAS(at(r).output(), "bora: rank " + std::to_string(victim) + " (host ");
       EXPECT_HAS(at(r).output(), ") lost: " + how);
     }
-    EXPECT_LT(seconds_since(start), limit * crowded());
+    EXPECT_LT(seconds_since(start), limit * test::crowded());
   }
 };
 void milliseconds(int n) { std::this_thread::sleep_for(std::chrono::milliseconds(n)); }

@@ -397,7 +397,7 @@ TEST(Processes, KilledRankIsNamedByAllWithinASecond) {
       EXPECT_HAS(p.output(), ") lost: connection closed during ");
       EXPECT_HAS(p.output(), " axis data");
     }
-    EXPECT_LT(seconds_since(start), 1.0 * crowded());
+    EXPECT_LT(seconds_since(start), 1.0 * test::crowded());
   }
 }
 /// Ends the n-th connection over TCP of another process, as a router that has forgotten it would; false if there are
@@ -428,7 +428,7 @@ TEST(Processes, AConnectionThatIsCutIsNamedByAll) {
           EXPECT_EQ(p->finish(), 86) << p->output();
           EXPECT_HAS(p->output(), ") lost: ");
         }
-        EXPECT_LT(seconds_since(start), 3.0 * crowded()) << carrier;
+        EXPECT_LT(seconds_since(start), 3.0 * test::crowded()) << carrier;
       }
 }
 /// For 6 s a connection may be a stranger's; later only those of ranks are open.

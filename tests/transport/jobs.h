@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 #include "bora/transport/transport.h"
+#include "support/crowded.h"
 #include "support/places.h"
 #include "support/processes.h"
 
@@ -162,16 +163,6 @@ class Process {
   int out_ = -1;
   std::string output_;
 };
-/// How much longer everything takes under this machine's other load: a rank cannot end while it does not run.
-inline double crowded() {
-  double load = 0;
-  getloadavg(&load, 1);
-  double factor = std::max(1.0, load / std::max(1u, std::thread::hardware_concurrency()));
-#ifdef __SANITIZE_THREAD__
-  factor *= 4;  // of its own: processes start and end that much later
-#endif
-  return factor;
-}
 inline double seconds_since(std::chrono::steady_clock::time_point t) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
 }

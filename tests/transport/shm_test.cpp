@@ -293,7 +293,7 @@ int late_rounds() {
   for (std::size_t k = 0; k < rounds; ++k) {
     double last = 0;
     for (auto& e : end) last = std::max(last, e[k]);
-    late += last - begin[0][k] > 25 * crowded();
+    late += last - begin[0][k] > 25 * test::crowded();
   }
   return late;
 }
