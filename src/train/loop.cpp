@@ -68,10 +68,10 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
   if (!fits(report.loss) || !fits(report.gradient_norm))
     run.alert("not_finite", "step " + std::to_string(run.done) + " has the loss " + number(report.loss) +
                                 " and the gradient norm " + number(report.gradient_norm) + ", and the run ends");
-  check<ValueError>(fits(report.loss), "training: the loss of step ", run.done, " is ", report.loss,
+  check<ValueError>(fits(report.loss), "training: the loss of step ", run.done, " is ", number(report.loss),
                     "; lower lr, raise warmup, or clip gradients (optimizer.clip)");
   check<ValueError>(fits(report.gradient_norm), "training: the gradient norm of step ", run.done, " is ",
-                    report.gradient_norm, "; lower lr or raise warmup");
+                    number(report.gradient_norm), "; lower lr or raise warmup");
   report.tokens_per_second = static_cast<double>(batch * run.data.shape.positions) / report.seconds;
   run.heard = r.notes;
   run.stopped = r.notes.stop > 0;

@@ -39,7 +39,9 @@ TEST_F(FullDisk, AnOldCheckpointGoesBeforeTheLastOneIsThere) {
 TEST_F(FullDisk, TheEndWaitsForRoom) {
   auto filled = "head -c " + std::to_string(2 * bytes) + " /dev/zero > filler";
   for (bool freed : {true, false}) {
-    auto later = freed ? filled + " && { (sleep 3; rm filler) & }" : filled;
+    auto frees = " && { (until grep -q no.room.for.the.checkpoint.of.step.6 /proc/self/fd/1 || ! kill -0 $$; do "
+                 "sleep .1; done; rm filler) 2> /dev/null & }";
+    auto later = freed ? filled + frees : filled;
     auto r = run(words + "checkpoint.wait=" + (freed ? "60" : "1s"), {},
                  disk(3 * bytes + bytes / 2 + kOthers, later));
     EXPECT_EQ(r.code, freed ? 0 : 2) << r.out << r.err;
