@@ -83,7 +83,8 @@ struct Inspect {
       std::printf("%-48s = %s\n", one_line(statics.names[i]).c_str(), shown.c_str());
     }
     auto step = m.notes.count("step") ? m.notes.at("step") : "?";
-    std::printf("step %s, written on mesh %s: %zu leaves, %lld parameters, %lld bytes\n", step.c_str(), m.mesh.c_str(),
+    auto by = m.mesh.empty() ? "without a mesh" : "on mesh " + m.mesh;
+    std::printf("step %s, written %s: %zu leaves, %lld parameters, %lld bytes\n", step.c_str(), by.c_str(),
                 m.leaves.size(), static_cast<long long>(parameters), static_cast<long long>(bytes));
     std::printf("verified: %lld bytes\n", static_cast<long long>(io::verify_checkpoint(folder)));
     return 0;
