@@ -85,7 +85,7 @@ function(bora_install)
     install(TARGETS bora_cli DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
     bora_strip(bora_cli ${CMAKE_INSTALL_BINDIR} command)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/bora COMPONENT command
-      FILES_MATCHING PATTERN *.yaml)
+      FILES_MATCHING PATTERN *.yaml PATTERN tasks EXCLUDE)
     if(BORA_PACKAGES)
       install(FILES ${PROJECT_SOURCE_DIR}/tools/packaging/debian/bora-agent@.service
         DESTINATION lib/systemd/system COMPONENT command)

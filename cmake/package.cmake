@@ -20,6 +20,7 @@ set(CPACK_COMPONENTS_ALL "")
 
 # The time of SOURCE_DATE_EPOCH: the same sources make the same packages.
 string(TIMESTAMP BORA_DAY "%a, %d %b %Y %H:%M:%S +0000" UTC)
+set(scripts ${PROJECT_SOURCE_DIR}/tools/packaging/debian)
 set(same "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 
 # bora_package(COMPONENT NAME SECTION [ALL] [BINARY] [DEPENDS d] [RECOMMENDS r] [SUGGESTS s] [CONTROL file..]
@@ -68,14 +69,14 @@ bora_package(dev libbora-dev libdevel DEPENDS "libbora${BORA_ABI} ${same}"
   TEXT "This package has what programs are compiled with: headers, and files for
 CMake and pkg-config.")
 bora_package(command bora science BINARY DEPENDS "libbora${BORA_ABI} ${same}" RECOMMENDS "fortunes, curl"
-  SUGGESTS "bora-doc, openssh-client"
+  SUGGESTS "bora-doc, openssh-client" CONTROL ${scripts}/bora/postinst ${scripts}/bora/prerm ${scripts}/bora/postrm
   SUMMARY "trains and serves language models on CPU clusters"
   TEXT "This is the command: it trains, evaluates, generates, serves, quantizes, on
 one host or many. `bora demo` shows it at work.")
 bora_package(doc bora-doc doc ALL SUMMARY "documents of Bora"
   TEXT "These are its tutorials, guides and reference, as pages that work offline.")
 bora_package(reader python3-bora-reader python ALL DEPENDS "python3, python3-numpy"
-  CONTROL ${PROJECT_SOURCE_DIR}/tools/packaging/debian/postinst ${PROJECT_SOURCE_DIR}/tools/packaging/debian/prerm
+  CONTROL ${scripts}/python3-bora-reader/postinst ${scripts}/python3-bora-reader/prerm
   SUMMARY "reads Bora's checkpoints and metrics in Python"
   TEXT "This module reads what Bora wrote, with numpy alone.")
 if(BORA_MPI)
