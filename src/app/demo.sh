@@ -8,7 +8,7 @@ mkdir -p runs
 while [ -e runs/demo-$n ]; do n=$((n + 1)); done
 out=runs/demo-$n
 mkdir $out
-printf '%s' "$yaml" >$out.yaml
+printf '%seval_rows: 256\n' "$yaml" >$out.yaml
 # Where the processor multiplies bf16, the model computes in it. The user's settings come last, and count.
 if grep -q -w -e avx512_bf16 -e amx_bf16 /proc/cpuinfo; then set -- policy=p=f32,c=bf16,o=f32 "$@"; fi
 set -- $out.yaml log_every=100 "$@"
@@ -24,11 +24,15 @@ leave() {
   if rmdir $out 2>/dev/null; then rm -f $out.yaml; fi
 }
 trap leave EXIT
-digest() {   # digest RANKS LAYOUT settings..
-  ranks=$1 layout=$2
-  shift 2
-  run launch -n $ranks --layout $layout "$@" --out $out/init steps=0 >$out/init.log
+digest() {   # digest RANKS LAYOUT STEPS settings..
+  ranks=$1 layout=$2 steps=$3
+  shift 3
+  run launch -n $ranks --layout $layout "$@" --out $out/init steps=$steps >$out/init.log
   grep '^init digest' $out/init.log
+  # As many steps as 100 s have room for, 500 to 2000: on a busy or slow host the training is shorter.
+  [ $steps = 0 ] || steps=$(grep -o '"throughput/step_seconds": [^,]*' $out/init/metrics.jsonl | LC_ALL=C sort -k2 -g |
+    LC_ALL=C awk '{ t[NR] = $2 }
+      END { n = NR ? 100 * int(1 / t[int((NR + 1) / 2)]) : 2000; print (n < 500 ? 500 : n > 2000 ? 2000 : n) }')
   rm -r $out/init $out/init.log
 }
 ask() {   # ask PROMPT SEED
@@ -36,10 +40,13 @@ ask() {   # ask PROMPT SEED
     grep -o '"text":".*","logprobs"'
 }
 
-say "1. The same initialisation, bit for bit, on every mesh: one rank, two ranks FSDP, two ranks tensor parallel"
-digest 1 fsdp "$@"
-digest 2 fsdp "$@"
-digest 2 tp "$@"
+say "1. The same initialisation, bit for bit, on every mesh: one rank, two ranks tensor parallel, two ranks FSDP"
+digest 1 fsdp 0 "$@"
+digest 2 tp 0 "$@"
+case " $*" in
+  *" steps="*) digest 2 fsdp 0 "$@" ;;
+  *) digest 2 fsdp 20 "$@"; set -- "$@" steps=$steps ;;
+esac
 say "2. Training on two processes: parameters, gradients and optimizer state split between them ($out)"
 run launch -n 2 --layout fsdp "$@" --out $out
 say "3. Text from the trained model"

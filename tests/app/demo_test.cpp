@@ -52,6 +52,21 @@ TEST_F(DemoTest, EndsWithAllItsProcessesAndBeginsAnewElsewhere) {
   until([&] { return left() == 0; });
   EXPECT_TRUE(fs::is_empty(folder + "/runs/demo-1"));
 }
+TEST_F(DemoTest, TrainsForAsManyStepsAsThereIsTimeFor) {
+  auto config = folder + "/runs/demo-1/config.yaml";
+  auto r = run("demo text" + tiny,
+               [&](pid_t demo) {
+                 until([&] { return fs::exists(config); });
+                 ::kill(demo, SIGTERM);
+               },
+               here);
+  EXPECT_EQ(r.code, 130) << r.out << r.err;
+  auto text = slurp(config);
+  auto at = text.find("\nsteps: ");
+  ASSERT_NE(at, std::string::npos) << text;
+  auto steps = std::stoi(text.substr(at + 8));
+  EXPECT_TRUE(steps >= 500 && steps <= 2000 && steps % 100 == 0) << steps;
+}
 TEST_F(DemoTest, MistakesAreOneLine) {
   is_bad_input("demo nosuchtext", "data: no file or folder at " + folder + "/nosuchtext", here);
   is_bad_input("demo text out=there", "leave out=there out", here);
