@@ -36,7 +36,12 @@ def t5_flops(layers, embed, heads, hidden, vocab, batch, inputs, tokens):   # he
     return 6 * batch * (layers * (encoder + decoder + attention) + tokens * vocab * embed)
 
 
+def bert_flops(layers, embed, hidden, batch, tokens):
+    return 6 * batch * tokens * layers * (4 * embed**2 + 2 * embed * hidden + 2 * tokens * embed)
+
+
 GPT2, TRANSFORMERS = ("torch-malloc", "jax-malloc"), ("transformers-malloc",)
+RANKS = ("transformers-malloc-ranks",)
 ATTENTION = 2 * 4 * 12 * 1024 * 1024 * 64   # q k' and weights v, half of each
 BIG = 4096 * 4096 * 4
 ROWS = [
@@ -56,6 +61,12 @@ ROWS = [
         t5_flops(6, 512, 512, 2048, 32128, 4, 512, 128), fresh=True, folder="t5_small"),
     Row("llama_110m_bf16", "Llama 110M step in bf16", 1.1, TRANSFORMERS, tolerance=2e-2, fresh=True,
         folder="llama_110m"),
+    Row("bert_large", "BERT-large 335M fine-tuning step, B8 T128", 1.2, TRANSFORMERS, "fma",
+        bert_flops(24, 1024, 4096, 8, 128), fresh=True, folder="bert_large"),
+    Row("bert_large_bf16", "the same in bf16", 1.2, TRANSFORMERS, tolerance=2e-2, fresh=True, folder="bert_large"),
+    Row("bert_ranks_dp", "12 layers of it, 2 ranks, data parallel", 1.2, RANKS, "fma",
+        bert_flops(12, 1024, 4096, 8, 128), fresh=True, folder="bert_half"),
+    Row("bert_ranks_dp_bf16", "the same in bf16", 1.2, RANKS, tolerance=2e-2, fresh=True, folder="bert_half"),
     Row("products", "products of GPT-2's layers, T1024", 1.0, TUNED, "fma", 6 * 1024 * 768 * 768 * (3 + 1 + 4 + 4)),
     Row("vocabulary_product", "product with the vocabulary", 1.25, TUNED, "fma", 2 * 1024 * 768 * 50304),
     Row("attention_forward", "causal attention B4 H12 T1024 D64, forward", 1.35, TUNED, "fma", ATTENTION),

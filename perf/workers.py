@@ -45,7 +45,7 @@ class Worker:
             env |= ISA[options.isa] | {
                 "TORCHINDUCTOR_CACHE_DIR": str(options.build / f"compare-cache{options.isa}"), "JAX_PLATFORMS": "cpu",
                 "BORA_COMPARE_MODELS": str(models or models_in(options.build))}
-            if name.endswith("-malloc"):
+            if "-malloc" in name:
                 env |= MALLOC
             threads = str(max(1, options.threads // ranks))
             if ranks > 1:
@@ -82,7 +82,7 @@ class Worker:
         for reply in replies:
             if "error" in reply:
                 raise WorkerError(f"{self.name}, {' '.join(map(str, words))}: {reply['error']}")
-        return replies[0]
+        return replies[0] | ({"cpu": sum(r["cpu"] for r in replies)} if "cpu" in replies[0] else {})
 
     def priority(self, level):
         """Real-time priority of every thread there is (0: normal)."""

@@ -18,9 +18,10 @@ struct Job {
   std::string folder;
   std::int64_t batch, tokens, inputs;  // inputs: of an encoder; 0: it has none
   bool lora = false;
+  bool classes = false;  // of whole texts; else tokens are predicted
+  double rate = 1e-4;
   Policy policy = {};
 };
-constexpr double kRate = 1e-4;
 
 class Training {
  public:
@@ -31,7 +32,15 @@ class Training {
     };
     auto& e = batch_.example;
     e.targets = drawn(2, nn::kPosition, job.tokens);
-    if (job.inputs == 0) {
+    e.weights = ones(e.targets.axes());
+    if (job.classes) {
+      e.tokens = drawn(1, nn::kPosition, job.tokens);
+      e.weights = broadcast_to((arange(e.tokens.axis(nn::kPosition)) == 0).astype(f32), e.tokens.axes());
+      auto labels = static_cast<std::uint32_t>(std::ssize(pretrained_.model->labels()));
+      auto classes = broadcast_to(NamedArray(integers(2, {job.batch}, labels), {{nn::kBatch, job.batch}}),
+                                  e.tokens.axes());
+      e.targets = where(e.weights != 0.0, classes, 0);
+    } else if (job.inputs == 0) {
       e.tokens = drawn(1, nn::kPosition, job.tokens);
     } else {
       auto start = full({job.batch, 1}, *pretrained_.model->decoder_start(), i32);
@@ -40,16 +49,15 @@ class Training {
       e.inputs = drawn(1, nn::kInput, job.inputs);
       e.input_mask = named(ones({job.batch, job.inputs}, i32), e.inputs->axes());
     }
-    e.weights = ones(e.targets.axes());
     batch_.notes = zeros({1, 2});
     auto settings = pretrained_.model.write();
     settings.at("checkpoint") = config::scalar("everything");  // as the peers: nothing is computed twice
     pretrained_.model.read(settings, "model", config::schema(pretrained_.model));
     if (job.lora) tuning_.lora = {.rank = 8, .alpha = 16};
-    auto optimizer = optim::adamw({.learning_rate = kRate, .b2 = 0.95, .weight_decay = 0.1});
+    auto optimizer = optim::adamw({.learning_rate = job.rate, .b2 = 0.95, .weight_decay = 0.1});
     model_ = pretrained_.model->trainable({.vocabulary = pretrained_.vocabulary,
                                            .policy = job.policy,
-                                           .step = StepOptions{.optimizer = optimizer, .learning_rate = kRate},
+                                           .step = StepOptions{.optimizer = optimizer, .learning_rate = job.rate},
                                            .tuning = tuning_});
     begin();
   }
@@ -63,6 +71,7 @@ class Training {
   }
   Array run() {
     UseMesh use(mesh_);
+    UseMapping rows(rows_);
     return model_->step(batch_);
   }
   Values losses() {
@@ -78,7 +87,8 @@ class Training {
     check<ConfigError>(models != nullptr, "BORA_COMPARE_MODELS names no folder of models; ./run bench compare sets it");
     return std::string(models) + "/" + job.folder;
   }
-  Mesh mesh_ = Mesh::from_environment({{"data", 1}});  // of this process: folders are read by meshes
+  Mesh mesh_ = Mesh::from_environment({{"data", -1}});  // of one process too: folders are read by meshes
+  AxisMapping rows_ = {{nn::kBatch, "data"}};
   std::string folder_;
   Pretrained pretrained_;
   models::Tuning tuning_ = {};
@@ -89,12 +99,17 @@ Case training(const Job& job) {
   auto t = std::make_shared<Training>(job);
   return {[t] { (void)t->run().concrete(); }, [t] { return t->losses(); }};
 }
+Job bert(const std::string& folder) {
+  return {.folder = folder, .batch = 8, .tokens = 128, .inputs = 0, .classes = true, .rate = 2e-5};
+}
 }  // namespace
 
 void add_pretrained(Cases& to) {
   const std::map<std::string, Job> jobs = {{"llama_110m", {"llama_110m", 1, 1024, 0}},
                                            {"lora_110m", {"llama_110m", 1, 1024, 0, true}},
-                                           {"t5_small", {"t5_small", 4, 128, 512}}};
+                                           {"t5_small", {"t5_small", 4, 128, 512}},
+                                           {"bert_large", bert("bert_large")},
+                                           {"bert_ranks_dp", bert("bert_half")}};
   for (auto& [name, job] : jobs) {
     to[name] = [job = job] { return training(job); };
     auto in_bf16 = job;
