@@ -1,5 +1,6 @@
 // Answers in texts and vectors of texts by the command: training on one and two ranks, evaluation, what data shows,
-// export and back; and what does not go together.
+// export and back; answers to questions, as transformers finds them; and what does not go together.
+#include <nlohmann/json.hpp>
 #include "bora/io/npy.h"
 #include "command.h"
 
@@ -46,7 +47,42 @@ TEST_F(TextHeadsTest, AnswersAreTrainedAndMeasured) {
   says("export " + folder + "/a " + folder + "/hf", "");
   EXPECT_NE(slurp(folder + "/hf/config.json").find("BertForQuestionAnswering"), std::string::npos);
   is_bad_input("classify " + folder + "/a", "predicts no classes");
+  says("answer " + folder + "/a < " + folder + "/q.jsonl", R"({"index":59,"answer":")");
   is_bad_input(answers + "model.head=mlm out=" + folder + "/x", "its rows have spans of an answer to predict");
+}
+TEST_F(TextHeadsTest, AnswersAreThoseOfTransformers) {  // make_answers.py: with contexts of several parts
+  using nlohmann::json;
+  auto golden = test::source_dir() + "/tests/golden/";
+  std::filesystem::copy(golden + "answers", folder + "/reader");
+  std::filesystem::copy(golden + "tokenizer_word_piece.json", folder + "/reader/tokenizer.json");
+  auto known = json::parse(slurp(golden + "answers/answers.json"));
+  std::ofstream asked(folder + "/asked.jsonl");
+  for (auto& item : known["items"]) asked << item.dump() << "\n\n";
+  asked.close();
+  auto r = run("answer " + folder + "/reader --overlap 5 < " + folder + "/asked.jsonl");
+  ASSERT_EQ(r.code, 0) << r.err;
+  std::istringstream lines(r.out);
+  std::size_t n = 0;
+  for (std::string line; std::getline(lines, line); ++n) {
+    auto got = json::parse(line), want = known["items"].at(n);
+    EXPECT_EQ(got["index"], n);
+    for (auto field : {"answer", "start", "end"}) EXPECT_EQ(got[field], want[field]) << want;
+    EXPECT_NEAR(got["score"].get<double>(), want["score"].get<double>(), 1e-5) << want;
+  }
+  EXPECT_EQ(n, known["items"].size());
+}
+TEST_F(TextHeadsTest, QuestionsThatAreNoneAreOneLine) {
+  std::filesystem::copy(test::source_dir() + "/tests/golden/answers", folder + "/reader");
+  std::filesystem::copy(test::source_dir() + "/tests/golden/tokenizer_word_piece.json",
+                        folder + "/reader/tokenizer.json");
+  auto bad = [&](const std::string& line, const std::string& part) {
+    std::ofstream(folder + "/asked.jsonl") << R"({"question": "a", "context": "b"})" << "\n" << line << "\n";
+    is_bad_input("answer " + folder + "/reader < " + folder + "/asked.jsonl", part);
+  };
+  bad("what?", "answer: line 2");
+  bad("[1]", "line 2: expected an object with the texts question and context; there is no 'question'");
+  bad(R"({"question": "a", "context": 3})", "no text is 'context'");
+  EXPECT_EQ(run("answer " + folder + "/reader < /dev/null").out, "");
 }
 TEST_F(TextHeadsTest, VectorsOfTextsAreTrainedOnPairs) {
   same_on_two_ranks(pairs("n"), "b");
@@ -60,6 +96,7 @@ TEST_F(TextHeadsTest, VectorsOfTextsAreTrainedOnPairs) {
   std::ofstream(folder + "/lines.txt") << "a text\nanother one\n";
   EXPECT_EQ(run("embed " + folder + "/c > " + folder + "/c.npy < " + folder + "/lines.txt").code, 0);
   EXPECT_EQ(load_npy(folder + "/c.npy").shape(), (Shape{2, 16}));
+  is_bad_input("answer " + folder + "/c", "says not where answers stand");
   is_bad_input(contrast + "accumulate=2 out=" + folder + "/x", "accumulate: pairs without scores are compared");
   is_bad_input(pairs("n") + "model.head=mlm out=" + folder + "/x", "how texts go together to predict");
 }

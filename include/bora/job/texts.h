@@ -1,4 +1,5 @@
-// texts.h -- what an encoder says of texts: their classes, or their vectors. bora classify, bora embed.
+// texts.h -- what an encoder says of texts: their classes, their vectors, answers that stand in them. bora classify,
+// bora embed, bora answer.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -34,4 +35,27 @@ struct EmbedOptions {            // of embed_texts
 /// f32 [texts, embed]: the vectors in front of the encoder's head. Throws as classify_texts, but for the head.
 Array embed_texts(const TrainedRun&, const std::vector<std::string>& texts, const EmbedOptions&,
                   std::string_view command);
+
+/// What find_answers is asked.
+struct Question {
+  std::string question = {};
+  std::string context = {};  // the text in which the answer is looked for
+};
+/// Those of lines {"question": .., "context": ..}, with other fields or without; blank lines are none. Throws
+/// ConfigError "COMMAND: line N: ..".
+std::vector<Question> read_questions(const std::vector<std::string>& lines, std::string_view command);
+/// The answer to one of them.
+struct FoundAnswer {
+  std::string text = {};            // a piece of the context; empty: it has no answer
+  std::int64_t start = 0, end = 0;  // characters of the context before the piece, and before its end
+  double score = 0;
+};
+/// The answers to questions, by a run or a folder of Hugging Face's with the head qa. A context that has no room in a
+/// row is read in parts that share `overlap` tokens, as the task qa cuts it. In each part, the softmax of the scores of
+/// an answer's first token runs over the part's tokens and the row's first one, which stands for no answer; so does
+/// that of its last token. A piece's score is the product of its two probabilities; the likeliest piece of all parts
+/// is the answer, unless that there is none is likelier in every part (transformers' question-answering, of pieces of
+/// any length). Throws ConfigError for another head; as classify_texts.
+std::vector<FoundAnswer> find_answers(const TrainedRun&, const std::vector<Question>&, std::int64_t overlap,
+                                      std::string_view command);
 }  // namespace bora::job

@@ -1,4 +1,5 @@
 // Questions whose answers stand in a text: an encoder says where they begin and end.
+#include "data/api/answer_parts.h"
 #include "data/tasks/labelled.h"
 
 namespace bora::data {
@@ -30,34 +31,23 @@ struct QaRows final : Dataset {
     std::int32_t document;
     std::int64_t begin;
   };
-  QaRows(StoredDocuments d, Around a, std::int64_t p, std::int64_t overlap)
-      : documents(std::move(d)), around(std::move(a)), positions(p) {
-    for (std::int64_t i = 0; i < documents.size(); ++i) {
-      auto n = documents.length(i, kContext), room = text_room(i);
-      auto step = room - std::min(overlap, room / 2);
-      for (std::int64_t begin = 0;; begin += step) {
+  QaRows(StoredDocuments d, Around a, std::int64_t positions, std::int64_t overlap)
+      : documents(std::move(d)), around(std::move(a)), rows(around, positions, overlap) {
+    for (std::int64_t i = 0; i < documents.size(); ++i)
+      for (auto begin : rows.begins(documents.length(i, kQuestion), documents.length(i, kContext)))
         parts.push_back({static_cast<std::int32_t>(i), begin});
-        if (begin + room >= n) break;
-      }
-    }
   }
-  std::int64_t tokens_around() const {
-    return std::ssize(around.before()) + std::ssize(around.between()) + std::ssize(around.after());
-  }
-  /// A question has half of the room at most, and loses its end.
   std::int64_t question_length(std::int64_t document) const {
-    return std::min(documents.length(document, kQuestion), (positions - tokens_around()) / 2);
-  }
-  std::int64_t text_room(std::int64_t document) const {
-    return positions - tokens_around() - question_length(document);
+    return rows.question_length(documents.length(document, kQuestion));
   }
   std::int64_t size() const override { return std::ssize(parts); }
   std::int64_t text_length(const Part& p) const {
-    return std::min(documents.length(p.document, kContext) - p.begin, text_room(p.document));
+    return std::min(documents.length(p.document, kContext) - p.begin,
+                    rows.text_room(documents.length(p.document, kQuestion)));
   }
   std::int64_t filled() const override {
     std::int64_t n = 0;
-    for (auto& p : parts) n += tokens_around() + question_length(p.document) + text_length(p);
+    for (auto& p : parts) n += rows.around + question_length(p.document) + text_length(p);
     return n;
   }
   void at(const Place& place, const Row& row) const override {
@@ -81,7 +71,7 @@ struct QaRows final : Dataset {
   }
   StoredDocuments documents;
   Around around;
-  std::int64_t positions;
+  AnswerParts rows;
   std::vector<Part> parts = {};
 };
 struct Qa {
@@ -151,9 +141,7 @@ struct Qa {
             .prediction = Prediction::spans};
   }
   std::shared_ptr<const Dataset> rows(const StoredDocuments& d, const Materials& m) const {
-    QaRows none({d.store, {}, d.name}, Around(*m.tokenizer), m.positions, 0);
-    bora::check<ConfigError>(m.positions - none.tokens_around() >= 2, "model.positions: the ", none.tokens_around(),
-                             " tokens around texts leave none of ", m.positions, " to them; raise it");
+    AnswerParts(Around(*m.tokenizer), m.positions, overlap).check();
     return std::make_shared<QaRows>(d, Around(*m.tokenizer), m.positions, overlap);
   }
 };

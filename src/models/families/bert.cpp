@@ -1,10 +1,8 @@
 #include "models/families/bert.h"
-#include <cmath>
 #include "bora/named/elementwise.h"
 #include "bora/named/index.h"
 #include "bora/ops/indexing.h"
 #include "bora/ops/transform.h"
-#include "models/lm/config_check.h"
 #include "models/lm/decoder.h"
 #include "models/lm/encoder.h"
 
@@ -38,22 +36,14 @@ EncoderHead head_of(const BertConfig& c, const Axis& vocab, const Array& key) {
 }  // namespace
 
 void BertConfig::check() const {
-  check_head(head, labels);
-  config::domain(std::isfinite(scale) && scale > 0, "scale", scale, "above 0");
-  check_sizes({{"layers", layers}, {"embed", embed}, {"heads", heads}, {"positions", positions}});
-  check_optional_sizes({{"hidden", hidden}, {"types", types}});
-  check_heads(embed, heads);
-  check_rates({{"dropout", dropout}, {"attention_dropout", attention_dropout}, {"head_dropout", head_dropout}});
-  check_eps(eps);
-  if (padding) config::domain(*padding >= 0 && *padding < 1 << 30, "padding", *padding, "a token");
+  check_encoder(*this, false);
+  check_optional_sizes({{"types", types}});
   bora::check<ConfigError>(form != Form::roberta || padding, "padding: positions of the form roberta count from it; "
                            "give the tokenizer's token of padding");
-  check_checkpoint(checkpoint);
 }
 std::vector<AxisSize> BertConfig::axes() const {
-  auto all = block_axes(heads, hidden_units(), embed);
+  auto all = encoder_axes(*this);
   if (types) all.push_back({kTokenType, "model.types", types, "type", " of tokens"});
-  if (head != EncoderTask::mlm && head != EncoderTask::embed) all.push_back(head_axis(head, labels));
   return all;
 }
 
@@ -77,8 +67,7 @@ NamedArray BertBlock::operator()(const NamedArray& x, const nn::AttentionMask& m
 }
 Bert Bert::init(const BertConfig& c, std::int64_t vocabulary, const Array& key) {
   c.check();
-  bora::check<ConfigError>(c.padding.value_or(-1) < vocabulary, "model.padding: ", c.padding.value_or(0),
-                           " is no token: there are ", vocabulary);
+  check_padding(c, vocabulary);
   auto keys = random::split<5>(key);
   Axis vocab{nn::kVocab, vocabulary};
   Bert m{nn::Embedding::init(vocab, c.embed_axis(), keys[0], gpt_weights),

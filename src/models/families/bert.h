@@ -28,18 +28,18 @@ struct BertConfig {
   double scale = 20;
   std::string checkpoint = "nothing";
   static constexpr config::Meaning meanings[] = {
-      {"layers", "number of blocks"},
-      {"embed", "size of the vectors between blocks"},
-      {"heads", "of attention in a block; embed is cut into as many equal parts"},
+      said::layers,
+      said::embed,
+      kEncoderHeadsMeaning,
       {"hidden", "hidden units of a block's feed-forward part; 0: 4 * embed"},
-      {"positions", "tokens that the model sees at once"},
+      said::positions,
       {"types", "of tokens (of the first text, of the second one), each with a vector; 0: none, as in DistilBERT"},
       {"activation", "of the hidden units: gelu (exact), gelu_new (its tanh form), relu, silu ... (docs/models.md)"},
       {"dropout", "fraction of the results of attention, of the feed-forward part and of the first vectors dropped in "
                   "training"},
       {"attention_dropout", "fraction of attention's weights dropped in training"},
       {"eps", "of layer norms"},
-      {"padding", "token whose vector learns nothing where it is an input; none: each learns"},
+      kPaddingMeaning,
       {"form", "what differs between the kin. bert; roberta: positions count the tokens that are not `padding`, from "
                "padding + 1 on; distilbert: attention's results are not dropped"},
       kHeadMeaning,
@@ -47,11 +47,10 @@ struct BertConfig {
       kHeadDropoutMeaning,
       kPoolMeaning,
       kScaleMeaning,
-      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything, or values "
-                     "by name: names(attn), everything_except(mlp) .. (docs/guide.md)"}};
+      said::checkpoint};
   void check() const;
   std::vector<AxisSize> axes() const;
-  bool draws() const { return dropout > 0 || attention_dropout > 0 || head_dropout > 0; }
+  bool draws() const { return encoder_draws(*this); }
   data::Prediction prediction() const { return predicted_by(head); }
   bool of_words() const { return head == EncoderTask::tag; }
   std::int64_t hidden_units() const { return hidden ? hidden : 4 * embed; }

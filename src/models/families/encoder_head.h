@@ -1,12 +1,14 @@
 // encoder_head.h -- what encoders have behind their blocks: the scores of hidden tokens, a class or a number for a text
 // or for each token, where an answer stands; or a vector of a text. Private.
 #pragma once
+#include <cmath>
 #include "bora/data/dataset.h"
 #include "bora/models/contract.h"
 #include "bora/nn/activation.h"
 #include "bora/nn/dropout.h"
 #include "bora/nn/embedding.h"
 #include "bora/nn/norm.h"
+#include "models/families/settings.h"
 #include "models/families/weight_norm.h"
 #include "models/lm/encoder.h"
 
@@ -25,7 +27,9 @@ inline constexpr config::Meaning kHeadMeaning{
     kScaleMeaning{"scale", "of the head embed, where pairs have no scores: cosines times this number are compared "
                            "(1 / temperature)"},
     kLabelsMeaning{"labels", "the classes that are told apart: a list of their names"},
-    kHeadDropoutMeaning{"head_dropout", "fraction of the head's inputs dropped in training, of heads but mlm"};
+    kHeadDropoutMeaning{"head_dropout", "fraction of the head's inputs dropped in training, of heads but mlm"},
+    kEncoderHeadsMeaning{"heads", "of attention in a block; embed is cut into as many equal parts"},
+    kPaddingMeaning{"padding", "token whose vector learns nothing where it is an input; none: each learns"};
 /// Throws ConfigError unless the head has the labels that it needs.
 inline void check_head(EncoderTask head, const std::vector<std::string>& labels) {
   bool classes = head == EncoderTask::classify || head == EncoderTask::tag;
@@ -51,6 +55,33 @@ inline std::int64_t scores_of_head(EncoderTask head, const std::vector<std::stri
 inline AxisSize head_axis(EncoderTask head, const std::vector<std::string>& labels) {
   if (head == EncoderTask::qa) return {kLabel, "model.head", 2, "score"};
   return {kLabel, "model.labels", scores_of_head(head, labels), "label"};
+}
+/// Whether an encoder with these settings draws random numbers in training.
+template <class C> bool encoder_draws(const C& c) {
+  return c.dropout > 0 || c.attention_dropout > 0 || c.head_dropout > 0;
+}
+/// Checks what encoders' settings share; pairs: heads are of an even size.
+template <class C> void check_encoder(const C& c, bool pairs) {
+  check_head(c.head, c.labels);
+  config::domain(std::isfinite(c.scale) && c.scale > 0, "scale", c.scale, "above 0");
+  check_sizes({{"layers", c.layers}, {"embed", c.embed}, {"heads", c.heads}, {"positions", c.positions}});
+  check_optional_sizes({{"hidden", c.hidden}});
+  check_heads(c.embed, c.heads, pairs);
+  check_rates({{"dropout", c.dropout}, {"attention_dropout", c.attention_dropout}, {"head_dropout", c.head_dropout}});
+  check_eps(c.eps);
+  if (c.padding) config::domain(*c.padding >= 0 && *c.padding < 1 << 30, "padding", *c.padding, "a token");
+  check_checkpoint(c.checkpoint);
+}
+/// Throws ConfigError unless the padding is a token.
+template <class C> void check_padding(const C& c, std::int64_t vocabulary) {
+  check<ConfigError>(c.padding.value_or(-1) < vocabulary, "model.padding: ", c.padding.value_or(0),
+                     " is no token: there are ", vocabulary);
+}
+/// The axes of an encoder's blocks, and of its head's scores.
+template <class C> std::vector<AxisSize> encoder_axes(const C& c) {
+  auto all = block_axes(c.heads, c.hidden_units(), c.embed);
+  if (c.head != EncoderTask::mlm && c.head != EncoderTask::embed) all.push_back(head_axis(c.head, c.labels));
+  return all;
 }
 /// norm(activation(dense(x))) for each position, and what gives scores of it: the table of the tokens' vectors with
 /// `bias`, or `classifier`. At a text's first token stands what is predicted of the text.

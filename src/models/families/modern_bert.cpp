@@ -1,11 +1,9 @@
 // ModernBERT (Warner et al. 2024): an encoder with rotary positions, layers that see all positions between layers that
 // see those around, a gated MLP, and norms without biases in front.
-#include <cmath>
 #include "bora/nn/mlp.h"
 #include "bora/nn/stacked.h"
 #include "bora/ops/manipulation.h"
 #include "models/families/encoder_head_fields.h"
-#include "models/families/settings.h"
 #include "models/hf/fields.h"
 #include "models/hf/layers.h"
 #include "models/lm/decoder.h"
@@ -33,7 +31,7 @@ struct ModernBertConfig {
   static constexpr config::Meaning meanings[] = {
       said::layers,
       said::embed,
-      {"heads", "of attention in a block; embed is cut into as many equal parts"},
+      kEncoderHeadsMeaning,
       {"hidden", "hidden units of a block's gated MLP; 0: 3/2 of embed"},
       said::positions,
       {"window", "even: a sliding layer's tokens see half as many on either side, and themselves"},
@@ -45,7 +43,7 @@ struct ModernBertConfig {
       {"dropout", "fraction of the first vectors dropped in training"},
       {"attention_dropout", "fraction of attention's weights, and of its results, dropped in training"},
       said::eps,
-      {"padding", "token whose vector learns nothing where it is an input; none: each learns"},
+      kPaddingMeaning,
       kHeadMeaning,
       kLabelsMeaning,
       kHeadDropoutMeaning,
@@ -53,7 +51,7 @@ struct ModernBertConfig {
                "of the first one"},
       kScaleMeaning,
       said::checkpoint};
-  bool draws() const { return dropout > 0 || attention_dropout > 0 || head_dropout > 0; }
+  bool draws() const { return encoder_draws(*this); }
   data::Prediction prediction() const { return predicted_by(head); }
   bool of_words() const { return head == EncoderTask::tag; }
   bool of_texts() const { return head == EncoderTask::classify || head == EncoderTask::regress; }
@@ -63,23 +61,16 @@ struct ModernBertConfig {
     return layer_types[static_cast<std::size_t>(layer) % layer_types.size()] == LayerType::sliding;
   }
   void check() const {
-    check_head(head, labels);
-    check_sizes({{"layers", layers}, {"embed", embed}, {"heads", heads}, {"positions", positions}, {"window", window}});
-    check_optional_sizes({{"hidden", hidden}});
-    check_heads(embed, heads, true);
-    check_rates({{"dropout", dropout}, {"attention_dropout", attention_dropout}, {"head_dropout", head_dropout}});
-    check_eps(eps);
-    check_checkpoint(checkpoint);
+    check_encoder(*this, true);
+    check_sizes({{"window", window}});
     config::domain(window % 2 == 0, "window", window, "even");
     config::domain(!layer_types.empty(), "layer_types", "[]", "one or more");
-    for (auto [name, x] : {std::pair{"theta", theta}, {"local_theta", local_theta}, {"scale", scale}})
+    for (auto [name, x] : {std::pair{"theta", theta}, {"local_theta", local_theta}})
       config::domain(std::isfinite(x) && x > 0, name, x, "above 0");
-    if (padding) config::domain(*padding >= 0 && *padding < 1 << 30, "padding", *padding, "a token");
   }
   std::vector<AxisSize> axes() const {
-    auto all = block_axes(heads, hidden_units(), embed);
+    auto all = encoder_axes(*this);
     if (layers > 1) all.push_back({kLaterLayers, "model.layers", layers - 1, "later layer"});
-    if (head != EncoderTask::mlm && head != EncoderTask::embed) all.push_back(head_axis(head, labels));
     return all;
   }
 };
@@ -154,8 +145,7 @@ struct ModernBert {
   }
   static ModernBert init(const Config& c, std::int64_t vocabulary, const Array& key) {
     c.check();
-    bora::check<ConfigError>(c.padding.value_or(-1) < vocabulary, "model.padding: ", c.padding.value_or(0),
-                             " is no token: there are ", vocabulary);
+    check_padding(c, vocabulary);
     auto keys = random::split<3>(key);
     Axis vocab{nn::kVocab, vocabulary}, size{nn::kHeadSize, c.embed / c.heads};
     ModernBert m{nn::Embedding::init(vocab, c.embed_axis(), keys[0], gpt_weights),
@@ -216,7 +206,7 @@ struct ModernBert {
   NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const nn::PipelineOptions& how) const {
     auto [below, of_top] = split_keys<2>(draws ? key : none);
     auto x = through_blocks(e, below, how);
-    if (of_texts) x = broadcast_to(EncoderHead::pooled(x, e, *of_texts).astype(x.dtype()), x.axes());
+    if (of_texts) return broadcast_to(top(EncoderHead::pooled(x, e, *of_texts).astype(x.dtype()), of_top), x.axes());
     auto y = top(x, of_top);
     return top.pool ? top.of_texts(y, e) : y;
   }
