@@ -29,7 +29,8 @@ std::unique_ptr<http::Server> open_server(const HttpFlags&, serve::Service&);
 /// Prints where the model of this name is served.
 void say_served(const std::string& name, const HttpFlags&, const http::Server&);
 
-/// Calls f with 1, 2 .. at SIGTERM and SIGINT, on a thread of its own, as long as it lives; one at a time.
+/// Calls f with 1, 2 .. at SIGTERM and SIGINT, on a thread of its own, as long as it lives; one at a time. Afterwards
+/// the process, which is about to end, ignores them.
 class OnSignals {
  public:
   explicit OnSignals(std::function<void(int times)> f);

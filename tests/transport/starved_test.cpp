@@ -107,7 +107,10 @@ TEST(Uncaught, AnExceptionOfOneRankDoesNotAbortTheOthers) {
   for (std::size_t r = 0; r < 2; ++r) {
     EXPECT_EQ(ranks[r]->finish(), 86) << ranks[r]->output();
     auto& said = ranks[r]->output();
-    EXPECT_TRUE(said.starts_with("ready\nbora: rank 2 (host ") && lines(said) == 2) << said;
+    // Rank 2 may be gone before this one is ready, or while they share memory, of which a warning is said.
+    auto at = said.find("bora: rank 2 (host ");
+    EXPECT_TRUE(at == 0 || (at != said.npos && said[at - 1] == '\n')) << said;
+    EXPECT_EQ(said.find("bora: ", at + 1), said.npos) << said;
   }
 }
 }  // namespace
