@@ -18,6 +18,7 @@
 #include "bora/train/plan.h"
 #include "bora/train/trainable.h"
 #include "job/placement.h"
+#include "job/reference.h"
 
 namespace bora::job {
 namespace {
@@ -68,7 +69,7 @@ Step step_on(const Job& job, const MeshShape& shape, int rank) {
   UseMapping split(mappings_of(s, shape).compute);
   auto model = trainable_of(s, *job.tokenizer, shape, {.pipeline = job.context.pipeline, .init = true});
   auto mine = rows_of_rank(s.batch, r.mesh);
-  auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
+  auto rows = data::Rows::zeros(mine.begin, mine.end, row_shape(s));
   auto none = [] { return std::int64_t{0}; };
   r.plan = plan_rank(*model, make_batch(rows, s.batch, r.mesh), loop_settings(s, shape), r.mesh, none);
   r.rows = mine.size();

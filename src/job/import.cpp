@@ -1,6 +1,8 @@
 // A folder of Hugging Face's as the beginning of a run.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include "base/api/file.h"
 #include "bora/io/tree.h"
 #include "bora/job/auto_sync_period.h"
 #include "bora/job/hugging_face.h"
@@ -9,6 +11,7 @@
 #include "bora/job/settings.h"
 #include "bora/job/trained_run.h"
 #include "bora/models/pretrained.h"
+#include "bora/text/tokenizer.h"
 #include "bora/text/tokenizer_files.h"
 #include "bora/train/loop.h"
 #include "bora/train/trainable.h"
@@ -36,9 +39,19 @@ Settings imported(const std::string& from, const std::string& run_folder, const 
   return s;
 }
 }  // namespace
-int import_run(const std::string& from, const std::string& run_folder, const std::vector<std::string>& settings) {
+int import_run(const std::string& from, const std::string& run_folder, const std::vector<std::string>& settings,
+               const std::vector<std::string>& tokens) {
   auto s = imported(from, run_folder, settings);
   auto tokenizer = s.tokenizer->open();
+  std::string with_tokens;  // the tokenizer's file
+  if (!tokens.empty()) {
+    auto path = tokenizer_path(s);
+    std::error_code error;
+    check<ConfigError>(path.empty() || fs::equivalent(fs::path(path).parent_path(), s.init_from.path, error),
+                       "import: --add-token: the tokenizer ", path, " does not lie in ", s.init_from.path);
+    with_tokens = text::with_tokens(path, tokens);
+    s.vocabulary.size = std::max(s.vocabulary.size, tokenizer->size() + std::ssize(tokens));
+  }
   check_init_from(s, *tokenizer, Resume::none);
   return on_mesh({s, tokenizer, "import"}, [&](const Mesh& mesh) {
     auto model = trainable_of(without_auto(s), *tokenizer, mesh.shape(), {.init = true});
@@ -55,6 +68,7 @@ int import_run(const std::string& from, const std::string& run_folder, const std
     on_first(mesh, "import: the files of the run", [&] {
       folder = std::make_unique<RunFolder>(s.out);
       text::copy_companions(s.init_from.path, companions_of(s.out), true);
+      if (!with_tokens.empty()) write_file(tokenizer_path(mine), with_tokens);
     });
     Arrays keep;
     auto saved = io::save_checkpoint(s.out + "/checkpoints", 0, io::leaves_of(model->state(), "", keep),
@@ -63,6 +77,9 @@ int import_run(const std::string& from, const std::string& run_folder, const std
     on_first(mesh, "import: the settings of the run", [&] {
       auto changed = write_config(s.out, mine);
       said.insert(said.end(), changed.begin(), changed.end());
+      if (!tokens.empty())
+        said.push_back("tokens: " + std::to_string(tokens.size()) + " added, from id " +
+                       std::to_string(tokenizer->size()) + " on");
     });
     for (auto& line : said)
       if (mesh.rank() == 0) std::printf("%s\n", line.c_str());

@@ -69,7 +69,7 @@ models::ModelOptions model_options(const Settings& s, const text::Tokenizer& tok
                   .virtual_ranks = s.reproducible.virtual_,
                   .leaf_norms = s.norms.every > 0 && !s.local->on()},
       s.loss,
-      {s.freeze, s.lora},
+      {s.freeze, s.lora, s.neftune},
       s.mesh.microbatches,
       nn::parse_schedule(s.mesh.schedule)};
   if (has_pairs(s)) all.preference = s.preference;
@@ -97,6 +97,10 @@ std::unique_ptr<Trainable> trainable_of(const Settings& s, const text::Tokenizer
                      " is for generate and serve: training keeps no keys and values; leave it empty");
   auto options = model_options(s, tokenizer, mesh);
   if (!s.lora.base.empty()) options.drawn = s.init_from.path.empty();  // the numbers may need more memory than is there
+  if (how.asks) {
+    options.is_reference = true;
+    options.step->trains = [](const std::string&) { return false; };
+  }
   if (how.reads) {
     options = filled_options(s, tokenizer, mesh);
     options.step->trains = [](const std::string&) { return false; };  // no state of an optimizer

@@ -17,6 +17,7 @@
 #include "kernels/api/gemm.h"
 #include "bora/tree/node.h"
 #include "job/placement.h"
+#include "job/reference.h"
 
 namespace bora::job {
 HostModel host_of(const Settings& s) {
@@ -45,7 +46,7 @@ PlannedRun plan_run(const Settings& settings, const text::Tokenizer& tokenizer, 
     UseMapping split(mappings_of(s, mesh.shape()).compute);
     auto model = trainable_of(s, tokenizer, mesh.shape(), {.pipeline = pipeline, .init = true});
     auto mine = rows_of_rank(s.batch, mesh);
-    auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
+    auto rows = data::Rows::zeros(mine.begin, mine.end, row_shape(s));
     auto part = make_batch(rows, s.batch, mesh);
     auto plan = plan_rank(*model, part, loop_on(mesh.shape()), mesh, process());
     if (!r.model) r.model = std::move(model), batch = part;

@@ -31,6 +31,7 @@ void Settings::check() const {
   domain(accumulate >= 1, "accumulate", accumulate, "1 or more parts");
   bora::check<ConfigError>(batch % accumulate == 0, "accumulate: batch ", batch, " cannot be cut into ", accumulate,
                            " equal parts");
+  domain(config::finite(neftune) && neftune >= 0, "neftune", neftune, "0 or above");
   std::int64_t before = 0;
   for (auto& at : batch_at) {
     bora::check<ConfigError>(at.step > before && at.step <= 1 << 30, "batch_at: steps must ascend from 1 on, got ",

@@ -11,6 +11,7 @@
 #include "bora/job/model.h"
 #include "bora/job/trained_run.h"
 #include "bora/models/peft.h"
+#include "bora/nn/weight_format.h"
 #include "bora/shard/mesh.h"
 #include "bora/train/local_settings.h"
 #include "bora/train/loop.h"
@@ -18,6 +19,8 @@
 #include "bora/train/trainable.h"
 #include "job/ground.h"
 #include "job/initial.h"
+#include "job/reference.h"
+#include "models/api/weights.h"
 #include "train/api/memory_checkpoint.h"
 
 namespace bora::job {
@@ -39,6 +42,11 @@ std::vector<std::string> read_initial(const Job& job, Trainable& model, tree::No
   std::vector<std::string> said;
   if (!s.init_from.path.empty())
     said = read_init_from(parameters, s, vocabulary_of(s, *job.tokenizer));
+  if (s.lora.dora && !s.init_from.path.empty()) {
+    auto base = nn::WeightFormat::find(s.lora.base);
+    auto integers = base ? s.model->packed(vocabulary_of(s, *job.tokenizer), *base) : std::vector<models::PackedLeaf>();
+    models::begin_magnitudes(model.base(), model.parameters(), integers);
+  }
   if (!s.lora.from.empty()) models::load_adapters(model.parameters(), s.lora.from, *s.model, s.lora);
   return said;
 }
@@ -94,6 +102,11 @@ int train(Job job) {
       loop.initial = [&](tree::Node parameters) { return read_initial(job, *model, parameters); };
     loop.hooks.emplace_back([&begun](const StepReport&, RunView&) { begun = true; });
     auto data = open_data(s, job.tokenizer, mesh);
+    if (s.preference.ahead) {
+      std::string digest;
+      data = with_reference(std::move(data), job, mesh, digest);
+      if (!s.lora) loop.reference = digest;  // of adapters it is that of their base
+    }
     if (membership && mesh.rank() == 0) {
       if (ground.empty()) ground = ground_of(job, transport_of(job));
       membership->stands_on(ground);
@@ -109,6 +122,7 @@ Evaluation evaluate(const TrainedRun& run) {
   Job job{settings_on_job(run, "eval"), nullptr, "eval"};
   auto& s = job.settings;
   check_settings(s);
+  s.preference.ahead = false;  // the rows of one evaluation
   job.tokenizer = s.tokenizer->open();
   check_folder_of(run, s, *job.tokenizer);
   check_rows(s, *job.tokenizer);

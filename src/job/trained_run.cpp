@@ -111,7 +111,7 @@ struct MergedBase {
     if (leaf != integers.end()) one[path] = aligned(leaf->weight.unpack(x), leaf->axes);
     auto layer = path.substr(0, path.rfind('.')) + ".lora.";
     if (path.ends_with(".weight"))
-      for (auto name : {"a", "b"})
+      for (auto name : {"a", "b", "magnitude"})
         if (auto at = adapters.find(layer + name); at != adapters.end()) beside[at->first] = at->second;
     models::merge_adapters(tree::node(one), tree::node(beside), lora);
     return one[path];

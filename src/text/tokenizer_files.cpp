@@ -5,6 +5,7 @@
 #include "bora/base/error.h"
 #include "gguf/api/companions.h"
 #include "gguf/api/gguf.h"
+#include "json/api/value.h"
 #include "text/api/files.h"
 
 namespace fs = std::filesystem;
@@ -60,5 +61,25 @@ void copy_tokenizer(const std::string& path, FileForm form, const std::string& t
   if (known) copy_companions(file.parent_path().string(), to, false);
   else
     copy_anew(file, to + (form == FileForm::model ? "/tokenizer.model" : "/tokenizer.json"));
+}
+std::string with_tokens(const std::string& path, const std::vector<std::string>& tokens) {
+  check<ConfigError>(fs::path(path).filename() == "tokenizer.json", "tokens are added to a tokenizer.json, and the "
+                     "tokenizer is ", path.empty() ? "none of a file" : path,
+                     "; transformers' save_pretrained writes one");
+  auto tokenizer = tokenizer_at(path, false);
+  auto all = json::parse(gguf::read_file(path), path, "key", json::Order::as_written);
+  auto* added = all.find("added_tokens");
+  if (!added || !added->is_list()) added = &all.set("added_tokens", json::Value(json::Value::List()));
+  auto id = tokenizer->size();
+  for (auto& token : tokens) {
+    check<ConfigError>(!token.empty(), "a token to add is empty");
+    check<ConfigError>(!tokenizer->id_of(token), "the token '", token, "' is in ", path, " already");
+    check<ConfigError>(std::count(tokens.begin(), tokens.end(), token) == 1, "the token '", token, "' is given twice");
+    auto one = json::Value::object({{"id", id++}, {"content", token}}, json::Order::as_written);
+    for (auto name : {"single_word", "lstrip", "rstrip", "normalized"}) one.set(name, false);
+    one.set("special", true);
+    added->add(std::move(one));
+  }
+  return all.dump(2);
 }
 }  // namespace bora::text

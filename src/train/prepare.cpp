@@ -164,7 +164,7 @@ bool prepare(Run& run) {
   if (s.log.digest && (!run.continued || s.steps == 0))
     run.say("init digest " + to_string(mesh.shape()) + " " + s.layout + ": " +
             parameter_digest(run.model.parameters(), mesh));
-  run.base = base_digest(run.model.base(), mesh);
+  run.base = s.reference.empty() ? base_digest(run.model.base(), mesh) : s.reference;
   constexpr std::string_view regrouped =
       "residuals of another number of ranks: each rank takes over the sum of its part of them";
   if (snapshot.whole()) {
@@ -189,7 +189,7 @@ bool prepare(Run& run) {
     check_whose(run, stored->folder);
     offering_older(mesh, run.checkpoints(), offer, [&] {
       check_replicas(mesh, stored->folder, run.model.state());
-      check_base(mesh, stored->folder, run.base, run.model.holds_reference());
+      check_base(mesh, stored->folder, run.base, run.has_reference());
       if (restore_state(mesh, stored->folder, run.model.state()))
         run.say(std::string(regrouped));
     });

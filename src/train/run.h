@@ -83,6 +83,8 @@ struct Run final : RunView {
   void record(const track::Values&);
   /// Says once that records wait for room on the disk, and once that they are written.
   void say_what_waits();
+  /// Whether `base` is the digest of a reference model, held here or asked before the run.
+  bool has_reference() const { return model.holds_reference() || !settings.reference.empty(); }
   /// Takes in numbers of this step that are not recorded again: `numbers` has them as well.
   void note_numbers(const track::Values&);
   /// Watches over the checkpoints in `out`, on the first rank.

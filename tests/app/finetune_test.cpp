@@ -40,6 +40,41 @@ TEST_F(FinetuneTest, AdaptersAloneAreTrainedStoredAndUsed) {
   is_bad_input("train " + settings + " seed=1 steps=8", "was trained beside another model");
   is_bad_input("train " + settings + " lora.rank=0 steps=8", "holds adapters only");
 }
+TEST_F(FinetuneTest, MagnitudesAndNoiseGoThroughEveryCommand) {
+  auto base = folder + "/base", out = folder + "/out", peft = folder + "/peft", merged = folder + "/merged";
+  auto llama = config + " model.type=llama";
+  ASSERT_EQ(run("train " + llama + " out=" + base).code, 0);
+  auto words = llama + " init_from=" + base + " lora.rank=4 lora.dora=true neftune=5 checkpoint.every=3 lr=0.01";
+  auto r = run("launch -n 2 -- train " + words + " layout=fsdp out=" + out);
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  auto whole = losses(out);
+  ASSERT_EQ(whole.size(), 6U);
+  fs::remove_all(out + "/checkpoints/step-6");
+  ASSERT_EQ(run("train " + words + " out=" + out).code, 0);
+  auto again = losses(out);
+  ASSERT_EQ(again.size(), 6U);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(again[i], whole[i], 1e-5 * whole[i]);
+  auto loss = [&](const std::string& of) {
+    auto e = run("eval " + of);
+    EXPECT_EQ(e.code, 0) << e.err;
+    return std::stod(e.line("val loss: "));
+  };
+  auto mine = loss(out);
+  EXPECT_NE(mine, loss(base));
+  for (auto& words : {" " + merged, " " + peft + " --format peft"}) {
+    auto e = run("export " + out + words);
+    ASSERT_EQ(e.code, 0) << e.err;
+  }
+  EXPECT_EQ(run("generate " + merged + " --prompt '17 4' --length 5").code, 0);
+  // Another run begins with them, if it has magnitudes too.
+  auto more = "train " + words + " steps=1 lr=1e-9 lora.from=" + peft + " out=" + folder;
+  ASSERT_EQ(run(more + "/from").code, 0);
+  EXPECT_NEAR(loss(folder + "/from"), mine, 1e-5);
+  auto refused = run(more + "/plain lora.dora=false");
+  EXPECT_NE(refused.code, 0);
+  EXPECT_NE(refused.err.find("use_dora: 1, but lora.dora is 0"), std::string::npos) << refused.err;
+  is_bad_input(more + "/bad neftune=-1", "neftune: must be 0 or above, got -1");
+}
 TEST_F(FinetuneTest, AdaptersTrainWithOptimizersThatSeeMatrices) {
   for (std::string optimizer : {"muon", "adafactor", "adamw optimizer.clip_rms=0.1"}) {
     auto out = folder + "/" + optimizer.substr(0, 5);

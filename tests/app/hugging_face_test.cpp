@@ -101,6 +101,37 @@ TEST_F(HuggingFaceTest, TheTokenizerGoesAlongWhateverItsFileIsCalled) {
               line("generate " + out + " --prompt The --length 4 --temperature 0", "The"));
   }
 }
+TEST_F(HuggingFaceTest, TokensAreAddedWithTheirRows) {
+  std::string add = " --add-token '<|user|>' --add-token '<|assistant|>'", text = folder + "/turns";
+  std::ofstream(text) << "The <|user|>wind<|assistant|>\n";
+  auto b = folder + "/b", grown = folder + "/grown";
+  auto r = run("import " + dir + " " + b + data + " batch=6" + add);
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("tokens: 2 added, from id 300 on"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("302: new rows are the mean of the others"), std::string::npos) << r.out;
+  expect_done("export " + b + " " + grown);
+  EXPECT_NE(slurp(grown + "/config.json").find("\"vocab_size\": 302"), std::string::npos);
+  for (auto& of : {b + "/hugging_face", grown}) {
+    auto ids = run("tokenize " + of + " < " + text);
+    EXPECT_EQ(ids.code, 0) << ids.err;
+    for (auto id : {"300", "301"}) EXPECT_NE(ids.out.find(id), std::string::npos) << ids.out;
+  }
+  // What was there is as it was; all of it is trained, on ranks as well, and with padding.
+  auto loss = [&](const std::string& of, const std::string& more) {
+    return std::stod(line("eval " + of + more, "val loss: "));
+  };
+  EXPECT_NEAR(loss(b, " eval.rows=24"), loss(dir, data + " batch=6 eval.rows=24"), 0.02);
+  expect_done("launch -n 2 -- import " + dir + " " + folder + "/padded" + data + " layout=tp batch=6 steps=3 " +
+              "vocabulary.multiple=8" + add);
+  expect_done("launch -n 2 -- train " + folder + "/padded/config.yaml");
+  expect_done("export " + folder + "/padded " + folder + "/wide");
+  EXPECT_NE(slurp(folder + "/wide/config.json").find("\"vocab_size\": 304"), std::string::npos);
+  expect_done("generate " + folder + "/wide --prompt '<|user|>The' --length 4");
+  for (auto& [words, error] : {std::pair{"'<|user|>' --add-token '<|user|>'", "the token '<|user|>' is given twice"},
+                               {"e", "tokenizer.json already"}})
+    is_bad_input("import " + dir + " " + folder + "/bad --add-token " + words, error);
+  EXPECT_FALSE(fs::exists(folder + "/bad"));
+}
 TEST_F(HuggingFaceTest, AFolderIsAsGoodAsItsRun) {
   std::string words = " --prompt 'The wind' --temperature 0 --length 12", settings = data + " batch=6 eval.rows=24";
   auto b = folder + "/b";

@@ -78,12 +78,34 @@ TEST_F(PreferenceTest, AdaptersMeasureBesideTheirBase) {
   ASSERT_EQ(e.code, 0) << e.err;
   expect_answer(e, 0.02);
 }
+TEST_F(PreferenceTest, AReferenceAskedAheadIsTheOneThatIsHeld) {
+  auto cache = " data.cache=" + folder + "/cache";
+  auto few = " steps=8 eval_every=4 checkpoint_every=4";
+  auto held = run("train " + words("held") + few);
+  ASSERT_EQ(held.code, 0) << held.err;
+  auto asked = run("launch -n 2 " + words("asked") + few + cache + " preference.ahead=true");
+  ASSERT_EQ(asked.code, 0) << asked.err;
+  EXPECT_NE(asked.out.find("reference: asked about 1200 pairs"), std::string::npos) << asked.out;
+  EXPECT_EQ(asked.out.find("of the reference model"), std::string::npos) << asked.out;
+  auto last = [](const Result& r) { return std::stod(r.out.substr(r.out.rfind("val loss: ") + 10)); };
+  EXPECT_NEAR(last(asked), last(held), 1e-5);
+  // Continued, and evaluated beside the model itself.
+  fs::remove_all(folder + "/asked/checkpoints/step-8");
+  auto again = run("train " + words("asked") + few + cache + " preference.ahead=true");
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_NE(again.out.find("reference: of 1200 pairs, from " + folder + "/cache"), std::string::npos) << again.out;
+  EXPECT_NEAR(last(again), last(held), 1e-5);
+  auto e = run("eval " + folder + "/asked");
+  ASSERT_EQ(e.code, 0) << e.err;
+  EXPECT_NEAR(std::stod(e.line("val loss: ")), last(held), 1e-5);
+}
 TEST_F(PreferenceTest, WhatDoesNotGoTogetherIsRefused) {
   is_bad_input("train " + words("bad") + " loss.z_loss=1e-4", "loss: the loss of pairs is the group preference");
   is_bad_input("train " + words("bad") + " preference.beta=0", "preference.beta: must be above 0");
   is_bad_input("train " + words("bad") + " preference=simpo", "expected one of dpo, ipo, hinge, orpo");
   is_bad_input("train out=" + folder + "/bad data=" + folder + "/text.txt preference=ipo",
                "preference: it is the loss of pairs");
+  is_bad_input("train " + words("bad") + " preference=orpo preference.ahead=true", "orpo has no reference model");
   is_bad_input("train " + words("bad") + " local.every=2", "local");
 }
 }  // namespace preference_test

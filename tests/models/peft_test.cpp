@@ -21,7 +21,9 @@ using namespace bora;
 using namespace bora::models;
 namespace {
 const std::string kGolden = test::source_dir() + "/tests/golden/models/";
-LoraSettings settings() { return {.rank = 3, .alpha = 5, .layers = {"*.mlp.*", "blocks.attn.out"}, .rslora = true}; }
+LoraSettings settings(bool dora = false) {
+  return {.rank = 3, .alpha = 5, .layers = {"*.mlp.*", "blocks.attn.out"}, .rslora = true, .dora = dora};
+}
 /// Rows of gpt2_plain's golden results, and the number of their labels.
 std::pair<training::Example, double> example() {
   auto files = Safetensors::open(kGolden + "gpt2_plain/golden.safetensors");
@@ -48,12 +50,14 @@ std::pair<training::Example, double> example() {
 using bora::test::error_of;
 }  // namespace
 
-TEST(Peft, GivesTheLossTheGradientsAndTheFilesOfPeft) {
+namespace {
+/// The loss, the gradients and the files of PEFT's adapters in the folder, on every layout.
+void is_as_peft(const std::string& folder, bool dora) {
   auto p = Pretrained::open(kGolden + "gpt2_plain");
   auto config = *p.model.as<Gpt2Config>();
-  auto golden = Safetensors::open(kGolden + "peft_gpt2/golden.safetensors");
-  auto theirs = Safetensors::open(kGolden + "peft_gpt2/adapter_model.safetensors");
-  Tuning tuning{.lora = settings()};
+  auto golden = Safetensors::open(folder + "/golden.safetensors");
+  auto theirs = Safetensors::open(folder + "/adapter_model.safetensors");
+  Tuning tuning{.lora = settings(dora)};
   test::TempFolder temp;
   auto written = temp / "written", gradients = temp / "gradients";
   struct Case {
@@ -67,7 +71,7 @@ TEST(Peft, GivesTheLossTheGradientsAndTheFilesOfPeft) {
       auto t = tuned(task<Gpt2>(config, {.vocabulary = p.vocabulary}), tuning);
       auto m = named_jit(t.init, {.out = mappings.storage})(random::key(0));
       load_pretrained(tree::node(m), kGolden + "gpt2_plain", *p.model, p.vocabulary);
-      load_adapters(tree::node(m), kGolden + "peft_gpt2", *p.model, tuning.lora);
+      load_adapters(tree::node(m), folder, *p.model, tuning.lora);
       auto [e, labels] = example();
       auto base = training::part_of(m, [](auto& path) { return !nn::in_adapter(path); });
       auto f = [&, e = e, labels = labels](const Gpt2& part) {
@@ -105,6 +109,9 @@ TEST(Peft, GivesTheLossTheGradientsAndTheFilesOfPeft) {
     fs::remove_all(gradients);
   }
 }
+}  // namespace
+TEST(Peft, GivesTheLossTheGradientsAndTheFilesOfPeft) { is_as_peft(kGolden + "peft_gpt2", false); }
+TEST(Peft, GivesThoseOfDora) { is_as_peft(kGolden + "peft_dora", true); }
 TEST(Peft, RefusesWhatDoesNotFit) {
   auto p = Pretrained::open(kGolden + "gpt2_plain");
   auto config = *p.model.as<Gpt2Config>();

@@ -6,6 +6,7 @@
 #include "bora/models/gpt2.h"
 #include "bora/train/trainer.h"
 #include "models/small.h"
+#include "support/throws.h"
 
 namespace preference_test {
 using namespace bora;
@@ -79,11 +80,14 @@ TEST(Preference, LossesAndTheirGradientsAreTheFormulas) {
 }
 
 /// Rows of pairs: prompts of two tokens, answers of several lengths; the last pair fills the batch.
-data::Rows rows(std::int64_t begin, std::int64_t end) {
-  auto r = data::Rows::zeros(begin, end, {.positions = 2 * kPositions, .pairs = true});
+data::Rows rows(std::int64_t begin, std::int64_t end, const std::vector<float>& reference = {}) {
+  auto r = data::Rows::zeros(begin, end,
+                             {.positions = 2 * kPositions, .pairs = true, .reference = !reference.empty()});
   for (auto k = begin; k < std::min(end, kPairs - 1); ++k) {
     auto row = r.row(k);
     for (std::int64_t half : {0, 1}) {
+      if (!reference.empty())  // [2, batch]
+        row.values[half * kPositions] = reference[static_cast<std::size_t>(half * kPairs + k)];
       auto n = 4 + (k + half) % 3;
       auto id = [&](std::int64_t i) {
         return static_cast<std::int32_t>((i < 2 ? 5 * k + i : 3 * k + 2 * i + 7 * half) % kVocabulary);
@@ -111,11 +115,23 @@ Run train(const PreferenceSettings& s, const std::string& layout, int data, int 
                      .learning_rate = 1e-2,
                      .accumulate = accumulate,
                      .storage = mappings.storage};
-    auto t = model->trainable({.vocabulary = kVocabulary, .step = step, .tuning = tuning, .preference = s});
-    EXPECT_EQ(t->holds_reference(), s.has_reference() && !tuning.lora);
-    t->init(random::key(5));
+    models::ModelOptions options{.vocabulary = kVocabulary, .step = step, .tuning = tuning, .preference = s};
     auto mine = rows_of_rank(kPairs, mesh);
-    auto batch = make_batch(rows(mine.begin, mine.end), kPairs, mesh);
+    std::vector<float> reference;
+    if (s.ahead) {
+      auto asked = options;
+      asked.is_reference = true;
+      asked.step->trains = [](const std::string&) { return false; };
+      auto first = model->trainable(asked);
+      first->init(random::key(5));
+      reference = first->evaluate(make_batch(rows(mine.begin, mine.end), kPairs, mesh)).to_vector<float>();
+      EXPECT_EQ(reference[1], 3);  // pairs
+      reference.erase(reference.begin(), reference.begin() + 2);
+    }
+    auto t = model->trainable(options);
+    EXPECT_EQ(t->holds_reference(), s.has_reference() && !s.ahead && !tuning.lora);
+    t->init(random::key(5));
+    auto batch = make_batch(rows(mine.begin, mine.end, reference), kPairs, mesh);
     Run own;
     for (int i = 0; i < steps; ++i) own.losses.push_back(t->step(batch).to_vector<float>()[0]);
     own.evaluation = t->evaluate(batch).to_vector<float>();
@@ -156,6 +172,17 @@ TEST(Preference, TheBaseOfAdaptersIsTheReference) {
   EXPECT_LT(one.losses.back(), one.losses[0] - 0.01F);
   for (auto& [path, x] : one.parameters) EXPECT_NE(path.find(".lora."), path.npos) << path;
   expect_near(train({}, "fsdp", 2, 1, 1, lora, 8), one, 2e-5);
+}
+TEST(Preference, AReferenceThatIsAskedAheadGivesTheSameLosses) {
+  PreferenceSettings beside, ahead{.ahead = true};
+  for (auto& tuning : {Tuning{}, Tuning{.lora = {.rank = 2}}, Tuning{.neftune = 1}}) {
+    auto want = train(beside, "dp", 1, 1, 1, tuning);
+    expect_near(train(ahead, "dp", 1, 1, 1, tuning), want, 1e-6);
+    expect_near(train(ahead, "fsdp+tp", 2, 2, 1, tuning), want, 2e-5);
+    if (tuning.neftune == 0) expect_near(train(ahead, "fsdp", 2, 1, 2, tuning), want, 2e-5);  // noise is of each part
+  }
+  PreferenceSettings none{.loss = PreferenceLoss::orpo, .ahead = true};
+  test::says<ConfigError>([&] { none.check(); }, "orpo has no reference model");
 }
 TEST(Preference, LogProbabilitiesInBlocksAreThoseAtOnce) {
   Axis batch{nn::kBatch, 3}, position{nn::kPosition, 7}, embed{nn::kEmbed, 4}, vocab{nn::kVocab, 11};

@@ -11,6 +11,7 @@
 #include "bora/optim/config.h"
 #include "bora/train/trainer.h"
 #include "laws/effort.h"
+#include "models/api/weights.h"
 #include "models/small.h"
 #include "support/temp_folder.h"
 #include "support/throws.h"
@@ -228,6 +229,76 @@ TEST(Lora, DropoutIsOfTrainingAndOfItsOwnKeyInEachStep) {
     EXPECT_EQ(with.losses, again.losses);
     EXPECT_EQ(with.losses[0], without.losses[0]);  // the products are still zero
     EXPECT_NE(with.losses[2], without.losses[2]);
+    expect_near(train(type, tuning, {"fsdp+tp", 2, 2, 1}).after, with.after, 2e-4, type);
+  }
+}
+TEST(Dora, BeginsAsTheBaseAndIsTrainedOnEveryLayout) {
+  for (auto& type : kTypes) {
+    Tuning tuning{.lora = {.rank = 3, .alpha = 6, .dora = true}};
+    auto want = train(type, tuning), whole = train(type, {});
+    EXPECT_NEAR(want.losses[0], whole.losses[0], 1e-5);
+    EXPECT_LT(want.losses[2], want.losses[0]);
+    int magnitudes = 0;
+    for (auto& [path, v] : want.after) {
+      EXPECT_TRUE(nn::in_adapter(path)) << path;
+      EXPECT_NE(want.before.at(path), v) << path;
+      magnitudes += path.ends_with(".lora.magnitude");
+    }
+    EXPECT_GT(magnitudes, 3);
+    for (auto& c : layouts_for(type)) {
+      auto got = train(type, tuning, c);
+      expect_near(got.before, want.before, 1e-6, type + " " + c.layout);
+      expect_near(got.after, want.after, 5e-4, type + " " + c.layout);
+    }
+    tuning.lora.dropout = 0.2;
+    auto drops = train(type, tuning);
+    EXPECT_NE(drops.losses, want.losses);
+    expect_near(train(type, tuning, {"fsdp+tp", 2, 2, 1}).after, drops.after, 5e-4, type);
+  }
+}
+TEST(Dora, MergesAndBeginsAnewAroundOtherWeights) {
+  Axis in{"in", 6}, out{"out", 4}, layers{"layers", 3}, rows{"batch", 5};
+  auto keys = random::split<4>(random::key(2));
+  auto layer = nn::Linear::init({in}, {out}, keys[0]);
+  nn::add_adapter(layer, {.rank = 2, .dora = true}, keys[1]);
+  layer.lora->b = random::normal(keys[2], Axes(layer.lora->b.axes()));
+  layer.lora->magnitude = *layer.lora->magnitude * 1.5;
+  auto x = random::normal(keys[3], {rows, in});
+  auto merged = layer;
+  nn::merge_adapter(merged);
+  EXPECT_TRUE(allclose(merged(x).array(), layer(x).array(), 1e-5, 1e-5));
+  auto norms = nn::magnitudes(merged.weight, none, {out});
+  EXPECT_TRUE(allclose(norms.array(), layer.lora->magnitude->array(), 1e-5, 1e-5));
+  // Stacked ones have theirs for each layer.
+  layer = nn::Linear::init({in}, {out}, keys[0]);
+  layer.weight = random::normal(keys[0], {layers, in, out});
+  nn::add_adapter(layer, {.rank = 2, .dora = true}, keys[1]);
+  EXPECT_EQ(layer.lora->magnitude->axes(), (std::vector<Axis>{layers, out}));
+  struct One {
+    nn::Linear layer;
+  } base{layer}, adapters{layer};
+  base.layer.weight = layer.weight * 2.0, base.layer.lora.reset();
+  begin_magnitudes(tree::node(base), tree::node(adapters), {});
+  EXPECT_TRUE(allclose(adapters.layer.lora->magnitude->array(), layer.lora->magnitude->array() * 2.0, 1e-6, 1e-6));
+}
+TEST(Neftune, IsNoiseOfTrainingAlone) {
+  Axis vocab{nn::kVocab, 5}, embed{nn::kEmbed, 8}, rows{nn::kBatch, 3}, positions{nn::kPosition, 4};
+  auto words = nn::Embedding::init(vocab, embed, random::key(1));
+  auto ids = broadcast_to(arange(positions).astype(i32), {rows, positions});
+  auto plain = words.embed(ids);
+  words.noise = nn::EmbeddingNoise{NamedArray(random::key(2), {}), 5};
+  auto noise = (words.embed(ids) - plain).to_vector<float>();
+  auto most = 5 / std::sqrt(4.0F * 8);
+  EXPECT_LE(*std::max_element(noise.begin(), noise.end()), most + 1e-6);
+  EXPECT_GT(*std::max_element(noise.begin(), noise.end()), 0.8F * most);
+  EXPECT_GE(*std::min_element(noise.begin(), noise.end()), -most - 1e-6);
+  EXPECT_LT(*std::min_element(noise.begin(), noise.end()), -0.8F * most);
+  for (auto& type : kTypes) {
+    Tuning tuning{.neftune = 1};
+    auto with = train(type, tuning), again = train(type, tuning), without = train(type, {});
+    EXPECT_EQ(with.losses, again.losses);
+    EXPECT_NE(with.losses[0], without.losses[0]);
+    EXPECT_EQ(train(type, tuning, {"dp", 1, 1, 1}, 0).losses, train(type, {}, {"dp", 1, 1, 1}, 0).losses);
     expect_near(train(type, tuning, {"fsdp+tp", 2, 2, 1}).after, with.after, 2e-4, type);
   }
 }

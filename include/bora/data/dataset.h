@@ -26,7 +26,10 @@ struct RowShape {
   Prediction prediction = Prediction::tokens;
   /// Rows hold two texts, each in half of the positions. Of texts that are compared a token has the weight 1.
   bool pairs = false;
-  bool has_values() const { return prediction == Prediction::numbers || prediction == Prediction::similarities; }
+  bool reference = false;  // of pairs: values has, at the first position of each text, what a reference gives to it
+  bool has_values() const {
+    return prediction == Prediction::numbers || prediction == Prediction::similarities || reference;
+  }
 };
 /// The columns of rows, each as an Of.
 template <template <class> class Of> struct Columns {

@@ -19,6 +19,9 @@ struct ExportOptions {                       // of export_run
 /// IoError, CheckpointError.
 int export_run(const TrainedRun&, const ExportOptions&);
 /// Makes a run of a folder: its settings, a checkpoint at step 0 and the tokenizer's files. `settings`: key=value, for
-/// training. Returns 0. Throws ConfigError if the run has a checkpoint already, and as models::load_pretrained.
-int import_run(const std::string& from, const std::string& run, const std::vector<std::string>& settings);
+/// training. tokens: special ones that its tokenizer.json gets, behind all others; rows of the model for them that the
+/// folder lacks are the mean of the others. Returns 0. Throws ConfigError if the run has a checkpoint already, as
+/// text::with_tokens, and as models::load_pretrained.
+int import_run(const std::string& from, const std::string& run, const std::vector<std::string>& settings,
+               const std::vector<std::string>& tokens = {});
 }  // namespace bora::job

@@ -27,6 +27,7 @@ struct TrainableOptions {  // of trainable_of
   bool tuned = true;       // with what is frozen, and adapters beside the model, as the settings say
   bool init = false;       // with the parameters and the state that a new run begins with
   bool reads = false;      // its parameters will be read from files, and nothing trains them: they begin as zeros
+  bool asks = false;       // nothing trains it: it is asked, as the reference, about pairs (models::reference_task)
 };
 /// The model in training that the settings describe.
 std::unique_ptr<Trainable> trainable_of(const Settings&, const text::Tokenizer&, const MeshShape&,

@@ -137,6 +137,7 @@ struct Settings {
   models::PreferenceSettings preference = {};
   std::vector<std::string> freeze = {};
   models::LoraSettings lora = {};
+  double neftune = 0;
   bora::training::PrecisionSettings precision = {};
   bora::training::MeshSettings mesh = {};
   config::Choice<bora::training::LocalKind> local;
@@ -171,6 +172,8 @@ struct Settings {
       {"preference", ""},
       {"freeze", "patterns of parameters that are not trained: [wte, blocks.attn.*, \"*.bias\"]; * is any text"},
       {"lora", ""},
+      {"neftune", "alpha of noise on the tokens' vectors in training (NEFTune), uniform within alpha / sqrt(positions "
+                  "* embed); 0: none"},
       {"precision", ""},
       {"mesh", ""},
       {"local", ""},

@@ -23,6 +23,7 @@ struct ModelOptions {                            // of a model in use
   bool int8_pages = false;                       // of models that generate: keys and values as 8-bit integers
   bool drawn = true;                             // false: parameters are born as zeros, for files to fill
   std::optional<PreferenceSettings> preference = {};  // of training on pairs of answers, in place of `loss`
+  bool is_reference = false;                     // of pairs: the model is asked about them, and not trained
   /// The form of the weights that are integers: also of the base of adapters, beside which these always stand.
   std::optional<nn::WeightFormat> integers() const {
     return tuning.lora.base.empty() ? weights : nn::WeightFormat::parse(tuning.lora.base);

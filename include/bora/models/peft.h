@@ -18,4 +18,7 @@ void load_adapters(tree::Node parameters, const std::string& folder, const Model
 /// Adds the adapters' products to the weights beside which they stand, as nn::merged does for a tree that has both; for
 /// the two parts of a Trainable or a Generator.
 void merge_adapters(tree::Node base, tree::Node adapters, const LoraSettings&);
+/// Gives the adapters the magnitudes (DoRA) of the weights beside which they stand, after these were read. integers:
+/// the base's weights that are packed (Model::packed).
+void begin_magnitudes(tree::Node base, tree::Node adapters, const std::vector<PackedLeaf>& integers);
 }  // namespace bora::models

@@ -14,5 +14,10 @@ NamedArray preference_losses(const PreferenceSettings&, const AnswerScores& mode
 /// adapters stand beside, or, where all of the model is trained, its first parameters, which the state's base keeps
 /// (Trainable::holds_reference). It measures "accuracy", the part of pairs whose chosen answer gains more, and
 /// "margin", the mean of what it gains more, times beta.
+/// With PreferenceSettings::ahead there is no such model, and Example::values has the sums of its log-probabilities,
+/// each at the first position of its text, and zeros.
 TrainTask<tree::Any> preference_task(const AnyModelPtr&, const ModelOptions&);
+/// The task of asking the model that a run begins with, without adapters: its predictions are the sums of
+/// log-probabilities of the chosen and of the rejected answer of each pair, f32 [2, batch], and its loss is 0.
+TrainTask<tree::Any> reference_task(const AnyModelPtr&, const ModelOptions&);
 }  // namespace bora::models

@@ -15,12 +15,15 @@ enum class PreferenceLoss : std::uint8_t { dpo, ipo, hinge, orpo };
 struct PreferenceSettings {  // the group preference
   PreferenceLoss loss = PreferenceLoss::dpo;
   double beta = 0.1, label_smoothing = 0;
+  bool ahead = false;
   static constexpr std::string_view named = "loss";
   static constexpr config::Meaning meanings[] = {
       {"loss", "of the task preference: dpo, ipo, hinge, orpo; all but orpo measure beside the model that a run begins "
                "with"},
       {"beta", "how much the difference to that model weighs; of orpo: the weight of the odds"},
-      {"label_smoothing", "of dpo: the part of the pairs whose labels are taken to be wrong"}};
+      {"label_smoothing", "of dpo: the part of the pairs whose labels are taken to be wrong"},
+      {"ahead", "compute what that model says of all pairs before the first step, and do not hold it in training; with "
+                "data.cache for later runs as well"}};
   void check() const;
   /// Whether the model that a run begins with is part of the loss.
   bool has_reference() const { return loss != PreferenceLoss::orpo; }

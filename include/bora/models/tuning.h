@@ -8,11 +8,14 @@
 #include "bora/train/step.h"
 
 namespace bora::models {
-struct Tuning {                          // the part of a model that is trained
+struct Tuning {                          // the part of a model that is trained, and how
   std::vector<std::string> freeze = {};  // patterns of parameters that are not trained
   LoraSettings lora = {};
+  double neftune = 0;                    // alpha of the noise that training adds to tokens' vectors (nn/embedding.h)
 };
 namespace detail {
+/// The key of the noise of a step's vectors, of the step's own.
+Array noise_key(const Array& key);
 /// The key of the adapters of a model that is initialised or trained with `key`.
 Array adapter_key(const Array& key);
 /// Which of these layers get adapters. ConfigError for patterns that match none.

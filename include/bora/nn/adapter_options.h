@@ -9,6 +9,7 @@ struct AdapterOptions {                                       // of adapters of 
   double alpha = 16, dropout = 0;                             // of the scale; the rate of dropout of the layer's input
   bool rslora = false;                      // scaled by alpha / sqrt(rank) (Kalajdzievski 2023), not alpha / rank
   AdapterInit init = AdapterInit::kaiming;  // of a, as PEFT: uniform within 1 / sqrt(fan-in), or normal / rank
+  bool dora = false;                        // with a trained magnitude of each output, at first its weights' norm
   double scale() const;
 };
 }  // namespace bora::nn

@@ -1,5 +1,6 @@
 // adapters.h -- LoRA (Hu et al. 2021): trained products of low rank beside the fixed weights of linear layers, in any
-// tree, whose own code does not know of them.
+// tree, whose own code does not know of them. DoRA (Liu et al. 2024, arXiv:2402.09353): these give the direction of a
+// weight, and its magnitude is trained beside them.
 #pragma once
 #include <tuple>
 #include "bora/nn/adapter_options.h"
@@ -12,6 +13,12 @@ namespace bora::nn {
 void add_adapter(Linear&, const AdapterOptions&, const Array& key);
 /// The weight plus the adapter's product, summed in f32; the adapter is gone. Integers become numbers, f32.
 void merge_adapter(Linear&);
+/// The norm of each output's numbers in `weight` + `product`, in f32: [stacked.., out..], which are of_outputs. Without
+/// a product: of the weight's own.
+NamedArray magnitudes(const NamedArray& weight, const std::optional<NamedArray>& product,
+                      const std::vector<Axis>& of_outputs);
+/// The numbers that a layer's weight has with its adapter, [the weight's axes], f32.
+NamedArray with_adapter(const NamedArray& weight, const Adapter&);
 /// Lets the adapter drop parts of its inputs, with a key of its own for each stacked layer.
 void drop_inputs(Linear&, const Array& key);
 /// Whether the path of a parameter is that of an adapter's.

@@ -4,10 +4,17 @@
 #include "bora/nn/weight_format.h"
 
 namespace bora::nn {
+/// Noise added to each vector that is looked up, uniform within alpha / sqrt(positions * embed) (NEFTune, Jain et al.
+/// 2023, arXiv:2310.05914).
+struct EmbeddingNoise {
+  NamedArray key;  // a scalar
+  float alpha = 0;
+};
 /// A table of vectors: lookup, and the product with all of them (a tied output layer).
 struct Embedding {
   NamedArray weight;  // [vocab, embed]
   std::optional<PackedWeight> packed = none;  // weight has integers (weight_format.h); none: numbers
+  std::optional<EmbeddingNoise> noise = none;  // of training
   static Embedding init(const Axis& vocab, const Axis& embed, const Array& key, const Init& weight);
   /// Init::truncated_normal(1 / size of embed), as Haliax draws it.
   static Embedding init(const Axis& vocab, const Axis& embed, const Array& key);

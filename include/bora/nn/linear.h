@@ -11,11 +11,13 @@ struct LinearOptions {
   bool use_bias = true;          // starts at zero
   bool out_first = false;        // the weight's axes are [out..., in...]
 };
-/// A trained product of low rank beside a weight: scale * (x a) b (adapters.h).
+/// A trained product of low rank beside a weight: scale * (x a) b (adapters.h). With a magnitude each output of the sum
+/// of weight and product is scaled to it.
 struct Adapter {
-  NamedArray a, b;                       // [in..., lora_rank], [lora_rank, out...]
-  float scale = 1, rate = 0;             // rate: of dropout of x, where there is a key
-  std::optional<NamedArray> key = none;  // a scalar
+  NamedArray a, b;                             // [in..., lora_rank], [lora_rank, out...]
+  float scale = 1, rate = 0;                   // rate: of dropout of x, where there is a key
+  std::optional<NamedArray> key = none;        // a scalar
+  std::optional<NamedArray> magnitude = none;  // [out...]
 };
 /// y = dot(x, weight, in) + bias, and the adapter's product if there is one.
 struct Linear {

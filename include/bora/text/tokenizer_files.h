@@ -20,4 +20,7 @@ std::vector<std::string> copy_companions(const std::string& from, const std::str
 /// Copies a tokenizer's file into the folder `to`, under a name that others look for. Files beside it go with it where
 /// its own name is such a one, so that they are its companions. IoError.
 void copy_tokenizer(const std::string& path, FileForm form, const std::string& to);
+/// The text of a tokenizer.json with these special tokens, whose ids follow all others. Throws ConfigError for a token
+/// that is empty, given twice or there already, and for another file; IoError.
+std::string with_tokens(const std::string& path, const std::vector<std::string>& tokens);
 }  // namespace bora::text

@@ -82,6 +82,7 @@ struct LoopSettings {
   training::Membership* membership = nullptr;    // of an elastic job
   training::MemoryCheckpoint* memory = nullptr;  // holds snapshots, from which an elastic job continues after a loss
   std::int64_t snapshot_every = 0;               // steps between snapshots; 0: none
+  std::string reference = {};                    // the digest of the model that the data's values are of, if they are
 };
 /// Rank 0 prints and writes the run's files; every rank calls it, inside UseMesh and UseMapping(compute mapping).
 /// Continues a checkpoint in OUT/checkpoints. Throws IoError, with the state saved in another folder, if the run's own

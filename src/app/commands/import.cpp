@@ -10,7 +10,7 @@ struct Import {
       "make a run of a folder of Hugging Face's: its settings, a checkpoint at step 0 and the tokenizer's files";
   static constexpr Row row{.place = 56, .launched = true};
   std::string from = {}, run_folder = {};
-  std::vector<std::string> settings = {};
+  std::vector<std::string> settings = {}, tokens = {};
 
   void declare(Flags& flags) {
     flags.add("DIR", from, "a folder with config.json and model.safetensors, or its shards and index; or FILE.gguf")
@@ -21,8 +21,13 @@ struct Import {
         .names(Names::imported);
     flags.add("settings", settings, "key=value ..., for training: data=FILE, optimizer.type=lion, ..")
         .names(Names::nothing);
+    flags.add("--add-token", tokens,
+              "a special token that tokenizer.json gets, such as '<|user|>'; its rows begin as the mean of the others; "
+              "may be given several times")
+        .one_value()
+        .names(Names::nothing);
   }
-  int run() const { return import_run(from, run_folder, settings); }
+  int run() const { return import_run(from, run_folder, settings, tokens); }
 };
 }  // namespace
 template const bool added<Import>;

@@ -41,6 +41,7 @@ nn::Attention scaled(nn::Attention a, const std::optional<Array>& scale) {
   a.q.weight = by_scale(a.q.weight);
   if (a.q.bias) a.q.bias = by_scale(*a.q.bias);
   if (a.q.lora) a.q.lora->b = by_scale(a.q.lora->b);
+  if (a.q.lora && a.q.lora->magnitude) a.q.lora->magnitude = by_scale(*a.q.lora->magnitude);
   return a;
 }
 }  // namespace

@@ -12,6 +12,7 @@
 #include "bora/ops/indexing.h"
 #include "bora/ops/manipulation.h"
 #include "bora/ops/sharding.h"
+#include "models/api/weights.h"
 #include "models/hf/tensors.h"
 #include "shard/api/agree.h"
 #include "bora/ops/contractions.h"
@@ -21,7 +22,8 @@
 namespace bora::models {
 namespace {
 constexpr const char *kConfig = "/adapter_config.json", *kTensors = "/adapter_model.safetensors";
-/// The tensor of an adapter's matrix for each stacked layer, [lora_rank, in] or [out, lora_rank].
+/// The tensor of an adapter's matrix for each stacked layer, [lora_rank, in] or [out, lora_rank], or [out] of its
+/// magnitude.
 struct Matrix {
   tree::Slot slot;
   std::vector<std::string> tensors;
@@ -73,11 +75,13 @@ Table table_of(tree::Node parameters, const Model& model) {
     auto w = std::find_if(weights.begin(), weights.end(),
                           [&](auto& one) { return one.leaf == layer + ".weight" && !one.copy; });
     check<ConfigError>(w != weights.end(), "lora: Hugging Face's files have no tensor for ", layer);
-    auto rank = x->position(nn::kRank);
+    bool magnitude = slot.path.ends_with(".magnitude");
+    auto rank = magnitude ? -1 : x->position(nn::kRank);
     std::int64_t begin = is_stacked(*w) ? 1 : 0, n = x->ndim() - begin;
     Matrix m{slot, {}, begin > 0, {}, {}, {}};
     // Its inputs and outputs are neighbours in the tensor, in the leaf's order.
-    auto inputs = first ? n - 1 : static_cast<std::int64_t>(w->order.size()) - (n - 1);
+    auto outputs = magnitude ? n : n - 1;
+    auto inputs = first ? n - 1 : static_cast<std::int64_t>(w->order.size()) - outputs;
     bool whole = w->begin.empty() && w->end.empty() &&
                  std::is_sorted(w->order.begin(), w->order.begin() + (w->order.empty() ? 0 : inputs)) &&
                  std::is_sorted(w->order.begin() + (w->order.empty() ? 0 : inputs), w->order.end());
@@ -88,9 +92,19 @@ Table table_of(tree::Node parameters, const Model& model) {
     constexpr std::string_view number = "{}.";  // PEFT compares ends of names
     auto in_layer = module.find(number);
     modules.insert(in_layer == module.npos ? module : module.substr(in_layer + number.size()));
-    auto name = "base_model.model." + module + (first ? ".lora_A.weight" : ".lora_B.weight");
+    auto name = "base_model.model." + module +
+                (first ? ".lora_A.weight" : magnitude ? ".lora_magnitude_vector" : ".lora_B.weight");
     auto layers = is_stacked(*w) ? x->axes()[0].size : 1;
     for (std::int64_t i = 0; i < layers; ++i) m.tensors.push_back(tensor_of_layer({.leaf = {}, .tensor = name}, i));
+    if (magnitude) {
+      for (std::int64_t d = begin; d < x->ndim(); ++d) {
+        m.view.push_back(x->axes()[static_cast<std::size_t>(d)].size);
+        m.order.push_back(d - begin);
+      }
+      m.shape = {volume(m.view)};
+      table.matrices.push_back(std::move(m));
+      continue;
+    }
     auto r = x->axes()[static_cast<std::size_t>(rank)].size;
     for (std::int64_t d = begin; d < x->ndim(); ++d)
       if (d != rank) m.view.push_back(x->axes()[static_cast<std::size_t>(d)].size);
@@ -132,6 +146,7 @@ void save_adapters(const std::string& folder, tree::Node parameters, const Model
   c.set("lora_alpha", s.alpha);
   c.set("lora_dropout", s.dropout);
   c.set("use_rslora", s.rslora);
+  c.set("use_dora", s.dora);
   if (s.init == nn::AdapterInit::gaussian) c.set("init_lora_weights", "gaussian");
   else c.set("init_lora_weights", true);
   c.set("target_modules", table.modules);
@@ -146,7 +161,6 @@ void load_adapters(tree::Node parameters, const std::string& folder, const Model
   on_first(io::place_here(), "adapters: read the configuration", [&] {
     auto c = HfConfig::parse(read_file(file), file);
     c.expect("peft_type", "LORA");
-    c.expect("use_dora", false);
     c.expect("lora_bias", false);
     c.expect("bias", "none");
     c.expect("use_qalora", false);
@@ -169,6 +183,7 @@ void load_adapters(tree::Node parameters, const std::string& folder, const Model
     same("r", static_cast<double>(c.integer("r")), "lora.rank", static_cast<double>(s.rank));
     same("lora_alpha", c.number("lora_alpha"), "lora.alpha", s.alpha);
     same("use_rslora", c.flag("use_rslora", false), "lora.rslora", s.rslora);
+    same("use_dora", c.flag("use_dora", false), "lora.dora", s.dora);
   });
   auto files = Safetensors::open(folder + kTensors);
   std::map<std::string, std::vector<TensorPart>> parts;
@@ -191,21 +206,42 @@ void load_adapters(tree::Node parameters, const std::string& folder, const Model
 }
 void merge_adapters(tree::Node base, tree::Node adapters, const LoraSettings& s) {
   std::map<std::string, NamedArray> factors;
+  auto taken = [&](const std::string& name) {
+    auto node = factors.extract(name);
+    return node ? std::optional(std::move(node.mapped())) : none;
+  };
   for (auto& slot : tree::slots(adapters))
     if (auto x = slot.leaf.as<NamedArray>(); x && slot.leaf.defined() && nn::in_adapter(slot.path))
       factors[slot.path] = *x;
   for (auto& slot : tree::slots(base)) {
     auto end = slot.path.rfind(".weight");
     auto layer = end == slot.path.npos ? std::string() : slot.path.substr(0, end) + ".lora.";
-    auto a = factors.find(layer + "a"), b = factors.find(layer + "b");
     auto weight = slot.leaf.as<NamedArray>();
-    if (!weight || !slot.leaf.defined() || a == factors.end() || b == factors.end()) continue;
-    auto product = dot(a->second.astype(f32), b->second.astype(f32), nn::kRank) * s.options().scale();
-    auto sum = weight->astype(f32) + aligned(product, weight->axes());
+    if (!weight || !slot.leaf.defined() || !factors.contains(layer + "a") || !factors.contains(layer + "b")) continue;
+    nn::Adapter lora{*taken(layer + "a"), *taken(layer + "b"), static_cast<float>(s.options().scale())};
+    lora.magnitude = taken(layer + "magnitude");
+    auto sum = nn::with_adapter(*weight, lora);
     slot.leaf.set(reshard_like(sum.astype(weight->dtype()).array(), weight->array()));
-    factors.erase(a), factors.erase(b);
   }
   check<ValueError>(factors.empty(), "merge_adapters: the base has no weight for '",
                     [&] { return factors.begin()->first; }, "'");
+}
+void begin_magnitudes(tree::Node base, tree::Node adapters, const std::vector<PackedLeaf>& integers) {
+  std::map<std::string, tree::Slot> of;
+  for (auto& slot : tree::slots(adapters))
+    if (slot.leaf.defined() && nn::in_adapter(slot.path) && slot.path.ends_with(".magnitude"))
+      of.emplace(slot.path, slot);
+  for (auto& slot : tree::slots(base)) {
+    auto weight = slot.leaf.as<NamedArray>();
+    auto end = slot.path.rfind(".weight");
+    if (!weight || !slot.leaf.defined() || end == slot.path.npos) continue;
+    auto found = of.find(slot.path.substr(0, end) + ".lora.magnitude");
+    if (found == of.end()) continue;
+    auto& leaf = found->second.leaf;
+    auto old = *leaf.as<NamedArray>();
+    auto packed = std::find_if(integers.begin(), integers.end(), [&](auto& one) { return one.path == slot.path; });
+    auto numbers = packed == integers.end() ? *weight : packed->weight.unpack(*weight);
+    leaf.set(reshard_like(nn::magnitudes(numbers, none, old.axes()).astype(old.dtype()).array(), old.array()));
+  }
 }
 }  // namespace bora::models

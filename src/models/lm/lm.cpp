@@ -176,19 +176,45 @@ std::function<Any(const Array& key)> born(const AnyModelPtr& model, const ModelO
   auto each = [model](Any& m, const VisitLinear& f) { model->each_linear(m, f); };
   return tuned<Any>(std::move(t), {.lora = options.tuning.lora}, each).init;
 }
+namespace {
+/// The task with noise on the vectors of tokens where there is a key, in training.
+TrainTask<Any> noisy(TrainTask<Any> t, const AnyModelPtr& model, double alpha) {
+  auto with = [model, alpha](Any m, const Array& key) {
+    std::int64_t i = 0;
+    model->each_embedding(m, [&](const std::string&, nn::Embedding& e) {
+      auto& of = e.packed ? e.packed->out : e.weight.axes();
+      auto own = random::fold_in(detail::noise_key(key), i++);
+      if (of.at(0).name == nn::kVocab) e.noise = nn::EmbeddingNoise{NamedArray(own, {}), static_cast<float>(alpha)};
+    });
+    return m;
+  };
+  t.loss = [loss = t.loss, with](const Any& m, const Example& e, const std::optional<Array>& key) {
+    return key ? loss(with(m, *key), e, key) : loss(m, e, key);
+  };
+  if (t.loss_beside)
+    t.loss_beside = [loss = t.loss_beside, with](const Any& m, const Any& reference, const Example& e,
+                                                 const std::optional<Array>& key) {
+      return key ? loss(with(m, *key), reference, e, key) : loss(m, reference, e, key);
+    };
+  return t;
+}
+}  // namespace
 std::unique_ptr<Trainable> Model::trainable(const ModelOptions& options) const {
   auto any = model(options.vocabulary);
   auto step = *options.step;
-  step.dropout = draws().value_or(step.dropout) || (options.tuning.lora && options.tuning.lora.dropout > 0);
+  bool noise = options.tuning.neftune > 0;
+  step.dropout = draws().value_or(step.dropout) || (options.tuning.lora && options.tuning.lora.dropout > 0) || noise;
   auto chosen = detail::chosen(options.tuning);
   if (!step.trains) step.trains = chosen.trains;
   step.keeps = chosen.keeps;
   auto each = [any](Any& m, const VisitLinear& f) { any->each_linear(m, f); };
   bool compares = any->prediction == data::Prediction::similarities;
-  auto whole = compares             ? text_pairs_task(any, options)
-               : options.preference ? preference_task(any, options)
-                                    : task(any, options);
-  return bora::trainable(tuned<Any>(std::move(whole), options.tuning, each), step);
+  auto whole = compares               ? text_pairs_task(any, options)
+               : options.is_reference ? reference_task(any, options)
+               : options.preference   ? preference_task(any, options)
+                                      : task(any, options);
+  auto part = tuned<Any>(std::move(whole), options.tuning, each);
+  return bora::trainable(noise ? noisy(std::move(part), any, options.tuning.neftune) : std::move(part), step);
 }
 void Model::check_generates() const {
   bora::check<ConfigError>(generates(), "model.type: ", type(), " is an encoder, which has no next tokens; choose a "

@@ -4,6 +4,8 @@
 #include "bora/nn/axes.h"
 #include "bora/nn/functions.h"
 #include "bora/nn/loss.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/manipulation.h"
 #include "models/lm/halves.h"
 #include "models/lm/initial.h"
 
@@ -15,6 +17,7 @@ void PreferenceSettings::check() const {
          "at least 0 and below 0.5");
   domain(label_smoothing == 0 || loss == PreferenceLoss::dpo, "label_smoothing", label_smoothing,
          "0 for other losses than dpo");
+  bora::check<ConfigError>(!ahead || has_reference(), "ahead: orpo has no reference model; leave it out");
 }
 namespace {
 using tree::Any;
@@ -46,6 +49,15 @@ std::pair<NamedArray, NamedArray> by_answer(const NamedArray& x) { return apart(
 NamedArray counted(const NamedArray& chosen_tokens, const NamedArray& rejected_tokens) {
   return (chosen_tokens > 0.0 && rejected_tokens > 0.0).astype(f32);
 }
+NamedArray counts_of(const Example& e) {
+  auto [chosen, rejected] = by_answer(answers_of(e).weights);
+  return counted(chosen, rejected);
+}
+std::function<Any(const Array&)> first_of(const AnyModelPtr& model, const ModelOptions& options) {
+  return [model, how = Initial{options.policy, options.integers(), options.drawn}](const Array& key) {
+    return initial(*model, how, key);
+  };
+}
 /// The parts of the task that its functions share.
 struct Preferring {
   AnyModelPtr model;
@@ -62,27 +74,34 @@ struct Preferring {
     auto [chosen_tokens, rejected_tokens] = by_answer(answers.weights);
     return {chosen, rejected, chosen_tokens, rejected_tokens};
   }
-  /// The model without its adapters.
+  /// The model without its adapters, and without noise.
   Any base_of(Any m) const {
     model->each_linear(m, [](const std::string&, nn::Linear& l) { l.lora = none; });
+    model->each_embedding(m, [](const std::string&, nn::Embedding& e) { e.noise = none; });
     return m;
   }
   /// {the model's, the reference's}. reference: where all of the model is trained.
-  std::pair<AnswerScores, AnswerScores> both(const Any& m, const Any* reference, const Example& answers,
+  std::pair<AnswerScores, AnswerScores> both(const Any& m, const Any* reference, const Example& e,
                                              const std::optional<Array>& key) const {
+    auto answers = answers_of(e);
     auto mine = scores(m, answers, key);
     if (!settings.has_reference()) return {mine, {}};
+    if (settings.ahead) {
+      bora::check<ValueError>(e.values.has_value(), "preference.ahead: the rows lack what the reference says of them");
+      auto [chosen, rejected] = by_answer(halves_as_rows(*e.values));
+      return {mine, {chosen, rejected, mine.chosen_tokens, mine.rejected_tokens}};
+    }
     auto theirs = scores(reference ? *reference : base_of(m), answers, none);
     theirs.chosen = stop_gradient(theirs.chosen), theirs.rejected = stop_gradient(theirs.rejected);
     return {mine, theirs};
   }
   NamedArray loss(const Any& m, const Any* reference, const Example& e, const std::optional<Array>& key) const {
-    auto [mine, theirs] = both(m, reference, answers_of(e), key);
+    auto [mine, theirs] = both(m, reference, e, key);
     auto counts = counted(mine.chosen_tokens, mine.rejected_tokens);
     return sum(where(counts != 0.0, preference_losses(settings, mine, theirs), 0.0));
   }
   std::vector<NamedArray> measures(const Any& m, const Any* reference, const Example& e) const {
-    auto [mine, theirs] = both(m, reference, answers_of(e), none);
+    auto [mine, theirs] = both(m, reference, e, none);
     auto counts = counted(mine.chosen_tokens, mine.rejected_tokens);
     auto gained = gain(settings, mine, theirs);
     auto total = [&](const NamedArray& x) { return sum(where(counts != 0.0, x, 0.0)); };
@@ -110,16 +129,12 @@ NamedArray preference_losses(const PreferenceSettings& s, const AnswerScores& m,
 TrainTask<Any> preference_task(const AnyModelPtr& model, const ModelOptions& options) {
   auto settings = options.preference.value_or(PreferenceSettings());
   Preferring p{model, options, settings};
-  TrainTask<Any> t{.init = [model, how = Initial{options.policy, options.integers(), options.drawn}](
-                               const Array& key) { return initial(*model, how, key); },
+  TrainTask<Any> t{.init = first_of(model, options),
                    .loss = [p](const Any& m, const Example& e, const std::optional<Array>& key) {
                      return p.loss(m, nullptr, e, key);
                    },
-                   .weights = [](const Example& e) {
-                     auto [chosen, rejected] = by_answer(answers_of(e).weights);
-                     return counted(chosen, rejected);
-                   }};
-  bool beside = settings.has_reference() && !options.tuning.lora;
+                   .weights = counts_of};
+  bool beside = settings.has_reference() && !settings.ahead && !options.tuning.lora;
   if (beside)
     t.loss_beside = [p](const Any& m, const Any& reference, const Example& e, const std::optional<Array>& key) {
       return p.loss(m, &reference, e, key);
@@ -127,6 +142,18 @@ TrainTask<Any> preference_task(const AnyModelPtr& model, const ModelOptions& opt
   t.measured = {"accuracy", "margin"};
   t.measures = [p, beside](const Any& m, const Any& reference, const Example& e) {
     return p.measures(m, beside ? &reference : nullptr, e);
+  };
+  return t;
+}
+TrainTask<Any> reference_task(const AnyModelPtr& model, const ModelOptions& options) {
+  Preferring p{model, options, options.preference.value_or(PreferenceSettings())};
+  auto nothing = [](const Any&, const Example&, const std::optional<Array>&) {
+    return NamedArray(full_of({{}, f32}, 0), {});
+  };
+  TrainTask<Any> t{.init = first_of(model, options), .loss = nothing, .weights = counts_of};
+  t.predictions = [p](const Any& m, const Example& e) {
+    auto s = p.scores(p.base_of(m), answers_of(e), none);
+    return stack({s.chosen.array(), s.rejected.array()});
   };
   return t;
 }

@@ -15,6 +15,7 @@ void LoraSettings::check() const {
                            "there are int8, int4 and int4:128");
 }
 namespace detail {
+Array noise_key(const Array& key) { return random::fold_in(key, 0x6e656674); }  // "neft"
 Array adapter_key(const Array& key) { return random::fold_in(key, 0x6c6f7261); }  // "lora"
 std::vector<bool> adapted(const LoraSettings& s, const std::vector<std::string>& paths,
                           const std::vector<bool>& output) {

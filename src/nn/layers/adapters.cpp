@@ -20,6 +20,21 @@ void add_adapter(Linear& l, const AdapterOptions& o, const Array& key) {
   auto a = o.init == AdapterInit::kaiming ? random::uniform(key, of_a, f32, -bound, bound)
                                           : random::normal(key, of_a) * (1 / static_cast<double>(o.rank));
   l.lora = Adapter{a.astype(dtype), zeros(of_b, dtype), static_cast<float>(o.scale()), static_cast<float>(o.dropout)};
+  if (o.dora)
+    l.lora->magnitude = magnitudes(l.packed ? l.packed->unpack(l.weight) : l.weight, none, joined(stack, l.out))
+                            .astype(dtype);
+}
+NamedArray magnitudes(const NamedArray& weight, const std::optional<NamedArray>& product, const AxisList& of_outputs) {
+  auto w = weight.astype(f32);
+  if (product) w = w + aligned(*product, w.axes());
+  return aligned(sqrt(sum(square(w), names_of(without_axes(w.axes(), names_of(of_outputs))))), of_outputs);
+}
+NamedArray with_adapter(const NamedArray& weight, const Adapter& lora) {
+  auto product = dot(lora.a.astype(f32), lora.b.astype(f32), kRank) * lora.scale;
+  auto w = weight.astype(f32) + aligned(product, weight.axes());
+  if (!lora.magnitude) return w;
+  auto& m = *lora.magnitude;
+  return aligned(w * (m.astype(f32) / magnitudes(weight, product, m.axes())), weight.axes());
 }
 void merge_adapter(Linear& l) {
   if (!l.lora) return;
@@ -27,9 +42,7 @@ void merge_adapter(Linear& l) {
     l.weight = l.packed->unpack(l.weight);
     l.packed.reset();
   }
-  auto product = dot(l.lora->a.astype(f32), l.lora->b.astype(f32), kRank) * l.lora->scale;
-  auto dtype = l.weight.dtype();
-  l.weight = (l.weight.astype(f32) + aligned(product, l.weight.axes())).astype(dtype);
+  l.weight = with_adapter(l.weight, *l.lora).astype(l.weight.dtype());
   l.lora.reset();
 }
 void drop_inputs(Linear& l, const Array& key) {

@@ -1,4 +1,6 @@
 #include "bora/nn/embedding.h"
+#include <cmath>
+#include "bora/named/random.h"
 #include "bora/named/resize.h"
 #include "nn/core/support.h"
 #include "bora/named/index.h"
@@ -18,8 +20,18 @@ Embedding Embedding::resize_embeddings(std::int64_t n, const std::optional<Array
   return {resize_axis(weight, weight.axes().at(0), n, key)};
 }
 NamedArray Embedding::embed(const NamedArray& indices) const {
-  if (packed) return packed->rows(auto_sharded(weight), indices);
-  return take(auto_sharded(weight), std::string_view(weight.axes().at(0).name), indices);
+  auto x = packed ? packed->rows(auto_sharded(weight), indices)
+                  : take(auto_sharded(weight), std::string_view(weight.axes().at(0).name), indices);
+  if (!noise) return x;
+  double numbers = 1;  // of a row
+  for (auto& a : x.axes())
+    if (a.name != kBatch) numbers *= static_cast<double>(a.size);
+  auto most = static_cast<double>(noise->alpha) / std::sqrt(numbers);
+  auto axes = indices.axes();
+  for (auto& a : x.axes())
+    if (find_axis(axes, a.name) < 0) axes.push_back(a);
+  auto drawn = random::uniform(noise->key.array(), axes, f32, -most, most);
+  return aligned(x + drawn.astype(x.dtype()), x.axes());
 }
 NamedArray Embedding::unembed(const NamedArray& x) const {
   if (packed) return packed->dot(gathered(x, weight), auto_sharded(weight));

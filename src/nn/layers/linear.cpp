@@ -1,5 +1,6 @@
 #include "bora/nn/linear.h"
 #include <algorithm>
+#include "bora/nn/adapters.h"
 #include "bora/named/axes.h"
 #include "nn/core/support.h"
 #include "bora/named/elementwise.h"
@@ -30,15 +31,25 @@ NamedArray Linear::operator()(const NamedArray& input) const {
   for (auto& a : out)
     check<AxisError>(!x.has_axis(a.name), "Linear: the input ", x.axes(), " has axis '", a.name,
                      "' already; this layer maps ", in, " to ", out);
-  auto product = [&](const NamedArray& w) {
+  auto product = [&](const NamedArray& x, const NamedArray& w) {
     if (packed) return packed->dot(x, w);
     if (!dot_general) return dot(x, w, names_of(in));
     return std::visit([&](auto& op) { return op(x, w, names_of(in)); }, *dot_general);
   };
-  auto y = scattered(product(auto_sharded(weight)), weight);
+  auto y = scattered(product(x, auto_sharded(weight)), weight);
   if (lora) {
     auto seen = lora->key ? dropout(lora->key->array(), x, static_cast<double>(lora->rate)) : x;
-    y = y + dot(dot(seen, auto_sharded(lora->a), names_of(in)) * lora->scale, auto_sharded(lora->b), kRank);
+    auto a = auto_sharded(lora->a), b = auto_sharded(lora->b);
+    auto more = dot(dot(seen, a, names_of(in)) * lora->scale, b, kRank);
+    if (lora->magnitude) {  // as PEFT: the norm is a constant, and only what was not dropped is scaled
+      auto numbers = stop_gradient(packed ? packed->unpack(auto_sharded(weight)) : auto_sharded(weight));
+      auto delta = stop_gradient(dot(a.astype(f32), b.astype(f32), kRank) * lora->scale);
+      auto m = auto_sharded(*lora->magnitude);
+      auto by = m.astype(f32) / magnitudes(numbers, delta, m.axes());
+      auto kept = lora->key ? scattered(product(seen, auto_sharded(weight)), weight) : y;
+      more = (kept * (by - 1.0) + more * by).astype(y.dtype());
+    }
+    y = y + more;
   }
   return bias ? y + auto_sharded(*bias) : y;
 }

@@ -16,7 +16,7 @@ HeldState state_now(Run& run) {
   h.notes = run.notes();
   h.notes["seed"] = std::to_string(run.settings.seed);
   h.notes["settings"] = run.settings.settings;
-  if (!run.base.empty()) h.notes[std::string(base_note(run.model.holds_reference()))] = run.base;
+  if (!run.base.empty()) h.notes[std::string(base_note(run.has_reference()))] = run.base;
   h.notes["batch"] = std::to_string(run.settings.batch);
   h.notes["rows_form"] = data::rows_form;
   if (run.keeps_local()) h.notes["out"] = run.settings.out;
